@@ -1,0 +1,3 @@
+from vaultmem.surfaces.cli import run
+
+run()

@@ -1,0 +1,239 @@
+"""Settings: defaults < .vaultmem/config.toml < environment < flags, each with its origin.
+
+The only module that reads the environment.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from vaultmem.errors import InvalidInput, NotFound
+
+STATE: Final = ".vaultmem"
+CONFIG: Final = f"{STATE}/config.toml"
+
+# Our property names, in the order in which our own notes list them. A vault that uses
+# one of them for something else can rename it in the settings.
+PROPERTIES: Final = (
+    *("id", "key", "type", "scope", "project", "session", "user", "room", "kind"),
+    *("importance", "confidence", "tags", "aliases", "about", "source"),
+    *("derived_from", "superseded_by", "review"),
+    *("forgotten", "forgotten_at", "forgotten_reason", "created", "updated"),
+)
+
+# Every setting with its default; the default's type is the setting's type.
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "user": "",
+    "project": "",
+    "read_only": False,
+    "state_dir": "",
+    "exclude": (),
+    "folders.memories": "Memories",
+    "folders.entities": "Entities",
+    "folders.sessions": "Sessions",
+    "folders.templates": "Templates",
+    "typing.quiet_seconds": 3.0,
+    "typing.wait_seconds": 5.0,
+}
+_KINDS: Final = {str: "text", bool: "true or false", float: "a number", tuple: "a list of texts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    value: Any
+    origin: str  # "default", ".vaultmem/config.toml:12", "$VAULTMEM_USER", "--user"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    message: str
+    line: int = 0
+    fatal: bool = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    values: Mapping[str, Setting]
+    properties: Mapping[str, str] = field(default_factory=dict)  # our names -> the vault's
+    problems: tuple[SettingsProblem, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name].value
+
+    def require_valid(self) -> None:
+        fatal = [problem.message for problem in self.problems if problem.fatal]
+        if fatal:
+            raise InvalidInput(" ".join(fatal))
+
+
+def find_vault(given: str | None, start: Path | None = None) -> Path:
+    """`--vault`, else $VAULTMEM_VAULT, else the nearest parent folder with `.vaultmem/`."""
+    named = given or os.environ.get("VAULTMEM_VAULT")
+    if named:
+        root = Path(named).expanduser()
+        if not root.is_dir():
+            raise NotFound(f"There is no folder {named}. Make a vault there: vaultmem init {named}")
+        return root.resolve()
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / STATE).is_dir():
+            return folder
+    raise InvalidInput(
+        "No vault here: neither this folder nor one above it has a .vaultmem folder. "
+        "Name one with --vault DIR, or make one with: vaultmem init DIR"
+    )
+
+
+def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
+    values = {name: Setting(value, "default") for name, value in DEFAULTS.items()}
+    problems: list[SettingsProblem] = []
+    if folder := _obsidian_templates(root):
+        values["folders.templates"] = Setting(folder, ".obsidian/templates.json")
+    properties = _from_file(root / CONFIG, values, problems)
+    _from_environment(values, problems)
+    for name, value in (flags or {}).items():
+        if value is not None:
+            values[name] = Setting(value, "--" + name.rpartition(".")[2].replace("_", "-"))
+    return Settings(values, properties, tuple(problems))
+
+
+def state_dir(root: Path, settings: Settings) -> Path:
+    """Where the index and this machine's own state live."""
+    configured = settings["state_dir"]
+    if not configured:
+        return root / STATE
+    key = re.sub(r"[^A-Za-z0-9]+", "-", str(root)).strip("-")
+    return Path(configured).expanduser() / key
+
+
+def _obsidian_templates(root: Path) -> str:
+    """The folder of Obsidian's own templates plugin, so that a template is never a memory."""
+    try:
+        data = json.loads((root / ".obsidian" / "templates.json").read_bytes())
+        folder = data.get("folder") if isinstance(data, dict) else None
+    except (OSError, ValueError):
+        return ""
+    return folder.strip("/") if isinstance(folder, str) else ""
+
+
+def _from_file(
+    path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
+) -> dict[str, str]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        data = tomllib.loads(text)
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error}."))
+        return {}
+    except OSError as error:
+        problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
+        return {}
+    renamed = data.pop("properties", {})
+    for name, value in _flat(data):
+        line = _line_of(text, name)
+        if name not in DEFAULTS:
+            message = f"{CONFIG}:{line}: there is no setting {name!r}{_nearest(name)}."
+            problems.append(SettingsProblem(message, line, fatal=False))
+        elif (typed := _typed(value, DEFAULTS[name])) is None:
+            message = f"{CONFIG}:{line}: {name} must be {_kind(name)}, not {value!r}."
+            problems.append(SettingsProblem(message, line))
+        else:
+            values[name] = Setting(typed, f"{CONFIG}:{line}")
+    return _renamed_properties(text, renamed, problems)
+
+
+def _renamed_properties(text: str, renamed: Any, problems: list[SettingsProblem]) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for name, value in renamed.items() if isinstance(renamed, dict) else ():
+        line = _line_of(text, f"properties.{name}")
+        if name not in PROPERTIES:
+            message = f"{CONFIG}:{line}: {name!r} is not one of vaultmem's properties."
+            problems.append(SettingsProblem(message, line, fatal=False))
+        elif not isinstance(value, str) or not value.strip():
+            message = f"{CONFIG}:{line}: properties.{name} must be a property name."
+            problems.append(SettingsProblem(message, line))
+        else:
+            result[name] = value
+    return result
+
+
+def _from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
+    for name, default in DEFAULTS.items():
+        variable = "VAULTMEM_" + name.replace(".", "_").upper()
+        text = os.environ.get(variable)
+        if text is None:
+            continue
+        typed = _from_text(text, default)
+        if typed is None:
+            message = f"${variable} must be {_kind(name)}, not {text!r}."
+            problems.append(SettingsProblem(message))
+        else:
+            values[name] = Setting(typed, f"${variable}")
+
+
+def _typed(value: Any, default: Any) -> Any:
+    if isinstance(default, tuple):
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return tuple(value) if texts else None
+    if isinstance(default, float):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if number and 0 <= value < 1e9 else None
+    return value if type(value) is type(default) else None
+
+
+def _from_text(text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
+            text.strip().lower()
+        )
+    if isinstance(default, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if isinstance(default, float):
+        try:
+            return _typed(float(text), default)
+        except ValueError:
+            return None
+    return text
+
+
+def _kind(name: str) -> str:
+    return _KINDS[type(DEFAULTS[name])]
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    pairs = []
+    for key, value in data.items():
+        name = prefix + key
+        pairs += _flat(value, name + ".") if isinstance(value, dict) else [(name, value)]
+    return pairs
+
+
+def _line_of(text: str, name: str) -> int:
+    """The line on which a setting stands: tomllib does not say."""
+    table = name.rpartition(".")[0]
+    current = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if header := re.match(r"\[([^\[\]]+)\]", stripped):
+            current = header[1].strip().replace('"', "")
+        written = re.match(r"""(["']?)([\w.-]+)\1\s*=""", stripped)
+        if written and ".".join(filter(None, (current, written[2]))) == name:
+            return number
+        if written and current == "" and written[2] == table:
+            return number
+    return 0
+
+
+def _nearest(name: str) -> str:
+    close = difflib.get_close_matches(name, DEFAULTS, n=1)
+    return f"; did you mean {close[0]!r}" if close else ""

@@ -1,0 +1,150 @@
+"""What is wrong with a vault, and what to do about each thing. Looking changes nothing."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from vaultmem import names
+from vaultmem.errors import VaultmemError
+from vaultmem.links import LinkMap
+from vaultmem.note import Note
+from vaultmem.vault import Listing, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    path: str
+    problem: str
+    message: str
+    fix: str
+
+
+# What to do about a problem that reading a note brought to light.
+_FIXES = {
+    "malformed-frontmatter": "Correct the properties at the top of the note.",
+    "duplicate-key": "Keep one of the two lines.",
+    "unclosed-frontmatter": "Put a line with --- below the properties.",
+    "conflict-markers": "Choose the right text and remove the lines with <<<<<<<, ======= and >>>>>>>.",
+    "not-utf8": "Save the note as UTF-8.",
+    "binary": "Move the file out of the vault, or give it another ending than .md.",
+    "too-long": "Split the note, or keep the text as an attachment.",
+}
+
+
+def examine(store: Store) -> list[Finding]:
+    listing = store.walk()
+    notes, unreadable = _read_all(store, listing)
+    return [
+        *_settings(store),
+        *_unseen(listing),
+        *unreadable,
+        *_notes(notes),
+        *_ids(notes),
+        *_names(listing),
+        *_links(notes, listing),
+        *_leftovers(listing),
+    ]
+
+
+def fix(store: Store, findings: Iterable[Finding]) -> list[Finding]:
+    """Put right what can be put right without touching a note; answers with what was."""
+    return [f for f in findings if f.problem == "leftover-file" and store.sweep(f.path)]
+
+
+def _read_all(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]]:
+    notes, failed = [], []
+    for path in listing.notes:
+        try:
+            notes.append(store.note(path))
+        except VaultmemError as error:
+            failed.append(Finding(path, "unreadable", str(error), "Check the file's permissions."))
+    return notes, failed
+
+
+def _settings(store: Store) -> Iterator[Finding]:
+    for problem in store.settings.problems:
+        yield Finding(".vaultmem/config.toml", "settings", problem.message, "Correct that setting.")
+
+
+def _unseen(listing: Listing) -> Iterator[Finding]:
+    for path, reason in listing.unread:
+        message = f"This could not be looked at: {reason}."
+        yield Finding(path or ".", "unreadable", message, "Check its permissions.")
+    for path in listing.symlinks:
+        message = "A symbolic link; vaultmem does not follow it, and Obsidian does not watch it."
+        yield Finding(path, "symlink", message, "Move the files themselves into the vault.")
+
+
+def _notes(notes: list[Note]) -> Iterator[Finding]:
+    for note in notes:
+        for problem in note.problems:
+            yield Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
+
+
+def _ids(notes: list[Note]) -> Iterator[Finding]:
+    by_id: dict[str, list[Note]] = defaultdict(list)
+    for note in notes:
+        if note.id:
+            by_id[note.id.upper()].append(note)
+    copies = {note.path for note in notes if names.conflict_original(note.title)}
+    for same in by_id.values():
+        if len(same) > 1:
+            original = original_of(same)
+            for note in same:
+                if note is not original and note.path not in copies:
+                    message = f"The same id as {original.path}."
+                    fix = "Keep one of the two, or remove the id line from the copy."
+                    yield Finding(note.path, "duplicate-id", message, fix)
+    for path in sorted(copies):
+        original_name = names.conflict_original(posixpath.splitext(posixpath.basename(path))[0])
+        message = f"A sync service's conflict copy of {original_name!r}."
+        yield Finding(path, "conflict-copy", message, "Merge it into the original, then delete it.")
+
+
+def original_of(same: list[Note]) -> Note:
+    """Of notes with one id: the one whose name is no conflict copy's, else the oldest name."""
+    return min(same, key=lambda n: (bool(names.conflict_original(n.title)), len(n.path), n.path))
+
+
+def _names(listing: Listing) -> Iterator[Finding]:
+    by_key: dict[str, list[str]] = defaultdict(list)
+    for path in listing.files:
+        by_key[names.name_key(path)].append(path)
+        name = posixpath.basename(path)
+        stem = name[: -len(".md")] if name.lower().endswith(".md") else name
+        if path in listing.notes and (reason := names.unsafe(stem)):
+            yield Finding(
+                path, "unsafe-name", f"A name to avoid: {reason}.", "Rename it in Obsidian."
+            )
+    for same in by_key.values():
+        for path in same[1:]:
+            message = f"On other systems this is the same file as {same[0]}."
+            yield Finding(path, "name-clash", message, "Rename one of the two in Obsidian.")
+
+
+def _links(notes: list[Note], listing: Listing) -> Iterator[Finding]:
+    links = LinkMap(listing.files)
+    for note in notes:
+        facts = {fact.object for fact in note.facts}
+        for link in dict.fromkeys(note.links):
+            found = links.resolve(link.target, note.path).paths
+            if len(found) > 1:
+                message = f"[[{link.target}]] could be {' or '.join(found)}."
+                fix = f"Write the path: [[{found[0].removesuffix('.md')}]]."
+                yield Finding(note.path, "ambiguous-link", message, fix)
+            elif not found and not link.place and f"[[{link.target}]]" not in facts:
+                # A property or a fact may name an entity that has no note yet.
+                message = f"[[{link.target}]] leads nowhere."
+                fix = "Make the note, or correct the link."
+                yield Finding(note.path, "dead-link", message, fix)
+
+
+def _leftovers(listing: Listing) -> Iterator[Finding]:
+    for path in listing.temporaries:
+        message = "A temporary file that a stopped process may have left."
+        yield Finding(
+            path, "leftover-file", message, "vaultmem doctor --fix removes it after an hour."
+        )

@@ -1,0 +1,47 @@
+"""A lock between processes that the system frees when its holder dies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from vaultmem.errors import Busy
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _try_lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def held(path: Path, *, timeout: float, what: str) -> Iterator[None]:
+    """Hold the lock file, waiting for others at most `timeout` seconds; then Busy."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline, pause = time.monotonic() + timeout, 0.0005
+        while not _try_lock(fd):
+            if time.monotonic() >= deadline:
+                raise Busy(f"Another process is {what}; try again in a moment.")
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
+        yield
+    finally:
+        os.close(fd)

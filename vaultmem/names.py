@@ -1,0 +1,83 @@
+"""File names: which ones travel between machines, which clash, which are conflict copies."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container
+from typing import Final
+
+MAX_BYTES: Final = 120
+
+_FORBIDDEN: Final = re.compile(r'[*"\\/<>:|?#^\[\]\x00-\x1f\x7f-\x9f]')
+_DEVICE: Final = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?\Z", re.IGNORECASE
+)
+_SPACES: Final = re.compile(r"[\s\u00a0\u202f]+")
+
+_COPIES: Final = (
+    re.compile(r"(?P<name>.+) \(Conflicted copy[^()]*\)\Z", re.IGNORECASE),  # Obsidian Sync
+    re.compile(r"(?P<name>.+)\.sync-conflict-\d{8}-\d{6}-[A-Z0-9]+\Z"),  # Syncthing
+    re.compile(r"(?P<name>.+) \([^()]*conflicted copy[^()]*\)\Z", re.IGNORECASE),  # Dropbox
+)
+
+
+def name_key(name: str) -> str:
+    """Two names with one key are one file on some machine: case and accents fold."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def safe_name(title: str) -> str:
+    """A file name, without `.md`, that every system accepts and every link can carry."""
+    name = _FORBIDDEN.sub(" ", unicodedata.normalize("NFC", title))
+    name = _SPACES.sub(" ", name.encode(errors="ignore").decode()).strip(" .")
+    name = cut(name, MAX_BYTES).rstrip(" .")
+    if _DEVICE.match(name):
+        name = f"{name} note" if "." not in name else f"Note {name}"
+    return name or "Untitled"
+
+
+def unique_name(title: str, taken: Container[str]) -> str:
+    """A safe name whose key is not among the taken keys: `Title`, `Title 2`, `Title 3` …"""
+    name = safe_name(title)
+    number, candidate = 1, name
+    while name_key(candidate) in taken:
+        number += 1
+        suffix = f" {number}"
+        candidate = cut(name, MAX_BYTES - len(suffix)).rstrip(" .") + suffix
+    return candidate
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` bytes of UTF-8, at a word's end where one is near, never inside a character."""
+    raw = text.encode()
+    if len(raw) <= limit:
+        return text
+    short = raw[:limit].decode(errors="ignore")
+    while short and unicodedata.combining(text[len(short)]):
+        short = short[:-1]
+    words = short.rpartition(" ")[0]
+    return words if len(words) > len(short) * 2 // 3 else short
+
+
+def unsafe(name: str) -> str | None:
+    """What is wrong with a name that vaultmem would not have given; None when nothing."""
+    if found := _FORBIDDEN.search(name):
+        return f"it contains {found[0]!r}, which links or other systems do not allow"
+    if name != name.strip(" ") or name.endswith("."):
+        return "it starts or ends with a space, or ends with a dot"
+    if name.startswith("."):
+        return "it starts with a dot, which hides it"
+    if _DEVICE.match(name):
+        return "Windows keeps this name for a device"
+    if len(name.encode(errors="replace")) > 250:
+        return "it is too long for some systems"
+    return None
+
+
+def conflict_original(name: str) -> str | None:
+    """The name a sync tool's conflict copy was made from; None for an ordinary name."""
+    for pattern in _COPIES:
+        if match := pattern.match(name):
+            return match["name"]
+    return None

@@ -1,0 +1,247 @@
+"""Bytes to Note: properties, text, and everything the text says. Nothing here writes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from vaultmem import markdown, properties
+from vaultmem.markdown import Block, Fact, Heading, Link, Observation, Outline, Relation
+from vaultmem.properties import Malformed, Value
+
+BOM: Final = "\ufeff"
+MAX_SCANNED: Final = 4_000_000  # characters; beyond it a note is a file, not a text
+
+_FENCED: Final = re.compile(
+    r"---[ \t]*\r?\n(?P<block>.*?)(?:^---[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE
+)
+_UNCLOSED: Final = re.compile(r"---[ \t]*\r?\n[^\s:#-][^\n:]*:(?:[ \t\r\n]|\Z)")
+_MARKERS: Final = re.compile(r"^<{7} [^\n]*\n.*?^={7}\r?\n.*?^>{7} ", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    kind: str
+    message: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Note:
+    path: str
+    text: str  # as on disk; bytes that are not UTF-8 stand as lone surrogates
+    block: tuple[int, int] | None  # span of the frontmatter between its fences
+    body_start: int
+    properties: Mapping[str, Value]
+    outline: Outline
+    problems: tuple[Problem, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)  # our property names -> the vault's
+
+    @property
+    def raw(self) -> bytes:
+        return encode(self.text)
+
+    @property
+    def body(self) -> str:
+        return self.text[self.body_start :]
+
+    @property
+    def newline(self) -> str:
+        return newline_of(self.text)
+
+    @property
+    def title(self) -> str:
+        return posixpath.splitext(posixpath.basename(self.path))[0]
+
+    @property
+    def id(self) -> str:
+        return self.string("id")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The note's tags, those of the properties first, each once."""
+        found: dict[str, str] = {}
+        for name in ("tags", "tag"):
+            for tag in _tag_names(self.get(name)):
+                found.setdefault(tag.casefold(), tag)
+        for tag in self.outline.tags:
+            found.setdefault(tag.casefold(), tag)
+        return tuple(found.values())
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.strings("aliases"), *self.strings("alias"))))
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return (*property_links(self.properties), *self.outline.links)
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        return self.outline.headings
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return self.outline.blocks
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return self.outline.facts
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        return self.outline.observations
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return self.outline.relations
+
+    @property
+    def created(self) -> dt.datetime | None:
+        return self.moment("created")
+
+    @property
+    def updated(self) -> dt.datetime | None:
+        return self.moment("updated")
+
+    def key_of(self, name: str) -> str | None:
+        """The property's own spelling in this note: names compare without case."""
+        wanted = self.names.get(name, name)
+        if wanted in self.properties:
+            return wanted
+        folded = wanted.casefold()
+        return next((key for key in self.properties if key.casefold() == folded), None)
+
+    def get(self, name: str) -> Value:
+        key = self.key_of(name)
+        return None if key is None else self.properties[key]
+
+    def string(self, name: str) -> str:
+        value = self.get(name)
+        return "" if value is None or isinstance(value, (list, dict)) else _as_text(value).strip()
+
+    def strings(self, name: str) -> tuple[str, ...]:
+        """A list property, read leniently: one value is a list of one."""
+        value = self.get(name)
+        items = value if isinstance(value, list) else [value]
+        texts = (_as_text(i).strip() for i in items if not isinstance(i, (dict, type(None))))
+        return tuple(text for text in texts if text)
+
+    def number(self, name: str) -> float | None:
+        value = self.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        return None
+
+    def flag(self, name: str) -> bool:
+        return self.get(name) is True
+
+    def moment(self, name: str) -> dt.datetime | None:
+        return moment(self.string(name))
+
+
+def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) -> Note:
+    """Never raises and never changes a byte: what is wrong becomes a Problem."""
+    problems: list[Problem] = []
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode("utf-8", "surrogateescape")
+        problems.append(Problem("not-utf8", "Some bytes are not UTF-8; the rest is searched."))
+    if "\0" in text:
+        problems.append(Problem("binary", "This is not text: it has NUL bytes in it."))
+        return Note(path, text, None, 0, {}, Outline(), tuple(problems), names or {})
+    start = len(BOM) if text.startswith(BOM) else 0
+    match = _FENCED.match(text, start) if text.startswith("---", start) else None
+    block = match.span("block") if match else None
+    body_start = match.end() if match else start
+    values = _read_properties(text, start, block, problems)
+    body = text[body_start:]
+    if "<<<<<<< " in text:
+        problems += _conflict_markers(text)
+    if len(body) > MAX_SCANNED:
+        problems.append(Problem("too-long", "Only the first 4 million characters are read."))
+        body = body[:MAX_SCANNED]
+    outline = markdown.outline(body)
+    return Note(path, text, block, body_start, values, outline, tuple(problems), names or {})
+
+
+def _read_properties(
+    text: str, start: int, block: tuple[int, int] | None, problems: list[Problem]
+) -> Mapping[str, Value]:
+    if block is None:
+        if _UNCLOSED.match(text, start):
+            problems.append(
+                Problem("unclosed-frontmatter", "The properties have no closing ---.", 1)
+            )
+        return {}
+    try:
+        return properties.read(text[block[0] : block[1]])
+    except Malformed as error:
+        problems.append(Problem(error.kind, f"Line {error.line}: {error}.", error.line))
+        return {}
+
+
+def _conflict_markers(text: str) -> Iterator[Problem]:
+    if match := _MARKERS.search(markdown.visible(text[:MAX_SCANNED])):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Problem("conflict-markers", f"Line {line}: an unfinished git merge.", line)
+
+
+def encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def printable(text: str) -> str:
+    """The text for eyes, an index or JSON: bytes that are not UTF-8 become U+FFFD."""
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def newline_of(text: str) -> str:
+    """The line ending the text uses most."""
+    crlf = text.count("\r\n")
+    return "\r\n" if crlf * 2 > text.count("\n") else "\n"
+
+
+def version(raw: bytes) -> str:
+    """What stands for exactly these bytes in `expected_version` and in the index."""
+    return hashlib.blake2b(raw, digest_size=10).hexdigest()
+
+
+def moment(text: str) -> dt.datetime | None:
+    """A date or time as people write it in properties, in UTC; None when it is neither."""
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
+
+
+def property_links(values: Mapping[str, Value]) -> Iterator[Link]:
+    for name, value in values.items():
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, str) and ("[[" in item or "](" in item):
+                yield from markdown.property_links(item, name)
+
+
+def _tag_names(value: Value) -> Iterator[str]:
+    items = value if isinstance(value, list) else [value]
+    for item in items:
+        if item is None or isinstance(item, (list, dict)):
+            continue
+        for word in re.split(r"[,\s]+", _as_text(item)):
+            if name := word.strip().lstrip("#").rstrip("/"):
+                yield name
+
+
+def _as_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
