@@ -25,6 +25,6 @@ def test_commands_exist(page: Path) -> None:
     from vaultmem.surfaces.cli import COMMANDS
 
     text = page.read_text(encoding="utf-8")
-    for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.S):
+    for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL):
         for name in re.findall(r"vaultmem ([a-z][a-z-]*)", block):
             assert name in COMMANDS, f"{page.name}: vaultmem {name}"

@@ -42,7 +42,7 @@ def examine(store: Store) -> list[Finding]:
         *_unseen(listing),
         *unreadable,
         *_notes(notes),
-        *_ids(notes),
+        *_ids(notes, listing),
         *_names(listing),
         *_links(notes, listing),
         *_leftovers(listing),
@@ -84,7 +84,7 @@ def _notes(notes: list[Note]) -> Iterator[Finding]:
             yield Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
 
 
-def _ids(notes: list[Note]) -> Iterator[Finding]:
+def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     by_id: dict[str, list[Note]] = defaultdict(list)
     for note in notes:
         if note.id:
@@ -92,7 +92,7 @@ def _ids(notes: list[Note]) -> Iterator[Finding]:
     copies = {note.path for note in notes if names.conflict_original(note.title)}
     for same in by_id.values():
         if len(same) > 1:
-            original = original_of(same)
+            original = _original(same, listing)
             for note in same:
                 if note is not original and note.path not in copies:
                     message = f"The same id as {original.path}."
@@ -104,9 +104,12 @@ def _ids(notes: list[Note]) -> Iterator[Finding]:
         yield Finding(path, "conflict-copy", message, "Merge it into the original, then delete it.")
 
 
-def original_of(same: list[Note]) -> Note:
-    """Of notes with one id: the one whose name is no conflict copy's, else the oldest name."""
-    return min(same, key=lambda n: (bool(names.conflict_original(n.title)), len(n.path), n.path))
+def _original(same: list[Note], listing: Listing) -> Note:
+    """Of notes with one id: the one not named like a copy, else the one longest untouched."""
+    return min(
+        same,
+        key=lambda n: (names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path),
+    )
 
 
 def _names(listing: Listing) -> Iterator[Finding]:

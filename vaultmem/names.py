@@ -21,6 +21,8 @@ _COPIES: Final = (
     re.compile(r"(?P<name>.+) \([^()]*conflicted copy[^()]*\)\Z", re.IGNORECASE),  # Dropbox
 )
 
+_PERHAPS_COPY: Final = re.compile(r"\bcopy\b| \(?\d+\)?\Z", re.IGNORECASE)
+
 
 def name_key(name: str) -> str:
     """Two names with one key are one file on some machine: case and accents fold."""
@@ -73,6 +75,13 @@ def unsafe(name: str) -> str | None:
     if len(name.encode(errors="replace")) > 250:
         return "it is too long for some systems"
     return None
+
+
+def copy_rank(name: str) -> int:
+    """How much a name looks like a copy's: 0 not at all, 1 perhaps, 2 surely."""
+    if conflict_original(name):
+        return 2
+    return 1 if _PERHAPS_COPY.search(name) else 0
 
 
 def conflict_original(name: str) -> str | None:

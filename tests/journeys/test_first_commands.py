@@ -1,0 +1,314 @@
+"""init, show and doctor as a person meets them: real processes, real folders, real git."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TEMPLATE, Run, clean_environment, snapshot
+
+
+def git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=True,
+        env=clean_environment(root.parent),
+    )  # fmt: skip
+    return done.stdout
+
+
+# --- init --------------------------------------------------------------------------------
+
+
+def test_init_makes_a_vault_without_examples(run: Run, tmp_path: Path) -> None:
+    done = run("init", "Brain")
+    assert done.code == 0, done.err
+    assert done.out == ""
+    root = tmp_path / "Brain"
+    assert (root / "Home.md").read_bytes() == (TEMPLATE / "Home.md").read_bytes()
+    assert (root / ".obsidian" / "types.json").exists()
+    assert (root / ".vaultmem" / "config.toml").exists()
+    for folder in ("Memories", "Entities", "Sessions"):
+        assert list((root / folder).iterdir()) == []
+    assert run("doctor", "--vault", "Brain").code == 0
+
+
+def test_init_with_examples_is_the_whole_template(run: Run, tmp_path: Path) -> None:
+    run("init", "Brain", "--examples")
+    made = {path: raw for path, (raw, _) in snapshot(tmp_path / "Brain").items()}
+    assert made == {path: raw for path, (raw, _) in snapshot(TEMPLATE).items()}
+
+
+def test_init_twice_changes_nothing(run: Run, tmp_path: Path) -> None:
+    run("init", "Brain", "--git", "--examples")
+    before = {k: v for k, v in snapshot(tmp_path / "Brain").items() if not k.startswith(".git/")}
+    done = run("init", "Brain", "--git", "--examples")
+    after = {k: v for k, v in snapshot(tmp_path / "Brain").items() if not k.startswith(".git/")}
+    assert after == before
+    assert "Nothing was missing." in done.err
+
+
+def existing_vault(root: Path) -> None:
+    (root / ".obsidian").mkdir(parents=True)
+    (root / ".obsidian" / "app.json").write_text('{"mine": true}')
+    (root / ".obsidian" / "templates.json").write_text('{"folder": "Meta/Tpl"}')
+    (root / "Home.md").write_bytes(b"my own home\r\n")
+    (root / "Notes").mkdir()
+    (root / "Notes" / "x.md").write_bytes(b"---\nzip: 00123\n---\n")
+
+
+def test_init_adds_to_an_existing_vault_only_what_is_missing(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    existing_vault(root)
+    before = snapshot(root)
+    planned = run("init", "Mine", "--dry-run", "--json")
+    assert snapshot(root) == before, "a dry run does nothing"
+    done = run("init", "Mine", "--json")
+    assert done.json["added"] == planned.json["added"]
+    after = snapshot(root)
+    assert {path: after[path] for path in before} == before
+    added = set(after) - set(before)
+    assert added == {path for path in planned.json["added"] if not path.endswith("/")}
+    assert not any(path.startswith(".obsidian/") for path in added)
+    assert "Meta/Tpl/Memory.md" in added, "templates go where the vault keeps them"
+    assert not added & {".gitattributes", ".gitignore"}, "git files only with --git"
+    assert "Home.md" in planned.json["kept"]
+
+
+def test_init_git_commits_its_own_files_only(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    existing_vault(root)
+    git_made = subprocess.run(["git", "init", "-q", str(root)], check=True)
+    assert git_made.returncode == 0
+    (root / "staged.md").write_text("mine")
+    git(root, "add", "staged.md")
+    done = run("init", "Mine", "--git")
+    assert done.code == 0, done.err
+    assert git(root, "diff", "--cached", "--name-only").split() == ["staged.md"]
+    committed = git(root, "show", "--name-only", "--format=").splitlines()
+    assert "AGENTS.md" in committed
+    assert "staged.md" not in committed
+    attributes = (root / ".gitattributes").read_text()
+    assert "*.md merge=vaultmem" in attributes, "line ends of CRLF notes are not rewritten"
+
+
+def test_a_new_git_vault_is_clean_and_stays_clean(run: Run, tmp_path: Path) -> None:
+    run("init", "Brain", "--git", "--examples")
+    root = tmp_path / "Brain"
+    assert git(root, "status", "--porcelain") == ""
+    for command in (["doctor"], ["show", "TokenValidator"]):
+        assert run(*command, "--vault", "Brain").code == 0
+    (root / ".vaultmem" / "index").mkdir()
+    (root / ".vaultmem" / "index" / "catalog.db").write_bytes(b"x")
+    (root / ".vm-01X.tmp").write_bytes(b"x")
+    assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_init_where_no_folder_can_be(run: Run, tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").write_text("x")
+    done = run("init", folder)
+    assert done.code in (2, 3)
+    assert "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) >= 1
+
+
+# --- show --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "Brain"
+    shutil.copytree(TEMPLATE, root)
+    return root
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "01KE6QPCN0MKB59KYA35S2FPGX",
+        "memory:01ke6qpcn0mkb59kya35s2fpgx",
+        "Entities/TokenValidator.md",
+        "Entities/TokenValidator",
+        "TokenValidator",
+        "tokenvalidator",
+        "the validator",
+    ],
+)
+def test_show_finds_a_note_by_any_of_its_names(run: Run, vault: Path, ref: str) -> None:
+    done = run("show", ref, "--json", cwd=vault)
+    assert done.code == 0, done.err
+    found = done.json
+    assert found["id"] == "01KE6QPCN0MKB59KYA35S2FPGX"
+    assert found["path"] == "Entities/TokenValidator.md"
+    assert found["created_at"] == "2026-01-05T09:27:00Z"
+    assert found["content"].startswith("The part of [[Atlas]]")
+    assert len(found["facts"]) == 6
+
+
+def test_show_for_a_person(run: Run, vault: Path) -> None:
+    done = run("show", "Prefers long commit messages", cwd=vault)
+    assert done.out.splitlines() == [
+        "Prefers long commit messages",
+        "Memories/Prefers long commit messages.md",
+        "semantic · user · #preference · #git · forgotten: Short messages were asked for instead",
+        "",
+        "Liked by [[Me]]: commit messages with a full list of what changed.",
+    ]
+    raw = run("show", "Home.md", "--raw", cwd=vault)
+    assert raw.out.encode() == (vault / "Home.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("ref", "code", "words"),
+    [
+        ("Nowhere", 1, "There is no note"),
+        ("Double", 2, "A/Double.md, B/Double.md"),
+        ("../secret.md", 2, "leaves the vault"),
+        ("/etc/passwd", 2, "absolute path"),
+        (".obsidian/app.json", 2, "hidden folder"),
+        ("", 2, "Name a note"),
+    ],
+)
+def test_show_says_why_not(run: Run, vault: Path, ref: str, code: int, words: str) -> None:
+    for folder in "AB":
+        (vault / folder).mkdir()
+        (vault / folder / "Double.md").write_text("x")
+    done = run("show", ref, cwd=vault)
+    assert (done.code, done.out) == (code, "")
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_show_prints_any_bytes_without_failing(run: Run, vault: Path) -> None:
+    (vault / "odd.md").write_bytes(b"---\na: [1\n---\ncaf\xe9 \x1b[31m")
+    done = run("show", "odd", cwd=vault)
+    assert done.code == 0
+    assert "Line" in done.out
+    assert json.loads(run("show", "odd", "--json", cwd=vault).out)["problems"]
+
+
+# --- doctor ------------------------------------------------------------------------------
+
+
+def test_doctor_finds_each_kind_of_problem(run: Run, vault: Path) -> None:
+    token = (vault / "Entities" / "TokenValidator.md").read_bytes()
+    files = {
+        "broken.md": b"---\na: [1\n---\n",
+        "twice.md": b"---\na: 1\na: 2\n---\n",
+        "open.md": b"---\na: 1\n",
+        "copy of token.md": token,
+        "Entities/TokenValidator (Conflicted copy Laptop 202601051200).md": token,
+        "Note.sync-conflict-20260105-120000-ABCDEFG.md": b"x",
+        "merge.md": b"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n",
+        "Clash.md": b"x",
+        "clash.md": b"x",
+        "Cafe\u0301.md": b"x",
+        "Caf\u00e9.md": b"x",
+        "what?.md": b"x",
+        "dead.md": b"[[Nowhere at all]]",
+        "A/Same.md": b"x",
+        "B/Same.md": b"x",
+        "vague.md": b"[[Same]]",
+        "latin.md": b"caf\xe9",
+        "binary.md": b"\x00\x01",
+        ".vm-01LEFT.tmp": b"x",
+    }
+    for path, raw in files.items():
+        (vault / path).parent.mkdir(exist_ok=True)
+        (vault / path).write_bytes(raw)
+    (vault / "loop").symlink_to(vault)
+    (vault / ".vaultmem" / "config.toml").write_text("colour = 1\nread_only = 5\n")
+    before = snapshot(vault)
+    done = run("doctor", "--json", cwd=vault)
+    assert done.code == 1, done.err
+    assert snapshot(vault) == before
+    found = {(f["path"], f["problem"]) for f in done.json}
+    copy = "Entities/TokenValidator (Conflicted copy Laptop 202601051200).md"
+    assert found >= {
+        ("broken.md", "malformed-frontmatter"),
+        ("twice.md", "duplicate-key"),
+        ("open.md", "unclosed-frontmatter"),
+        ("copy of token.md", "duplicate-id"),
+        (copy, "conflict-copy"),
+        ("Note.sync-conflict-20260105-120000-ABCDEFG.md", "conflict-copy"),
+        ("merge.md", "conflict-markers"),
+        ("clash.md", "name-clash"),
+        ("what?.md", "unsafe-name"),
+        ("dead.md", "dead-link"),
+        ("vague.md", "ambiguous-link"),
+        ("latin.md", "not-utf8"),
+        ("binary.md", "binary"),
+        ("loop", "symlink"),
+        (".vm-01LEFT.tmp", "leftover-file"),
+        (".vaultmem/config.toml", "settings"),
+    }
+    assert any(problem == "name-clash" and path.startswith("Caf") for path, problem in found)
+    assert ("Entities/TokenValidator.md", "duplicate-id") not in found
+    assert all(set(f) == {"path", "problem", "message", "fix"} and f["fix"] for f in done.json)
+    people = run("doctor", cwd=vault)
+    assert people.code == 1
+    assert "problems in" in people.out
+
+
+def test_doctor_fix_removes_old_leftovers_and_touches_no_note(run: Run, vault: Path) -> None:
+    (vault / "broken.md").write_bytes(b"---\na: [1\n---\n")
+    (vault / ".vm-01LEFT.tmp").write_bytes(b"x")
+    os.utime(vault / ".vm-01LEFT.tmp", (1, 1))
+    before = snapshot(vault)
+    done = run("doctor", "--fix", "--json", cwd=vault)
+    assert [f["problem"] for f in done.json] == ["malformed-frontmatter"]
+    after = snapshot(vault)
+    assert before.keys() - after.keys() == {".vm-01LEFT.tmp"}
+    assert {k: before[k] for k in after} == after
+
+
+# --- manners -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["shwo"], 2, "did you mean 'show'"),
+        (["frobnicate"], 2, "No such command"),
+        (["show"], 2, "Missing argument"),
+        (["doctor", "--nope"], 2, "No such option"),
+        (["doctor", "--vault", "nowhere"], 1, "vaultmem init"),
+        (["doctor"], 2, "No vault here"),
+    ],
+)
+def test_wrong_use_is_answered_with_a_sentence(
+    run: Run, arguments: list[str], code: int, words: str
+) -> None:
+    done = run(*arguments)
+    assert (done.code, done.out) == (code, "")
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_wrong_setting_stops_all_but_the_doctor(run: Run, vault: Path) -> None:
+    (vault / ".vaultmem" / "config.toml").write_text("\n\nread_only = 5\n")
+    done = run("show", "Home.md", cwd=vault)
+    assert done.code == 2
+    assert ".vaultmem/config.toml:3: read_only must be true or false, not 5." in done.err
+    assert run("doctor", cwd=vault).code == 1
+
+
+def test_help_and_version(run: Run) -> None:
+    assert "doctor" in run("--help").out
+    assert run("--version").out.startswith("vaultmem ")
+
+
+def test_a_closed_pipe_is_no_error(vault: Path) -> None:
+    (vault / "long.md").write_text("x\n" * 100_000)
+    command = f"{sys.executable} -m vaultmem show long --vault '{vault}' | head -1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True,
+        env=clean_environment(vault.parent),
+    )  # fmt: skip
+    assert done.stderr == ""
