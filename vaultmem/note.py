@@ -21,6 +21,8 @@ _FENCED: Final = re.compile(
     r"---[ \t]*\r?\n(?P<block>.*?)(?:^---[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE
 )
 _UNCLOSED: Final = re.compile(r"---[ \t]*\r?\n[^\s:#-][^\n:]*:(?:[ \t\r\n]|\Z)")
+_ONE_WORD: Final = re.compile(r"[^,\s]+")
+_SEPARATORS: Final = re.compile(r"[,\s]+")
 _MARKERS: Final = re.compile(r"^<{7} [^\n]*\n.*?^={7}\r?\n.*?^>{7} ", re.DOTALL | re.MULTILINE)
 
 
@@ -234,7 +236,8 @@ def _tag_names(value: Value) -> Iterator[str]:
     for item in items:
         if item is None or isinstance(item, (list, dict)):
             continue
-        for word in re.split(r"[,\s]+", _as_text(item)):
+        text = _as_text(item)
+        for word in (text,) if _ONE_WORD.fullmatch(text) else _SEPARATORS.split(text):
             if name := word.strip().lstrip("#").rstrip("/"):
                 yield name
 

@@ -36,6 +36,8 @@ TRASH: Final = ".trash"
 LOCK_SECONDS: Final = 10.0
 _IGNORED_NAMES: Final = frozenset(("conflict-files-obsidian-git.md",))
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+# A path that no guard could object to; anything else takes the slow and careful way.
+_ORDINARY: Final = re.compile(r"(?:[^/\\\0.:][^/\\\0:]*/)*[^/\\\0.:][^/\\\0:]*")
 _OWN_GITIGNORE: Final = b"*\n!.gitignore\n!config.toml\n"
 
 
@@ -75,12 +77,15 @@ class Store:
         self.state = state_dir(self.root, settings)
         self._excluded = _matcher(settings["exclude"])
         self._templates = names.name_key(settings["folders.templates"].strip("/"))
+        self._top = str(self.root).rstrip("/") + "/"
+        self._inside: set[str] = set()  # folders that were seen to lie in the vault
         self._own = _OwnWrites(self.state / "local" / "recent-writes")
 
     # --- looking ---------------------------------------------------------------------
 
     def walk(self) -> Listing:
         listing = Listing()
+        self._inside.clear()
         folders = [""]
         while folders:
             folder = folders.pop()
@@ -131,7 +136,7 @@ class Store:
 
     def read(self, path: str) -> Stored:
         """The note's bytes, once they have settled: editors empty a file before they fill it."""
-        file = self.locate(path)
+        file = self._readable(path)
         for _ in range(20):
             stored = self._read_once(path, file)
             age = time.time() - stored.stat.mtime_ns / 1e9
@@ -147,10 +152,9 @@ class Store:
     def parse(self, stored: Stored) -> Note:
         return parse(stored.raw, stored.path, self.settings.properties)
 
-    def _read_once(self, path: str, file: Path) -> Stored:
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    def _read_once(self, path: str, file: str | Path) -> Stored:
         try:
-            with open(os.open(file, flags | getattr(os, "O_NONBLOCK", 0)), "rb") as handle:
+            with open(file, "rb", buffering=0, opener=_open_plain) as handle:
                 before = os.fstat(handle.fileno())
                 if not stat.S_ISREG(before.st_mode):
                     raise NotFound(f"{path} is not a file.")
@@ -158,7 +162,7 @@ class Store:
         except FileNotFoundError:
             raise NotFound(f"There is no note {path}.") from None
         except OSError as error:
-            reason = "it is a link to another place" if file.is_symlink() else error.strerror
+            reason = "it is a link to another place" if os.path.islink(file) else error.strerror
             raise NotFound(f"{path} cannot be read: {reason}.") from None
 
     def locate(self, path: str) -> Path:
@@ -173,9 +177,23 @@ class Store:
         if any(segment.startswith(".") for segment in segments):
             raise OutsideVault(f"{path} lies in a hidden folder, which vaultmem leaves alone.")
         file = self.root.joinpath(*segments)
-        parent = os.path.realpath(file.parent)
-        if parent != str(self.root) and not parent.startswith(str(self.root) + os.sep):
+        self._require_inside(path, str(file.parent))
+        return file
+
+    def _require_inside(self, path: str, folder: str) -> None:
+        real, top = os.path.realpath(folder), str(self.root)
+        if real != top and not real.startswith(top.rstrip(os.sep) + os.sep):
             raise OutsideVault(f"{path} leads out of the vault through a link.")
+
+    def _readable(self, path: str) -> str:
+        """`locate` for the thousands of reads of one run: a folder is looked at only once."""
+        if not _ORDINARY.fullmatch(path):
+            return str(self.locate(path))
+        file = f"{self._top}{path}"
+        folder = file.rpartition("/")[0]
+        if folder not in self._inside:
+            self._require_inside(path, folder)
+            self._inside.add(folder)
         return file
 
     # --- writing ---------------------------------------------------------------------
@@ -342,6 +360,11 @@ class _OwnWrites:
             return self.path.read_bytes()
         except FileNotFoundError:
             return b""
+
+
+def _open_plain(file: str, flags: int) -> int:
+    """Open without following a link and without waiting for a pipe."""
+    return os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
