@@ -101,7 +101,6 @@ def outline(text: str) -> Outline:
 _OPENING: Final = re.compile(r"``*|~~~+|%%|<!--|<private>")
 _BEFORE_FENCE: Final = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?\Z")
 INLINE: Final = "\0"  # stands for inline code, which is no blank: a line of it is not empty
-_NOT_NEWLINE: Final = re.compile(r"[^\n]+")
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\r?\n")
 _INDENTED: Final = re.compile(r"\n[ \t]*\r?\n(?P<code>(?:(?: {4}|\t)[ \t]*\S[^\n]*(?:\n|\Z))+)")
 _PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -124,7 +123,7 @@ def _blank(text: str, spans: Iterator[tuple[int, int, str]]) -> str:
     pieces, at = [], 0
     for start, end, blank in spans:
         pieces.append(text[at:start])
-        pieces.append(_NOT_NEWLINE.sub(lambda m, b=blank: b * len(m[0]), text[start:end]))
+        pieces.append("\n".join(blank * len(line) for line in text[start:end].split("\n")))
         at = end
     pieces.append(text[at:])
     return "".join(pieces)

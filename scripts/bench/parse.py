@@ -1,6 +1,6 @@
 """How fast notes are read and parsed: 10,000 generated ones, one core.
 
-    scripts/bench/run parse [--notes N] [--corpus DIR]
+scripts/bench/run parse [--notes N] [--corpus DIR]
 """
 
 from __future__ import annotations

@@ -1,0 +1,97 @@
+"""A clean clone in a clean environment: the launcher installs itself, once, and then just starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What git would give a newcomer: the tracked files and nothing else."""
+    folder = tmp_path_factory.mktemp("a folder with spaces") / "vaultmem"
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for path in filter(None, tracked.stdout.split("\0")):
+        if (ROOT / path).exists():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / path, folder / path)
+    return folder
+
+
+def clean(home: Path) -> dict[str, str]:
+    """No Python settings of this process; only what finds programs and packages."""
+    kept = ("PATH", "LANG", "PIP_", "SSL_", "REQUESTS_", "PYENV_")
+    environment = {k: v for k, v in os.environ.items() if k.startswith(kept)}
+    venv = os.environ.get("VIRTUAL_ENV", "\0")
+    path = os.pathsep.join(p for p in environment["PATH"].split(os.pathsep) if venv not in p)
+    return environment | {"HOME": str(home), "PATH": path}
+
+
+def test_first_runs_at_once_install_once_and_then_start_fast(clone: Path, tmp_path: Path) -> None:
+    command = [str(clone / "scripts" / "vaultmem"), "--version"]
+    first = [
+        subprocess.Popen(
+            command, cwd=tmp_path, env=clean(tmp_path), stdout=-1, stderr=-1, text=True
+        )
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=600) for process in first]
+    assert [process.returncode for process in first] == [0, 0], outputs
+    assert {out for out, _ in outputs} == {outputs[0][0]}
+    assert outputs[0][0].startswith("vaultmem "), "stdout carries the answer and nothing else"
+    assert "installing itself" in outputs[0][1] + outputs[1][1]
+    started = time.monotonic()
+    again = subprocess.run(
+        command, cwd=tmp_path, env=clean(tmp_path), capture_output=True, text=True
+    )
+    assert again.stderr == ""
+    assert time.monotonic() - started < 5
+
+
+def test_the_launcher_works_through_a_link_and_from_anywhere(clone: Path, tmp_path: Path) -> None:
+    link = tmp_path / "vm"
+    link.symlink_to(clone / "scripts" / "vaultmem")
+    done = subprocess.run(
+        [str(link), "init", "My Brain"],
+        cwd=tmp_path,
+        env=clean(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "My Brain" / "Home.md").exists()
+
+
+def test_an_old_python_is_told(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", str(ROOT / "scripts" / "python"), "-c", "pass"],
+        env={"PATH": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "Python 3.11 or newer" in done.stderr
+
+
+def test_the_wheel_carries_the_template(tmp_path: Path) -> None:
+    import sys
+    import zipfile
+
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for file in (ROOT / "vault-template").rglob("*"):
+        if file.is_file():
+            path = file.relative_to(ROOT).as_posix()
+            assert f"vaultmem/{path}" in names, path
