@@ -13,9 +13,12 @@ PACKAGE = Path(__file__).parent.parent / "vaultmem"
 
 # From the ground up; a module imports only from its own layer's left or from layers before it.
 LAYERS = [
-    ["errors", "config", "durable", "lock"],
-    ["names", "links", "properties", "markdown", "note", "splice", "edit"],
-    ["vault"],
+    ["errors", "config", "durable", "lock", "changes"],
+    ["names", "links", "properties", "hidden", "markdown", "note", "splice", "edit"],
+    ["passages", "attributes"],
+    ["vault", "watch"],
+    ["index"],
+    ["sync", "recall", "follow"],
     ["memory", "template", "doctor"],
     ["service"],
     ["surfaces"],

@@ -35,6 +35,8 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "project": "",
     "read_only": False,
     "state_dir": "",
+    "model": "",
+    "language": "english",
     "exclude": (),
     "folders.memories": "Memories",
     "folders.entities": "Entities",
@@ -121,7 +123,15 @@ def _obsidian_templates(root: Path) -> str:
         folder = data.get("folder") if isinstance(data, dict) else None
     except (OSError, ValueError):
         return ""
-    return folder.strip("/") if isinstance(folder, str) else ""
+    folder = folder.strip("/") if isinstance(folder, str) else ""
+    return folder if _is_folder(folder) else ""
+
+
+def _is_folder(path: str) -> bool:
+    """A plain path that stays inside the vault and is not hidden."""
+    if "\0" in path or "\\" in path or ":" in path or path.startswith("/"):
+        return False
+    return all(part and not part.startswith(".") for part in path.strip("/").split("/"))
 
 
 def _from_file(
@@ -146,6 +156,9 @@ def _from_file(
             problems.append(SettingsProblem(message, line, fatal=False))
         elif (typed := _typed(value, DEFAULTS[name])) is None:
             message = f"{CONFIG}:{line}: {name} must be {_kind(name)}, not {value!r}."
+            problems.append(SettingsProblem(message, line))
+        elif name.startswith("folders.") and not _is_folder(typed):
+            message = f"{CONFIG}:{line}: {name} must be a folder inside the vault, not {value!r}."
             problems.append(SettingsProblem(message, line))
         else:
             values[name] = Setting(typed, f"{CONFIG}:{line}")
@@ -174,7 +187,7 @@ def _from_environment(values: dict[str, Setting], problems: list[SettingsProblem
         if text is None:
             continue
         typed = _from_text(text, default)
-        if typed is None:
+        if typed is None or (name.startswith("folders.") and not _is_folder(typed)):
             message = f"${variable} must be {_kind(name)}, not {text!r}."
             problems.append(SettingsProblem(message))
         else:

@@ -6,12 +6,16 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from vaultmem import names
+from vaultmem import changes, names
 from vaultmem.errors import VaultmemError
 from vaultmem.links import LinkMap
 from vaultmem.note import Note
 from vaultmem.vault import Listing, Store
+
+if TYPE_CHECKING:
+    from vaultmem.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,17 @@ def examine(store: Store) -> list[Finding]:
         *_links(notes, listing),
         *_leftovers(listing),
     ]
+
+
+def examine_index(store: Store, index: Index) -> list[Finding]:
+    """Where the index says something else than the files."""
+    listing = store.walk()
+    look = changes.compare(index.known(), listing.notes, [path for path, _ in listing.unread])
+    behind = [p for p in look.suspects if p not in {path for path, _ in index.status().skipped}]
+    message, cure = "The index does not know this note as it is now.", "vaultmem doctor --fix"
+    found = [Finding(path, "index-behind", message, cure) for path in behind]
+    message = "The index has this note, but it is gone."
+    return [*found, *(Finding(path, "index-behind", message, cure) for path in look.missing)]
 
 
 def fix(store: Store, findings: Iterable[Finding]) -> list[Finding]:

@@ -65,7 +65,11 @@ def place_new(source: Path, target: Path) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         os.replace(source, target)
     else:
-        os.unlink(source)
+        try:
+            os.unlink(source)
+        except OSError:
+            os.unlink(target)
+            raise
 
 
 def make_folders(folder: Path) -> list[Path]:
@@ -122,21 +126,21 @@ _FORBIDDEN: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextlib.contextmanager
-def explained(doing: str) -> Iterator[None]:
+def explained(doing: str, result: str = "Nothing was changed.") -> Iterator[None]:
     """Turn what the system says into what the reader can do about it."""
     try:
         yield
     except OSError as error:
-        raise _explanation(doing, error) from error
+        raise _explanation(doing, error, result) from error
 
 
-def _explanation(doing: str, error: OSError) -> VaultmemError:
+def _explanation(doing: str, error: OSError, result: str) -> VaultmemError:
     if error.errno in _FULL:
         return StorageFull(
-            f"{doing} failed: the disk is full. Nothing was changed; free some space and try again."
+            f"{doing} failed: the disk is full. {result} Free some space and try again."
         )
     if error.errno in _FORBIDDEN:
-        return ReadOnly(f"{doing} failed: no permission to write there. Nothing was changed.")
+        return ReadOnly(f"{doing} failed: no permission. {result}")
     if error.errno == errno.ENAMETOOLONG:
-        return InvalidInput(f"{doing} failed: the name is too long for this disk.")
-    return Unavailable(f"{doing} failed: {error.strerror or error}. Nothing was changed.")
+        return InvalidInput(f"{doing} failed: the name is too long for this disk. {result}")
+    return Unavailable(f"{doing} failed: {error.strerror or error}. {result}")

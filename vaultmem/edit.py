@@ -19,7 +19,7 @@ import yaml
 from vaultmem import markdown, properties
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound
-from vaultmem.note import Note, encode, parse
+from vaultmem.note import Note, encode, newline_of, parse
 from vaultmem.properties import ObsidianHandler, Value, Writable
 from vaultmem.splice import Block, plain_value, same
 
@@ -100,7 +100,8 @@ def new_note(values: Mapping[str, Writable], body: str) -> bytes:
     post = frontmatter.Post(_usable(body), ObsidianHandler())
     post.metadata = dict(sorted(values.items(), key=lambda pair: rank.get(pair[0], len(rank))))
     raw = frontmatter.dumps(post).encode()
-    _verify_values(parse(raw), {name: plain_value(value) for name, value in values.items()})
+    wanted = {name: plain_value(value) for name, value in values.items()}
+    _verify_values(parse(raw), wanted, "the properties")
     return raw
 
 
@@ -133,7 +134,12 @@ def _apply(note: Note, change: Change) -> str:
 def _lines(note: Note, text: str) -> str:
     """The text with the note's own line ending."""
     text = _usable(text).replace("\r\n", "\n")
-    return text.replace("\n", "\r\n") if note.newline == "\r\n" else text
+    return text.replace("\n", "\r\n") if _newline(note) == "\r\n" else text
+
+
+def _newline(note: Note) -> str:
+    """The line ending of the part that a new body leaves in place, where there is one."""
+    return newline_of(note.text[: note.body_start]) if note.block else note.newline
 
 
 def _usable(text: str) -> str:
@@ -149,7 +155,8 @@ def _usable(text: str) -> str:
 def _kept(note: Note, text: str) -> str:
     """Refuse a new body that would change which properties the note has."""
     after = parse(encode(text), note.path, note.names)
-    if after.body_start != note.body_start or after.properties != note.properties:
+    same_properties = same(dict(after.properties), dict(note.properties))
+    if after.body_start != note.body_start or not same_properties:
         raise InvalidInput(
             "The text would be read as properties: it starts with a --- block. "
             "Put a line of text before it."
@@ -158,52 +165,76 @@ def _kept(note: Note, text: str) -> str:
 
 
 def _replace_section(note: Note, heading: str, text: str) -> str:
-    span = _section(note, heading)
-    if span is None:
+    place = _section(note, heading)
+    if place is None:
         raise NotFound(f"{note.path} has no heading {heading!r}.")
-    start, end = span
-    body, newline = note.body, note.newline
+    start, end = place
+    body, newline = note.body, _newline(note)
     content = _lines(note, text).strip("\r\n")
+    if body[start:end].strip("\r\n") == content:
+        return note.text
     if end < len(body):
         ending = newline * 2 if content else ""
     else:
         ending = newline if body.endswith("\n") else ""
     gap = newline * 2 if content or end < len(body) else ""
-    new = note.text[: note.body_start] + body[:start] + gap + content + ending + body[end:]
-    return _found_again(note, new, heading)
+    new = body[:start] + gap + content + ending + body[end:]
+    return _section_holds(note, new, heading, content)
 
 
 def _append_to_section(note: Note, heading: str, text: str) -> str:
-    body, newline = note.body, note.newline
+    body, newline = note.body, _newline(note)
     lines = _lines(note, text).strip("\r\n")
-    span = _section(note, heading)
-    if span is None:
-        gap = "" if not body.strip() else _gap(body, newline)
-        added = f"{gap}## {heading}{newline * 2}{lines}{newline}"
-        return _found_again(note, note.text + added, heading)
-    start, end = span
+    place = _section(note, heading)
+    if place is None:
+        gap = _gap(body, newline) if body.strip() else ""
+        new = f"{body}{gap}## {_one_line(heading)}{newline * 2}{lines}{newline}"
+        return _section_holds(note, new, heading, lines)
+    start, end = place
     content = body[start:end].rstrip()
-    at = start + len(content)
+    last = start + len(content)
+    at = _line_end(body, last) if content else last
     # A list goes on without a blank line; under a bare heading one stands between.
     before = newline if content and _is_list(content) and _is_list(lines) else newline * 2
-    rest = body[at:] or newline
-    new = note.text[: note.body_start] + body[:at] + before + lines + rest
-    return _found_again(note, new, heading)
+    new = body[:at] + before + lines + (body[at:] or newline)
+    return _section_holds(note, new, heading, lines)
 
 
-def _found_again(note: Note, text: str, heading: str) -> str:
-    """Refuse a section that an unclosed code block or comment above it would swallow."""
+def _section_holds(note: Note, body: str, heading: str, content: str) -> str:
+    """Refuse a section that would not be readable as one, with this content, and no other moved."""
+    text = _kept(note, note.text[: note.body_start] + body)
     after = parse(encode(text), note.path, note.names)
-    before = [h.text for h in note.headings]
+    found = _section(after, heading)
     if (
-        _section(after, heading) is None
-        or [h.text for h in after.headings][: len(before)] != before
+        found is None
+        or content.strip() not in after.body[slice(*found)]
+        or _outside(note, heading) != _outside(after, heading)
+        or not _is_seen(after.body, found, content)
     ):
         raise NoteMalformed(
-            f"The section {heading!r} of {note.path} would not be readable as one; a code block "
-            "or comment may not be closed. Nothing was written."
+            f"The section {heading!r} of {note.path} would not be readable afterwards: a code block "
+            "or comment in the note is not closed, or the new text has a heading of its own rank. "
+            "Nothing was written."
         )
     return text
+
+
+def _outside(note: Note, heading: str) -> list[str]:
+    """The headings that neither head the section nor stand in it."""
+    start, end = _section(note, heading) or (-1, -1)
+    return [h.text for h in note.headings if h.end != start and not start <= h.start < end]
+
+
+def _is_seen(body: str, place: tuple[int, int], content: str) -> bool:
+    """Whether the content starts outside of code and comments that stand open before it."""
+    at = body.index(content.strip(), place[0]) if content.strip() else place[0]
+    return markdown.visible(body[:at] + "x").endswith("x")
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    return end - 1 if end > at and text[end - 1] == "\r" else end
 
 
 def _gap(body: str, newline: str) -> str:
@@ -218,7 +249,15 @@ def _is_list(text: str) -> bool:
 
 
 def _section(note: Note, heading: str) -> tuple[int, int] | None:
-    return markdown.section(note.headings, heading.lstrip("# ").strip(), len(note.body))
+    name = re.sub(r"\A#{1,6}[ \t]+", "", heading).strip()
+    return markdown.section(note.headings, name, len(note.body))
+
+
+def _one_line(heading: str) -> str:
+    heading = re.sub(r"\A#{1,6}[ \t]+", "", _usable(heading)).strip()
+    if not heading or "\n" in heading or "\r" in heading:
+        raise InvalidInput("A heading needs some text, on one line.")
+    return heading
 
 
 # --- properties ---------------------------------------------------------------------------
@@ -266,17 +305,17 @@ def _current_list(note: Note, name: str) -> list[Value]:
     value = note.get(name)
     if isinstance(value, dict):
         raise NoteMalformed(f"The property {name!r} of {note.path} is not a list.")
-    if isinstance(value, str) and name in ("tags", "tag"):
-        return re.split(r"[,\s]+", value.strip(", "))
+    if isinstance(value, str) and name.casefold() in ("tags", "tag"):
+        return [word for word in re.split(r"[,\s]+", value) if word]
     if value is None:
         return []
     return list(value) if isinstance(value, list) else [value]
 
 
 def _same_item(name: str, a: Value, b: Value) -> bool:
-    if name in ("tags", "tag") and isinstance(a, str) and isinstance(b, str):
+    if name.casefold() in ("tags", "tag") and isinstance(a, str) and isinstance(b, str):
         return a.lstrip("#").casefold() == b.lstrip("#").casefold()
-    return same(a, plain_value(b))
+    return same(plain_value(a), plain_value(b))
 
 
 def _writable_key(note: Note, name: str) -> str:
@@ -296,25 +335,22 @@ def _writable_key(note: Note, name: str) -> str:
 
 def _verified(note: Note, text: str, wanted: Mapping[str, Value], key: str) -> str:
     after = parse(encode(text), note.path, note.names)
-    _verify_values(after, wanted)
+    _verify_values(after, wanted, key)
     if after.body != note.body:
         raise _refused(note.path, key)
     old, new = _yaml11(note), _yaml11(after)
-    if old is None and note.properties:
-        return text
-    old, new = old or {}, new if new is not None else {key: NotImplemented}
-    if any(old.get(k) != new.get(k) for k in old.keys() | new.keys() if str(k) != key):
+    if any(repr(old.get(k)) != repr(new.get(k)) for k in old.keys() | new.keys() if k != key):
         raise _refused(note.path, key)
     if key in wanted and not _agrees(wanted[key], new.get(key), note.properties.get(key)):
         raise _refused(note.path, key)
     return text
 
 
-def _verify_values(after: Note, wanted: Mapping[str, Value]) -> None:
+def _verify_values(after: Note, wanted: Mapping[str, Value], key: str) -> None:
     if after.problems and any(p.kind in _NO_PROPERTIES for p in after.problems):
-        raise _refused(after.path, "frontmatter")
+        raise _refused(after.path, key)
     if not same(dict(after.properties), dict(wanted)):
-        raise _refused(after.path, "frontmatter")
+        raise _refused(after.path, key)
 
 
 def _refused(path: str, key: str) -> NoteMalformed:
@@ -324,15 +360,23 @@ def _refused(path: str, key: str) -> NoteMalformed:
     )
 
 
-def _yaml11(note: Note) -> dict[Any, Any] | None:
-    """The properties as a YAML 1.1 reader (PyYAML, python-frontmatter) sees them."""
+def _yaml11(note: Note) -> dict[str, Any]:
+    """The properties as a YAML 1.1 reader (PyYAML, python-frontmatter) sees each of them."""
     if note.block is None:
         return {}
+    loader = yaml.CSafeLoader(note.text[slice(*note.block)])
     try:
-        loaded = yaml.load(note.text[slice(*note.block)], Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
-        return None
-    return loaded if isinstance(loaded, dict) else {}
+        root = loader.get_single_node()
+        return {k.value: _yaml11_value(loader, v) for k, v in root.value} if root else {}
+    finally:
+        loader.dispose()
+
+
+def _yaml11_value(loader: yaml.CSafeLoader, node: yaml.Node) -> Any:
+    try:
+        return loader.construct_object(node, deep=True)
+    except (yaml.YAMLError, ValueError, TypeError):
+        return f"unreadable: {node.value!r}"  # 2026-13-45, say
 
 
 def _agrees(ours: Value, theirs: Any, before: Value) -> bool:

@@ -31,6 +31,27 @@ else:
         return True
 
 
+class Held:
+    """A lock that is ours until it is let go, or until the process dies."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def try_hold(path: Path) -> Held | None:
+    """The lock if nobody has it; None at once if somebody does."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if _try_lock(fd):
+        return Held(fd)
+    os.close(fd)
+    return None
+
+
 @contextlib.contextmanager
 def held(path: Path, *, timeout: float, what: str) -> Iterator[None]:
     """Hold the lock file, waiting for others at most `timeout` seconds; then Busy."""

@@ -1,16 +1,30 @@
 """What a note's text says: headings, tags, links, block ids, facts, observations, relations.
 
-Everything works on a copy of the text in which code, comments and private passages
-are blanked out, so that offsets stay true and `#x` in a code block is no tag.
+Everything is found in a copy of the text in which code, comments and private passages
+are blanked out, so that `#x` in a code block is no tag; offsets are the same in both,
+and what is found is cut from the text itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote
+
+from vaultmem.hidden import (
+    INLINE,
+    escaped,
+    list_items,
+    public,
+    shown,
+    visible,
+    without_private,
+)
+
+__all__ = ["INLINE", "shown", "visible", "without_private"]  # part of reading a text as well
 
 
 class Heading(NamedTuple):
@@ -80,180 +94,75 @@ class Outline:
 
 
 def outline(text: str) -> Outline:
-    seen = visible(text)
-    heads = headings(text, seen)
-    found, spans = _links(seen)
-    facts, observations = _sections(text, seen, heads)
+    said, seen = public(text), visible(text)
+    heads = headings(said, seen)
+    links, spans = _links(said, seen) if "[" in seen else ((), [])
+    tags = _tags(seen, spans) if "#" in seen else []
+    blocks = _blocks(seen) if "^" in seen else ()
+    said, seen = "\n" + said, "\n" + seen
+    entries = _entries(said, seen, heads) if "*" in seen else ()
+    noted = _noted(said, seen, tags) if "[" in seen else ()
     return Outline(
         headings=heads,
-        tags=_tags(seen, spans) if "#" in seen else (),
-        links=found,
-        blocks=_blocks(seen) if "^" in seen else (),
-        facts=facts,
-        observations=observations,
-        relations=_relations(seen) if "[[" in seen else (),
+        tags=_each_once(name for _, name in tags) if tags else (),
+        links=links,
+        blocks=blocks,
+        facts=tuple(_facts(said, seen, heads)) if ":" in seen else (),
+        observations=(*entries, *noted),
+        relations=tuple(_relations(said, seen)) if links else (),
     )
-
-
-# --- what does not count as text --------------------------------------------------------
-
-# Each alternative starts with a literal: the re module then skips ahead by a charset.
-_OPENING: Final = re.compile(r"``*|~~~+|%%|<!--|<private>")
-_BEFORE_FENCE: Final = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?\Z")
-INLINE: Final = "\0"  # stands for inline code, which is no blank: a line of it is not empty
-_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\r?\n")
-_INDENTED: Final = re.compile(r"\n[ \t]*\r?\n(?P<code>(?:(?: {4}|\t)[ \t]*\S[^\n]*(?:\n|\Z))+)")
-_PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
-
-
-def visible(text: str) -> str:
-    """The text with code, comments and private passages blanked out, offsets kept."""
-    indented = "\n    " in text or "\n\t" in text
-    if "`" in text or "~~~" in text or "%%" in text or "<!--" in text or "<private>" in text:
-        text = _blank(text, iter(_Hidden(text)))
-    return _blank(text, _indented_code(text)) if indented else text
-
-
-def without_private(text: str) -> str:
-    """The text without its `<private>` passages; an unclosed one runs to the end."""
-    return _PRIVATE.sub("", text) if "<private>" in text.lower() else text
-
-
-def _blank(text: str, spans: Iterator[tuple[int, int, str]]) -> str:
-    pieces, at = [], 0
-    for start, end, blank in spans:
-        pieces.append(text[at:start])
-        pieces.append("\n".join(blank * len(line) for line in text[start:end].split("\n")))
-        at = end
-    pieces.append(text[at:])
-    return "".join(pieces)
-
-
-class _Hidden:
-    """Spans of fences, code spans, comments and private passages, in one pass.
-
-    The trap is quadratic time on hostile text: a mark without a partner is remembered
-    (as CommonMark parsers do), and so is the end of the paragraph, and neither is
-    searched for again.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.unpaired: dict[str, int] = {}  # an opening mark -> no partner before here
-        self.paragraph_end = -1
-
-    def __iter__(self) -> Iterator[tuple[int, int, str]]:
-        at = 0
-        while match := _OPENING.search(self.text, at):
-            start, mark = match.start(), match[0]
-            end = (
-                self._fence(start, match.end(), mark)
-                if len(mark) >= 3 and mark[0] in "`~"
-                else None
-            )
-            if end is not None:
-                yield self.text.rfind("\n", 0, start) + 1, end, " "
-            elif mark[0] == "`":
-                end = self._ticks(match.end(), mark)
-                if end is not None:
-                    yield start, end, INLINE
-            elif mark[0] != "~":
-                end = self._closed(match.end(), mark)
-                if end is not None:
-                    yield start, end, " "
-            at = match.end() if end is None else end
-
-    def _closed(self, at: int, mark: str) -> int | None:
-        if mark in self.unpaired:
-            return None
-        closing = {"%%": "%%", "<!--": "-->", "<private>": "</private>"}[mark]
-        end = self.text.find(closing, at)
-        if end >= 0:
-            return end + len(closing)
-        if mark == "<private>":
-            return len(self.text)  # an unclosed comment is text; an unclosed secret stays one
-        self.unpaired[mark] = len(self.text)
-        return None
-
-    def _fence(self, start: int, at: int, fence: str) -> int | None:
-        """Where a fenced block ends, at its closing line or with the note; None if it is none."""
-        text = self.text
-        line = text.rfind("\n", max(0, start - 200), start) + 1
-        if not _BEFORE_FENCE.match(text, line, start) or (line == 0 and start > 200):
-            return None
-        first = text.find("\n", at)
-        first = len(text) if first < 0 else first
-        if fence[0] == "`" and text.find("`", at, first) >= 0:
-            return None
-        close = re.compile(rf"\n[ \t>]*{fence[0]}{{{len(fence)},}}[ \t]*(?=\r?\n|\Z)")
-        found = close.search(text, first)
-        return found.end() if found else len(text)
-
-    def _ticks(self, at: int, ticks: str) -> int | None:
-        if at <= self.unpaired.get(ticks, -1):
-            return None
-        if at > self.paragraph_end:
-            limit = _PARAGRAPH_END.search(self.text, at)
-            self.paragraph_end = limit.start() if limit else len(self.text)
-        stop, length = self.paragraph_end, len(ticks)
-        start = self.text.find(ticks, at, stop)
-        while start >= 0:
-            end = start + length
-            while end < stop and self.text[end] == "`":
-                end += 1
-            if end - start == length:
-                return end
-            start = self.text.find(ticks, end, stop)
-        self.unpaired[ticks] = stop
-        return None
-
-
-def _indented_code(text: str) -> Iterator[tuple[int, int, str]]:
-    """Blocks indented by four after a blank line, unless a list item owns them."""
-    for match in _INDENTED.finditer(text):
-        before = text[max(0, match.start() - 2000) : match.start()].rstrip().rpartition("\n")[2]
-        if not re.match(r"[ \t]+|[-*+][ \t]|\d+[.)][ \t]", before):
-            yield (*match.span("code"), " ")
 
 
 # --- headings, tags, links, blocks ------------------------------------------------------
 
-# These start with a literal character, which the re module finds many times faster
-# than a line start; so the text is searched with a newline put before it.
-_HEADING: Final = re.compile(r"\n {0,3}(#{1,6})(?:[ \t]+([^\r\n]*))?(?=\r?\n|\r?\Z)")
-_UNDERLINED: Final = re.compile(
-    r"\n(?![ \t]*(?:[-*+>|#=]|\d+[.)])) {0,3}(\S[^\r\n]*)\r?\n {0,3}(=+|-{2,})[ \t]*(?=\r?\n|\r?\Z)"
-)
+# Patterns for lines start with a literal newline, which the re module finds many times
+# faster than a line start; so the text is searched with a newline put before it.
+_HEADING: Final = re.compile(r"\n {0,3}(#{1,6})(?:[ \t]++([^\r\n]*+))?+(?=\r?\n|\r?\Z)")
+_UNDERLINE: Final = re.compile(r"\n {0,3}(=++|--++)[ \t]*+(?=\r?\n|\r?\Z)")
+_NO_TITLE: Final = re.compile(r"[ \t]*+(?:[-*+>|#=]|\d++[.)]|\r?\Z)| {4}|\t")
 _TAG: Final = re.compile(
-    r"#([^\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
+    r"#([^\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s\0]+)"
 )
-_WIKI: Final = re.compile(r"\[\[([^\[\]\n|]*)(?:\|([^\[\]\n]*))?\]\]")
+_WIKI: Final = re.compile(r"\[\[[^\[\]\n]*+\]\]")
 _INLINE: Final = re.compile(
-    r"\[([^\[\]\n]*)\]\((?:<([^<>\n]+)>|([^()\s]+))(?:[ \t]+\"[^\"\n]*\")?\)"
+    r"\[([^\[\]\n]*+)\]\((?:<([^<>\n]++)>|((?:[^()\s]++|\((?:[^()\s]++|\([^()\s]*+\))*+\))++))"
+    r"(?:[ \t]++\"[^\"\n]*+\")?+[ \t]*+\)"
 )
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//|#")
-_BLOCK: Final = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\r?\n|\r?\Z)")
+_BLOCK: Final = re.compile(r"\^([A-Za-z0-9-]++)[ \t]*+(?=\r?\n|\r?\Z)")
+_BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
 
 def headings(text: str, seen: str | None = None) -> tuple[Heading, ...]:
     seen = visible(text) if seen is None else seen
-    lines = "\n" + seen
-    found = [
-        Heading(len(m[1]), _heading_text(text, m.start(2), m.end(2)), m.start(), m.end() - 1)
-        for m in _HEADING.finditer(lines)
-    ]
-    if "\n==" in seen or "\n--" in seen:
-        for m in _UNDERLINED.finditer(lines):
-            title = text[m.start(1) - 1 : m.end(1) - 1].strip()
-            found.append(Heading(1 if m[2][0] == "=" else 2, title, m.start(), m.end() - 1))
+    found = []
+    if "#" in seen:
+        for m in _HEADING.finditer("\n" + seen):
+            title = _heading_text(text, m.start(2), m.end(2))
+            found.append(Heading(len(m[1]), title, m.start(), m.end() - 1))
+    if ("=" in seen and "\n==" in seen) or ("-" in seen and "\n--" in seen):
+        found += _underlined(text, seen)
         found.sort(key=lambda heading: heading.start)
+    if any(text[heading.start] == " " for heading in found):
+        items = list_items(seen)  # a heading there is a part of the item, not of the note
+        found = [heading for heading in found if heading.start not in items]
     return tuple(found)
 
 
 def _heading_text(text: str, start: int, end: int) -> str:
     title = text[start - 1 : end - 1].strip() if start > 0 else ""
+    if not title.endswith("#"):
+        return title
     bare = title.rstrip("#")
-    return bare.rstrip() if bare != title and (not bare or bare[-1] in " \t") else title
+    return bare.rstrip() if not bare or bare[-1] in " \t" else title
+
+
+def _underlined(text: str, seen: str) -> Iterator[Heading]:
+    for m in _UNDERLINE.finditer(seen):
+        start = seen.rfind("\n", 0, m.start()) + 1
+        if not _NO_TITLE.match(seen, start, m.start()):
+            title = text[start : m.start()].strip()
+            yield Heading(1 if m[1][0] == "=" else 2, title, start, m.end())
 
 
 def _blocks(seen: str) -> tuple[Block, ...]:
@@ -269,15 +178,28 @@ def is_tag(name: str) -> bool:
     return _TAG.fullmatch("#" + name) is not None and not name.isdigit()
 
 
-def _tags(seen: str, links: list[tuple[int, int]]) -> tuple[str, ...]:
-    result: dict[str, str] = {}
+def _tags(seen: str, links: list[tuple[int, int]]) -> list[tuple[int, str]]:
+    """Each tag with its place; `links` are spans in which a `#` is none."""
+    found = []
+    links.sort()
+    i = reach = 0
     for match in _TAG.finditer(seen):
         start, name = match.start(), match[1].rstrip("/")
         if not name or name.isdigit() or not _tag_may_start(seen, start):
             continue
-        if not any(a < start < b for a, b in links):
-            result.setdefault(name.casefold(), name)
-    return tuple(result.values())
+        while i < len(links) and links[i][0] < start:
+            reach = max(reach, links[i][1])
+            i += 1
+        if start >= reach:
+            found.append((start, name))
+    return found
+
+
+def _each_once(names: Iterable[str]) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.casefold(), name)
+    return tuple(found.values())
 
 
 def _tag_may_start(seen: str, at: int) -> bool:
@@ -286,18 +208,18 @@ def _tag_may_start(seen: str, at: int) -> bool:
     return seen[at - 1] == "(" and seen[at - 2 : at - 1] != "]"
 
 
-def _links(seen: str) -> tuple[tuple[Link, ...], list[tuple[int, int]]]:
+def _links(said: str, seen: str) -> tuple[tuple[Link, ...], list[tuple[int, int]]]:
     """The links, and the spans of those in which a `#` could pass for a tag."""
     found: list[Link] = []
     spans: list[tuple[int, int]] = []
-    if "[[" in seen:
-        for match in _WIKI.finditer(seen):
-            found.append(_wiki_link(seen, match))
+    for match in _WIKI.finditer(seen):
+        if not escaped(seen, match.start()):
+            found.append(_wiki_link(said, match))
             if "#" in match[0]:
                 spans.append(match.span())
-    if "](" in seen:
+    if "(" in seen and "](" in seen:
         for match in _INLINE.finditer(seen):
-            if link := _inline_link(seen, match):
+            if link := _inline_link(said, match):
                 found.append(link)
             if "#" in match[0]:
                 spans.append((match.end(1), match.end()))
@@ -306,92 +228,133 @@ def _links(seen: str) -> tuple[tuple[Link, ...], list[tuple[int, int]]]:
 
 def property_links(text: str, place: str) -> list[Link]:
     """The links in a property's text."""
-    links = [_wiki_link(text, match, place) for match in _WIKI.finditer(text)]
+    links = [
+        _wiki_link(text, m, place) for m in _WIKI.finditer(text) if not escaped(text, m.start())
+    ]
     if "](" in text:
         links += [link for m in _INLINE.finditer(text) if (link := _inline_link(text, m, place))]
     return links
 
 
 def _wiki_link(text: str, match: re.Match[str], place: str = "") -> Link:
-    target, _, anchor = match[1].rstrip("\\").partition("#")  # tables escape the bar: [[A\|b]]
-    embed = text[match.start() - 1 : match.start()] == "!"
-    return Link(target.strip(), anchor.strip(), (match[2] or "").strip(), embed, place)
+    start, end = match.span()
+    name, _, display = text[start + 2 : end - 2].partition("|")
+    target, _, anchor = name.rstrip("\\").partition("#")  # tables escape the bar: [[A\|b]]
+    embed = start > 0 and text[start - 1] == "!"
+    return Link(target.strip(), anchor.strip(), display.strip(), embed, place)
 
 
 def _inline_link(text: str, match: re.Match[str], place: str = "") -> Link | None:
-    address = match[2] or match[3]
-    if _SCHEME.match(address):
+    address = _cut(text, match, 2) or _cut(text, match, 3)
+    if _SCHEME.match(address) or escaped(text, match.start()):
         return None
     target, _, anchor = unquote(address).partition("#")
     embed = text[match.start() - 1 : match.start()] == "!"
-    return Link(target, anchor, match[1], embed, place)
+    return Link(target, anchor, _cut(text, match, 1), embed, place)
+
+
+def _cut(text: str, match: re.Match[str], group: int | str) -> str:
+    """A group as the text has it: in the copy that was searched, code is blanked out."""
+    start, end = match.span(group)
+    return text[start:end] if start >= 0 else ""
 
 
 # --- facts, observations, relations ------------------------------------------------------
 
-_FACT: Final = re.compile(
-    r"^[ \t]*[-*+][ \t]+(?P<predicate>[^\s:\[\]()`*][^:\n\[\]]{0,99}?)::[ \t]*(?P<object>[^\r\n]*?)"
-    r"(?:[ \t]+\((?P<from>[^()→;\n]*)→(?P<to>[^()→;\n]*)(?P<more>;[^\r\n]*)?\))?"
-    r"(?:[ \t]+\^(?P<block>[A-Za-z0-9-]+))?[ \t]*(?=\r?$)",
-    re.MULTILINE,
-)
+# A pattern finds how such a line starts. What stands at its end is taken off step by step:
+# one pattern for both would try every way to divide the line, in quadratic time. `said` and
+# `seen` have a newline before them here, so a match starts where the line does in the note.
+_FACT: Final = re.compile(r"\n[ \t]*+[-*+][ \t]++([^\s:\[\]()`*][^:\n\[\]]{0,99}+)::[ \t]*+")
+_QUALIFIER: Final = re.compile(r"\([^()→;\n]*+→[^()→;\n]*+([;)])")
 _ENTRY: Final = re.compile(
-    r"^- \*\*(?P<time>\d\d:\d\d(?::\d\d)?)\*\*[ \t]+(?:(?P<category>[\w-]+):[ \t]+)?"
-    r"(?P<content>[^\r\n]*?)(?:[ \t]+\^(?P<block>[A-Za-z0-9-]+))?[ \t]*(?=\r?$)"
-    r"(?P<more>(?:\r?\n(?:(?:  |\t)[^\r\n]*|[ \t]*(?=\r?\n(?:  |\t)[^\s])))*)",
-    re.MULTILINE,
+    r"\n- \*\*(\d\d:\d\d(?::\d\d)?)\*\*[ \t](?:[ \t]*+(?P<category>[\w-]++):[ \t])?+"
 )
-_NOTED: Final = re.compile(
-    r"^[ \t]*[-*+][ \t]+\[(?P<category>[^\s\[\]()#|][^\[\]()#|\n]+)\][ \t]+(?P<content>[^\r\n]+?)"
-    r"(?:[ \t]+\((?P<context>[^()\n]*)\))?(?:[ \t]+\^(?P<block>[A-Za-z0-9-]+))?[ \t]*(?=\r?$)",
-    re.MULTILINE,
-)
+_MORE: Final = re.compile(r"(?:(?:\n ?\r?(?=\n))*+\n(?:  |\t)[^\n]*+)*+")
+_WORD: Final = re.compile(r"\S+")
+_INDENT: Final = re.compile(r"\n(?:  |\t)")
+_NOTED: Final = re.compile(r"\n[ \t]*+[-*+][ \t]++\[([^\s\[\]()#|^][^\[\]()#|\n]++)\][ \t]++(?=\S)")
 _RELATION: Final = re.compile(
-    r"\n[ \t]*[-*+][ \t]+(?P<kind>[^\W\d][\w-]*(?: [\w-]+){0,3})[ \t]+\[\[(?P<target>[^\[\]\n|#]+)"
-    r"[^\[\]\n]*\]\][ \t]*(?:\((?P<context>[^()\n]*)\))?(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*(?=\r?\n|\r?\Z)"
+    r"\n[ \t]*+[-*+][ \t]++(?P<kind>[^\W\d][\w-]*+(?: [\w-]++){0,3}+)[ \t]++"
+    r"\[\[(?P<target>[^\[\]\n|#]++)[^\[\]\n]*+\]\][ \t]*+"
 )
-_TRAILING_TAGS: Final = re.compile(r"(?:[ \t]+#[^\s#]+)+\Z")
+_CONTEXT: Final = re.compile(r"\([^()]*+\)")
 
 
 def section(heads: tuple[Heading, ...], name: str, end: int) -> tuple[int, int] | None:
-    """The span of text under the heading with this name, up to the next of its rank."""
-    wanted = name.casefold()
-    for i, heading in enumerate(heads):
-        if heading.text.casefold() == wanted:
-            later = (h.start for h in heads[i + 1 :] if h.level <= heading.level)
-            return heading.end, next(later, end)
-    return None
+    """The span of text under the heading with this name, up to the next of its rank.
+
+    `## **Log**:` is found as "Log" when no heading is just that.
+    """
+    wanted, bare = name.casefold(), _bare(name)
+    at = next((i for i, h in enumerate(heads) if h.text.casefold() == wanted), None)
+    if at is None and bare:
+        at = next((i for i, h in enumerate(heads) if _bare(h.text) == bare), None)
+    if at is None:
+        return None
+    later = (h.start for h in heads[at + 1 :] if h.level <= heads[at].level)
+    return heads[at].end, next(later, end)
 
 
-def _sections(
-    text: str, seen: str, heads: tuple[Heading, ...]
-) -> tuple[tuple[Fact, ...], tuple[Observation, ...]]:
-    facts: tuple[Fact, ...] = ()
-    observations: list[Observation] = []
-    if span := section(heads, "Facts", len(text)):
-        facts = tuple(_fact(text, m) for m in _FACT.finditer(seen, *span))
-    if span := section(heads, "Log", len(text)):
-        observations += [_entry(text, m) for m in _ENTRY.finditer(seen, *span)]
-    if "- [" in seen or "* [" in seen or "+ [" in seen:
-        observations += [_noted(text, m) for m in _NOTED.finditer(seen)]
-    return facts, tuple(observations)
+def _bare(title: str) -> str:
+    return title.lstrip("*_ ").rstrip("*_ \t:;.,!?…").casefold()
 
 
-def _fact(text: str, m: re.Match[str]) -> Fact:
-    more = [part.strip() for part in (m["more"] or "").removeprefix(";").split(";", 1)]
+def _in_section(
+    pattern: re.Pattern[str], name: str, seen: str, heads: tuple[Heading, ...]
+) -> Iterator[re.Match[str]]:
+    if span := section(heads, name, len(seen) - 1):
+        yield from pattern.finditer(seen, span[0] + 1, span[1] + 1)
+
+
+def _facts(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Fact]:
+    for m in _in_section(_FACT, "Facts", seen, heads):
+        start, line_end = m.end(), _line_end(said, m.end())
+        stop, block = _without_block(seen, start, line_end)
+        stop = _trimmed(seen, start, stop)[1]
+        opening = _qualifier(seen, start, stop)
+        qualities = _qualities(said, seen, opening, stop) if opening >= 0 else ("", "", None, "")
+        yield Fact(
+            _cut(said, m, 1).strip(),
+            said[start : stop if opening < 0 else opening].strip(),
+            *qualities,
+            block,
+            m.start(),
+            line_end - 1,
+        )
+
+
+def _qualifier(seen: str, start: int, end: int) -> int:
+    """Where the `(FROM → TO; …)` opens with which the line ends; -1 without one."""
+    if seen[end - 1 : end] != ")" or (arrow := seen.rfind("→", start, end)) < 0:
+        return -1
+    # The partner of the last parenthesis, or, where they do not pair, the one before the arrow.
+    for at in (_partner(seen, start, end), seen.rfind("(", start, arrow)):
+        if at > 0 and seen[at - 1] in " \t" and (found := _QUALIFIER.match(seen, at, end)):
+            if found[1] == ";" or found.end() == end:
+                return at
+    return -1
+
+
+def _partner(seen: str, start: int, end: int) -> int:
+    depth = 0
+    for at in range(end - 1, start - 1, -1):
+        if seen[at] == ")":
+            depth += 1
+        elif seen[at] == "(":
+            depth -= 1
+            if depth == 0:
+                return at
+    return -1
+
+
+def _qualities(said: str, seen: str, opening: int, end: int) -> tuple[str, str, float | None, str]:
+    arrow = seen.index("→", opening)
+    rest = seen.find(";", arrow, end)
+    rest = end - 1 if rest < 0 else rest
+    more = [part.strip() for part in said[rest + 1 : end - 1].split(";", 1)]
     confidence = _confidence(more[0])
     provenance = "; ".join(part for part in (more if confidence is None else more[1:]) if part)
-    return Fact(
-        predicate=m["predicate"].strip(),
-        object=text[m.start("object") : m.end("object")].strip(),
-        valid_from=(m["from"] or "").strip(),
-        valid_to=(m["to"] or "").strip(),
-        confidence=confidence,
-        provenance=provenance,
-        block=m["block"] or "",
-        start=m.start(),
-        end=m.end(),
-    )
+    return said[opening + 1 : arrow].strip(), said[arrow + 1 : rest].strip(), confidence, provenance
 
 
 def _confidence(text: str) -> float | None:
@@ -402,39 +365,100 @@ def _confidence(text: str) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-def _entry(text: str, m: re.Match[str]) -> Observation:
-    content = text[m.start("content") : m.end("content")]
-    tags = _TRAILING_TAGS.search(" " + content)
-    names = tuple(word[1:] for word in tags[0].split()) if tags else ()
-    first = content[: len(content) - len(tags[0])] if tags else content
-    more = re.sub(
-        r"(?m)^(?:  |\t)", "", text[m.start("more") : m.end("more")].replace("\r\n", "\n")
-    )
-    return Observation(
-        content=first + more,
-        category=m["category"] or "",
-        tags=names,
-        time=m["time"],
-        block=m["block"] or "",
-        start=m.start(),
-        end=m.end(),
-    )
+def _entries(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Observation]:
+    for m in _in_section(_ENTRY, "Log", seen, heads):
+        start, line_end = m.end(), _line_end(said, m.end())
+        stop, block = _without_block(said, start, line_end)  # a code span may run past the id
+        if block:  # the line is an agent's, whose blanks count: one of them is before the id
+            stop = max(start, stop - 1)
+        else:
+            start, stop = _trimmed(said, start, line_end)
+        stop, tags = _without_tags(said, start, stop)
+        more, end = _continuation(said, line_end)
+        yield Observation(
+            content=said[start:stop] + more,
+            category=m["category"] or "",
+            tags=tags,
+            time=m[1],
+            block=block,
+            start=m.start(),
+            end=end - 1,
+        )
 
 
-def _noted(text: str, m: re.Match[str]) -> Observation:
-    return Observation(
-        content=text[m.start("content") : m.end("content")].strip(),
-        category=m["category"].strip(),
-        tags=tuple(t[1] for t in _TAG.finditer(m["content"]) if not t[1].isdigit()),
-        context=(m["context"] or "").strip(),
-        block=m["block"] or "",
-        start=m.start(),
-        end=m.end(),
-    )
+def _without_tags(said: str, start: int, end: int) -> tuple[int, tuple[str, ...]]:
+    """Where a line ends before the tags at its end, and these."""
+    names: list[str] = []
+    if said.find("#", start, end) >= 0:
+        for word in reversed(list(_WORD.finditer(said, start, end))):
+            if word[0][0] != "#" or not is_tag(word[0][1:]):
+                break
+            names.append(word[0][1:])
+            end = max(start, word.start() - 1)
+    return end, tuple(reversed(names))
 
 
-def _relations(seen: str) -> tuple[Relation, ...]:
-    return tuple(
-        Relation(m["kind"], m["target"].strip(), (m["context"] or "").strip(), m.start())
-        for m in _RELATION.finditer("\n" + seen)
-    )
+def _continuation(said: str, line_end: int) -> tuple[str, int]:
+    """The indented lines after a line, and where they end."""
+    found = _MORE.match(said, said.find("\n", line_end) if line_end < len(said) else line_end)
+    if found is None or not found[0]:
+        return "", line_end
+    more = _INDENT.sub("\n", found[0].replace("\r\n", "\n"))
+    end = found.end()
+    return (more[:-1], end - 1) if more.endswith("\r") else (more, end)
+
+
+def _noted(said: str, seen: str, tags: list[tuple[int, str]]) -> Iterator[Observation]:
+    places = [place + 1 for place, _ in tags]
+    for m in _NOTED.finditer(seen):
+        start, line_end = m.end(), _line_end(said, m.end())
+        end, block = _without_block(seen, start, line_end)
+        end = stop = _trimmed(seen, start, end)[1]
+        if seen[end - 1 : end] == ")":
+            at = seen.rfind("(", start, end)
+            if at > start and seen[at - 1] in " \t" and seen.find(")", at, end) == end - 1:
+                stop = at
+        within = tags[bisect_left(places, start) : bisect_left(places, stop)]
+        yield Observation(
+            content=said[start:stop].strip(),
+            category=_cut(said, m, 1).strip(),
+            tags=_each_once(name for _, name in within),
+            context=said[stop + 1 : end - 1].strip() if stop < end else "",
+            block=block,
+            start=m.start(),
+            end=line_end - 1,
+        )
+
+
+def _relations(said: str, seen: str) -> Iterator[Relation]:
+    for m in _RELATION.finditer(seen):
+        start = m.end()
+        end, _ = _without_block(seen, start, _line_end(said, start))
+        start, end = _trimmed(seen, start, end)
+        if start < end and not _CONTEXT.fullmatch(seen, start, end):
+            continue
+        context = said[start + 1 : end - 1].strip() if start < end else ""
+        yield Relation(m["kind"], _cut(said, m, "target").strip(), context, m.start())
+
+
+def _line_end(said: str, at: int) -> int:
+    end = said.find("\n", at)
+    end = len(said) if end < 0 else end
+    return end - 1 if end > at and said[end - 1] == "\r" else end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the blanks around it."""
+    line = text[start:end]
+    bare = line.lstrip(" \t")
+    start = end - len(bare)
+    return start, start + len(bare.rstrip(" \t"))
+
+
+def _without_block(seen: str, start: int, end: int) -> tuple[int, str]:
+    """Where a line ends before its ` ^id`, and the id."""
+    end = _trimmed(seen, start, end)[1]
+    at = seen.rfind("^", start, end)
+    if at < 0 or seen[at - 1] not in " \t" or not _BLOCK_ID.fullmatch(seen, at + 1, end):
+        return end, ""
+    return at, seen[at + 1 : end]

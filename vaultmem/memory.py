@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from vaultmem.errors import InvalidInput, NotFound, OutsideVault
-from vaultmem.names import name_key
+from vaultmem.errors import InvalidInput, NotFound, OutsideVault, VaultmemError
+from vaultmem.names import copy_rank, name_key
 from vaultmem.note import Note
-from vaultmem.vault import Store
+from vaultmem.vault import Store, Stored
 
 _ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
 
@@ -28,7 +29,7 @@ def find(store: Store, ref: str) -> Note:
     named = [path for path in notes if name_key(_stem(path)) == name_key(ref)]
     if not named:
         wanted = name_key(ref)
-        aliased = (store.note(path) for path in notes)
+        aliased = (store.parse(stored) for stored in _readable(store, notes))
         named = [n.path for n in aliased if wanted in map(name_key, (*n.aliases, n.string("key")))]
     if len(named) > 1:
         places = ", ".join(sorted(named))
@@ -48,14 +49,18 @@ def _by_path(store: Store, ref: str) -> Note:
 
 
 def _by_id(store: Store, paths: Iterable[str], wanted: str) -> Note | None:
+    """The note with this id; of several, the one that is not named like a copy."""
     needle = wanted.upper().encode()
+    likely = (s for s in _readable(store, paths) if needle in s.raw[:4096].upper())
+    found = [note for note in map(store.parse, likely) if note.id.upper() == wanted.upper()]
+    return min(found, key=lambda note: (copy_rank(note.title), note.path), default=None)
+
+
+def _readable(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
+    """The notes that can be read; one that cannot does not hide the others."""
     for path in paths:
-        stored = store.read(path)
-        if needle in stored.raw[:4096].upper():
-            note = store.parse(stored)
-            if note.id.upper() == wanted.upper():
-                return note
-    return None
+        with contextlib.suppress(VaultmemError):
+            yield store.read(path)
 
 
 def _stem(path: str) -> str:

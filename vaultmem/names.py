@@ -62,8 +62,15 @@ def cut(text: str, limit: int) -> str:
     return words if len(words) > len(short) * 2 // 3 else short
 
 
+def is_new_name(name: str) -> bool:
+    """Whether a program may give this name: composed, and short enough for conflict suffixes."""
+    return name == unicodedata.normalize("NFC", name) and len(name.encode()) <= MAX_BYTES
+
+
 def unsafe(name: str) -> str | None:
     """What is wrong with a name that vaultmem would not have given; None when nothing."""
+    if any("\ud800" <= char <= "\udfff" for char in name):
+        return "it is not valid UTF-8"
     if found := _FORBIDDEN.search(name):
         return f"it contains {found[0]!r}, which links or other systems do not allow"
     if name != name.strip(" ") or name.endswith("."):

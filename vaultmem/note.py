@@ -17,13 +17,12 @@ from vaultmem.properties import Malformed, Value
 BOM: Final = "\ufeff"
 MAX_SCANNED: Final = 4_000_000  # characters; beyond it a note is a file, not a text
 
-_FENCED: Final = re.compile(
-    r"---[ \t]*\r?\n(?P<block>.*?)(?:^---[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE
-)
+_FENCE: Final = re.compile(r"---[ \t]*+\r?\n")
+_CLOSING: Final = re.compile(r"\n---[ \t]*+(?:\r?\n|\r?\Z)")
 _UNCLOSED: Final = re.compile(r"---[ \t]*\r?\n[^\s:#-][^\n:]*:(?:[ \t\r\n]|\Z)")
 _ONE_WORD: Final = re.compile(r"[^,\s]+")
 _SEPARATORS: Final = re.compile(r"[,\s]+")
-_MARKERS: Final = re.compile(r"^<{7} [^\n]*\n.*?^={7}\r?\n.*?^>{7} ", re.DOTALL | re.MULTILINE)
+_BETWEEN_SIDES: Final = re.compile(r"\n={7}\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +135,12 @@ class Note:
 
     def number(self, name: str) -> float | None:
         value = self.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return None
+        try:
             return float(value)
-        return None
+        except OverflowError:  # a whole number of more than 308 digits
+            return None
 
     def flag(self, name: str) -> bool:
         return self.get(name) is True
@@ -159,9 +161,7 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         problems.append(Problem("binary", "This is not text: it has NUL bytes in it."))
         return Note(path, text, None, 0, {}, Outline(), tuple(problems), names or {})
     start = len(BOM) if text.startswith(BOM) else 0
-    match = _FENCED.match(text, start) if text.startswith("---", start) else None
-    block = match.span("block") if match else None
-    body_start = match.end() if match else start
+    block, body_start = _frontmatter(text, start)
     values = _read_properties(text, start, block, problems)
     body = text[body_start:]
     if "<<<<<<< " in text:
@@ -171,6 +171,16 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         body = body[:MAX_SCANNED]
     outline = markdown.outline(body)
     return Note(path, text, block, body_start, values, outline, tuple(problems), names or {})
+
+
+def _frontmatter(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
+    """The span between the fences, and where the body starts."""
+    opening = _FENCE.match(text, start)
+    # From the opening's own newline on: the block may be empty.
+    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
+    if opening is None or closing is None:
+        return None, start
+    return (opening.end(), closing.start() + 1), closing.end()
 
 
 def _read_properties(
@@ -190,8 +200,11 @@ def _read_properties(
 
 
 def _conflict_markers(text: str) -> Iterator[Problem]:
-    if match := _MARKERS.search(markdown.visible(text[:MAX_SCANNED])):
-        line = text.count("\n", 0, match.start()) + 1
+    lines = "\n" + markdown.visible(text[:MAX_SCANNED])
+    start = lines.find("\n<<<<<<< ")
+    between = _BETWEEN_SIDES.search(lines, start) if start >= 0 else None
+    if between and lines.find("\n>>>>>>> ", between.end() - 1) >= 0:
+        line = lines.count("\n", 0, start) + 1
         yield Problem("conflict-markers", f"Line {line}: an unfinished git merge.", line)
 
 
@@ -219,9 +232,9 @@ def moment(text: str) -> dt.datetime | None:
     """A date or time as people write it in properties, in UTC; None when it is neither."""
     try:
         found = dt.datetime.fromisoformat(text)
-    except ValueError:
+        return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
+    except (ValueError, OverflowError):  # in UTC it may lie before the year 1
         return None
-    return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
 
 
 def property_links(values: Mapping[str, Value]) -> Iterator[Link]:
@@ -247,4 +260,7 @@ def _as_text(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    try:
+        return str(value)
+    except ValueError:  # Python does not print whole numbers of more than 4300 digits
+        return hex(value) if isinstance(value, int) else ""

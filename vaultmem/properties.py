@@ -59,9 +59,10 @@ def read(text: str) -> dict[str, Value]:
 
 
 _PLAIN: Final = r"[A-Za-z0-9_./](?:[^\x00-\x1f:#\x7f-\x9f\u2028\u2029\ud800-\uffff]|:(?=[^ \n]))*"
+_KEY: Final = r"[A-Za-z_][A-Za-z0-9_-]{0,99}"
+_QUOTED: Final = r'[^\x00-\x1f"\\\x7f-\x9f\u2028\u2029\ud800-\uffff]*'
 _SIMPLE_LINE: Final = re.compile(
-    rf'(?:([A-Za-z_][A-Za-z0-9_-]*):(?: +| *\Z|(?=\Z))|(  - ))(?:({_PLAIN})|"([^\x00-\x1f"\\\x7f-\x9f'
-    r'\u2028\u2029\ud800-\uffff]*)" *)?'
+    rf'(?:({_KEY}):(?: +| *\Z|(?=\Z))|(  - ))(?:({_PLAIN})|"({_QUOTED})" *)?'
 )
 
 
@@ -73,7 +74,10 @@ def read_simple(text: str) -> dict[str, Value] | None:
     result: dict[str, Value] = {}
     items: list[Value] | None = None
     name = ""
-    for line in text.removesuffix("\n").split("\n"):
+    lines = text.removesuffix("\n").split("\n")
+    if len(lines) > MAX_VALUES:
+        return None
+    for line in lines:
         match = _SIMPLE_LINE.fullmatch(line)
         if match is None:
             return None
@@ -251,18 +255,28 @@ def render(value: Writable, *, indent: str = "  ", inline: bool = False, flow: b
 
 def utc_text(moment: dt.datetime) -> str:
     """`YYYY-MM-DDTHH:mm:ss` in UTC, the form Obsidian's date and time property has."""
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(dt.UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+    try:
+        moment = moment if moment.tzinfo is None else moment.astimezone(dt.UTC)
+    except OverflowError:
+        raise InvalidInput(f"{moment} has no place in the calendar of UTC.") from None
+    return moment.replace(microsecond=0, tzinfo=None).isoformat()
 
 
 def is_date(value: object) -> bool:
-    return isinstance(value, str) and _DATE.match(value) is not None
+    if not isinstance(value, str) or not _DATE.match(value):
+        return False
+    try:
+        dt.datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _render_number(value: int | float) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(f"{value} is not a number a note can hold.")
+    if abs(value) >= 10**400:
+        raise InvalidInput("A number in a note has at most 400 digits.")
     if value == int(value):
         return str(int(value))
     return format(Decimal(repr(value)), "f")  # 1e-07 is text in YAML 1.1
@@ -335,12 +349,9 @@ def render_item(value: Writable, prefix: str = "  - ") -> str:
 def _quoted_key(name: str) -> str:
     if not name.strip() or "\n" in name:
         raise InvalidInput("A property needs a name on one line.")
-    text = render(name, inline=True)
-    return text if len(text) <= 1000 else _refuse_long_key()
-
-
-def _refuse_long_key() -> str:
-    raise InvalidInput("A property name has at most 1,000 characters.")
+    if len(name) > 500:
+        raise InvalidInput("A property name has at most 500 characters.")
+    return render(name, inline=True)
 
 
 class ObsidianHandler(BaseHandler):

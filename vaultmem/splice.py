@@ -6,7 +6,7 @@ import datetime as dt
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -23,6 +23,8 @@ def same(a: Value, b: Value) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if a != a and b != b:  # both are "not a number"
+        return True
     return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
 
 
@@ -33,6 +35,10 @@ def plain_value(value: Writable) -> Value:
     return render(value) if isinstance(value, dt.date) else value
 
 
+# YAML 1.1 and libyaml break lines at these, YAML 1.2 and Obsidian do not.
+_ODD_BREAK: Final = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
+
+
 class Block:
     """The frontmatter's text with the positions of its keys and values."""
 
@@ -41,6 +47,11 @@ class Block:
         self.newline = note.newline
         self.start, end = note.block or (note.body_start, note.body_start)
         self.text = note.text[self.start : end]
+        if _ODD_BREAK.search(self.text):
+            raise NoteMalformed(
+                f"The properties of {note.path} contain a line break that only some programs "
+                "take for one; remove it first."
+            )
         root = properties.compose(self.text)
         if root is not None and root.flow_style:
             raise NoteMalformed(
@@ -85,11 +96,14 @@ class Block:
             last = node.value[-1]
             return self.end_of(last[1] if isinstance(last, tuple) else last)
         start, end = node.start_mark.index, node.end_mark.index
-        return start + len(self.text[start:end].rstrip())
+        return int(start + len(self.text[start:end].rstrip(" \t\r\n")))
 
     def colon(self, key: yaml.Node) -> int:
         """The position behind the colon that follows a key."""
-        return self.text.index(":", key.end_mark.index) + 1
+        at = self.text.find(":", key.end_mark.index)
+        if at < 0:
+            raise NoteMalformed(f"The property {key.value!r} of {self.note.path} has no colon.")
+        return at + 1
 
     def insert(self, key: str, value: Writable, names: Mapping[str, str]) -> str:
         lines = properties.render_property(key, value).split("\n")
@@ -118,31 +132,31 @@ class Block:
 
     def set_scalar(self, key: str, value: Writable, old: Value) -> str:
         name, node = self.pair(key)
+        colon = self.colon(name)
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-            colon = self.colon(name)
-            lines = self.text[self.next_line(colon) : self.next_line(self.end_of(node))]
             first = self.next_line(colon)
-            head = self.text[colon:first]
-            new = f" {render(value, indent=self.indent + '  ', inline=True)}"
-            return self.spliced(colon, first + len(lines), new + head)
+            new = f" {render(value, inline=True)}" + self.text[colon:first]
+            return self.spliced(colon, self.next_line(self.end_of(node)), new)
         start, end = node.start_mark.index, self.end_of(node)
         followed = self.text[end : self.line_end(end)].strip() != ""
         if isinstance(value, str) and properties.is_date(value) and properties.is_date(old):
             new = value if getattr(node, "style", "") == "" else render(value)
         else:
             new = render(value, indent=self.indent + "  ", inline=followed)
-        if start == end:  # an empty value: the mark stands right behind the colon
-            return self.spliced(start, end, f" {new}" if new else "")
-        return self.spliced(start, end, new)
+        if not new:
+            return self.spliced(colon, end, "")
+        if "\n" in new:
+            end = self.line_end(end)  # blanks at the end of the line would join the text
+        # The mark of an empty value stands right behind the colon.
+        return self.spliced(start, end, f" {new}" if start == colon else new)
 
     def set_list(self, key: str, items: list[Any], old: Value) -> str:
         name, node = self.pair(key)
-        if isinstance(node, yaml.SequenceNode) and node.flow_style and not items:
-            return self.spliced(node.start_mark.index, node.end_mark.index, "[]")
-        if isinstance(node, yaml.SequenceNode) and isinstance(old, list) and items:
-            text = self._flow(node, items, old) if node.flow_style else self._rows(node, items, old)
-            if text is not None:
-                return text
+        if isinstance(node, yaml.SequenceNode) and isinstance(old, list):
+            if node.flow_style:
+                return self._flow(node, items, old)
+            if items:
+                return self._rows(node, items, old)
         colon = self.colon(name)
         value_end = max(self.end_of(node), colon)
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
@@ -153,21 +167,23 @@ class Block:
         head = head if head.strip() else ""
         if head and not head[0].isspace():
             head = " " + head
-        rows = "".join(f"\n{self.indent}{render_item(item)}" for item in items)
-        new = f"{head}{rows}" if items else f" []{head}"
-        return self.spliced(colon, self.line_end(value_end), new)
+        rows = "".join("\n" + self._row(item, node, old) for item in items)
+        return self.spliced(
+            colon, self.line_end(value_end), f"{head}{rows}" if items else f" []{head}"
+        )
 
-    def _rows(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str | None:
-        """A block list, changed row by row; None when its rows are not simple."""
-        spans = []
-        for item in node.value:
-            start = self.line_start(item.start_mark.index)
-            dash = self.text[start : item.start_mark.index]
-            if isinstance(item, yaml.CollectionNode) or not re.fullmatch(r"[ \t]*-[ \t]+", dash):
-                return None
-            spans.append((start, self.next_line(self.end_of(item))))
-        first = node.value[0].start_mark.index
-        prefix = self.text[self.line_start(first) : first]
+    def _row(self, item: Writable, node: yaml.Node, old: Value) -> str:
+        """A row of a new list; the value that was there alone keeps its spelling."""
+        spelling = self.text[node.start_mark.index : self.end_of(node)]
+        if isinstance(node, yaml.ScalarNode) and same(plain_value(item), old) and spelling:
+            if "\n" not in spelling:
+                return f"{self.indent}  - {spelling}"
+        return render_item(item, f"{self.indent}  - ")
+
+    def _rows(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str:
+        """A block list, changed row by row: rows that stay keep every byte."""
+        spans = self._row_spans(node)
+        prefix = " " * node.start_mark.column + "- "
         text, at = [], spans[0][0]
         for op, i, j, a, b in _opcodes(old, [plain_value(item) for item in items]):
             if op == "equal":
@@ -184,31 +200,67 @@ class Block:
         start, end = spans[0][0], max(at, spans[-1][1])
         return self.joined(self.text[:start] + "".join(text) + self.text[end:])
 
-    def _flow(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str | None:
-        """`[a, b]` with items put behind its last one; None when anything else changes."""
-        new = [plain_value(item) for item in items]
-        if not same(new[: len(old)], old):
-            return None if not self._one_line(node) else self._new_flow(node, items, old)
-        added = ", ".join(render(item, flow=True) for item in items[len(old) :])
-        if not old:
-            return self.spliced(node.start_mark.index, node.end_mark.index, f"[{added}]")
-        at = node.value[-1].end_mark.index
-        return self.spliced(at, at, f", {added}")
+    def _row_spans(self, node: yaml.SequenceNode) -> list[tuple[int, int]]:
+        """The lines of each item: from the one with its dash to its own end."""
+        column, end = node.start_mark.column, self.end_of(node)
+        at, dashes = self.line_start(node.start_mark.index), []
+        while at <= end and at < len(self.text):
+            dash = at + column
+            if self.text[at:dash].strip(" ") == "" and self.text[dash : dash + 1] == "-":
+                if self.text[dash + 1 : dash + 2] in ("", " ", "\t", "\r", "\n"):
+                    dashes.append(at)
+            at = self.next_line(at)
+        if len(dashes) != len(node.value):
+            raise NoteMalformed(
+                f"A list in {self.note.path} is laid out so that its items cannot be told apart "
+                "line by line; nothing was written. Edit it by hand."
+            )
+        ends = (
+            self.next_line(max(self.end_of(item), at))
+            for item, at in zip(node.value, dashes, strict=True)
+        )
+        return list(zip(dashes, ends, strict=True))
 
-    def _one_line(self, node: yaml.Node) -> bool:
-        return bool(node.start_mark.line == node.end_mark.line)
+    def _flow(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str:
+        """`[a, b]`, on one line or several: items that stay keep their spelling and their place."""
+        spans = [(n.start_mark.index, n.end_mark.index) for n in node.value]
+        start, end = node.start_mark.index, node.end_mark.index
+        if not items or not spans:
+            added = ", ".join(render(item, flow=True) for item in items)
+            return self.spliced(start, end, f"[{added}]")
+        parts = [self.text[start : spans[0][0]]]
+        unused = dict(enumerate(old))
+        for number, item in enumerate(items):
+            known = next((i for i, v in unused.items() if same(v, plain_value(item))), None)
+            if number:
+                parts.append(self._between(spans, known))
+            if known is None:
+                parts.append(render(item, flow=True))
+            else:
+                parts.append(self.text[slice(*spans[known])])
+                unused.pop(known)
+        parts.append(self.text[spans[-1][1] : end])
+        return self.joined(self.text[:start] + "".join(parts) + self.text[end:])
 
-    def _new_flow(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str:
-        """The list on its one line again, each old item spelt as it was."""
-        spelling = [self.text[n.start_mark.index : n.end_mark.index] for n in node.value]
-        parts = []
-        for item in items:
-            known = next((i for i, value in enumerate(old) if same(value, plain_value(item))), None)
-            parts.append(render(item, flow=True) if known is None else spelling[known])
-        new = f"[{', '.join(parts)}]"
-        return self.spliced(node.start_mark.index, node.end_mark.index, new)
+    def _between(self, spans: list[tuple[int, int]], known: int | None) -> str:
+        """What stands in front of an item: what stood there, or a comma."""
+        if known is None or known == 0:
+            return ", "
+        return self.text[spans[known - 1][1] : spans[known][0]]
 
 
 def _opcodes(old: list[Value], new: list[Value]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Which rows stay. Beyond a few hundred the middle is replaced whole: comparing is cubic."""
     a, b = [repr(item) for item in old], [repr(item) for item in new]
-    return difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    head = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))  # noqa: B905
+    most = min(len(a), len(b)) - head
+    tail = next((i for i in range(most) if a[-1 - i] != b[-1 - i]), most)
+    i, j, k, m = head, len(a) - tail, head, len(b) - tail
+    if max(j - i, m - k) > 300:
+        middle = [("replace", i, j, k, m)]
+    else:
+        found = difflib.SequenceMatcher(None, a[i:j], b[k:m], autojunk=False).get_opcodes()
+        middle = [(op, i + w, i + x, k + y, k + z) for op, w, x, y, z in found]
+    before = [("equal", 0, head, 0, head)] if head else []
+    after = [("equal", j, len(a), m, len(b))] if tail else []
+    return [*before, *middle, *after]

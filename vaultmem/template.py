@@ -6,6 +6,7 @@ First a plan, then the doing: nothing that is there is overwritten, and an exist
 
 from __future__ import annotations
 
+import os
 import posixpath
 import shutil
 import subprocess
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from vaultmem import config, durable
-from vaultmem.errors import InvalidInput, Unavailable
+from vaultmem import config, durable, names
+from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
+from vaultmem.vault import Store
 
 EXAMPLES: Final = ("Memories/", "Entities/", "Sessions/")
 _FOLDERS: Final = ("Memories", "Entities", "Sessions")
 _GIT_FILES: Final = (".gitignore", ".gitattributes")
+_PARTLY: Final = "Some files may have been added; run it again when that is put right."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,68 +49,81 @@ def source() -> Path:
 
 
 def plan(root: Path, *, git: bool = False, examples: bool = False) -> Plan:
-    if root.exists() and not root.is_dir():
-        raise InvalidInput(f"{root} is a file; a vault is a folder.")
+    with durable.explained(f"Looking at {root}"):
+        if os.path.lexists(root) and not root.is_dir():
+            raise InvalidInput(f"{root} is a file; a vault is a folder.")
+        return _plan(root, git=git, examples=examples)
+
+
+def _plan(root: Path, *, git: bool, examples: bool) -> Plan:
     new = not root.exists() or not any(root.iterdir())
     settings = config.load(root)
+    settings.require_valid()
+    there = _There(root)
     add: list[str] = []
     keep: list[str] = []
-    advice: list[str] = []
     for path in _template_files(examples):
         place = _place(path, settings)
-        if place.startswith(".obsidian/") and (root / ".obsidian").exists():
+        if place.startswith(".obsidian/") and ".obsidian" in there:
             continue
         if place in _GIT_FILES and not new and not git:
             continue
-        (keep if (root / place).exists() else add).append(place)
-    if (root / ".gitattributes").exists() and git:
-        advice += _attributes_advice(root)
-    if (root / ".obsidian").exists():
-        advice.append("Obsidian's own settings were left as they are.")
+        (keep if place in there else add).append(place)
     folders = [settings[f"folders.{name.lower()}"] for name in _FOLDERS]
-    missing = tuple(folder for folder in folders if not (root / folder).exists())
-    return Plan(root, tuple(add), missing, tuple(keep), tuple(advice), new)
+    missing = tuple(folder for folder in folders if folder not in there)
+    advice = tuple(_advice(root, git=git))
+    return Plan(root, tuple(add), missing, tuple(keep), advice, new)
+
+
+class _There:
+    """Which names a folder has, case and accents folded; refuses what leads out of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._names: dict[Path, dict[str, str]] = {}
+
+    def __contains__(self, place: str) -> bool:
+        at = self.root
+        for segment in place.split("/"):
+            if at.is_symlink() and at != self.root:
+                raise OutsideVault(f"{at} is a link to another place; nothing is made there.")
+            if not at.is_dir():
+                if os.path.lexists(at):
+                    raise InvalidInput(f"{at} is a file where the vault needs a folder.")
+                return False
+            name = self._listed(at).get(names.name_key(segment))
+            if name is None:
+                return False
+            at /= name
+        return True
+
+    def _listed(self, folder: Path) -> dict[str, str]:
+        if folder not in self._names:
+            self._names[folder] = {names.name_key(name): name for name in os.listdir(folder)}
+        return self._names[folder]
+
+
+def _advice(root: Path, *, git: bool) -> Iterator[str]:
+    attributes = root / ".gitattributes"
+    if git and attributes.exists():
+        if "merge=vaultmem" not in attributes.read_text(encoding="utf-8", errors="replace"):
+            yield "Add this line to .gitattributes to merge notes by property: *.md merge=vaultmem"
+    if (root / ".obsidian").exists():
+        yield "Obsidian's own settings were left as they are."
 
 
 def apply(planned: Plan) -> None:
     root, template = planned.root, source()
     settings = config.load(root)
     places = {_place(path, settings): path for path in _template_files(True)}
-    crlf = not planned.new and _has_crlf_notes(root)
-    with durable.explained(f"Making the vault in {root}"):
+    with durable.explained(f"Making the vault in {root}", _PARTLY):
         for folder in planned.folders:
             durable.make_folders(root / folder)
         for place in planned.add:
             raw = (template / places[place]).read_bytes()
-            if place == ".gitattributes" and crlf:
-                raw = _without_line_endings(raw)
+            if place == ".gitattributes" and not planned.new and _has_crlf_notes(root, settings):
+                raw = raw.replace(b"text eol=lf merge=vaultmem", b"merge=vaultmem")
             durable.create(root / place, raw)
-
-
-def start_git(root: Path, added: tuple[str, ...]) -> str:
-    """Make the vault a git repository and commit what was added; says what was done."""
-    if shutil.which("git") is None:
-        raise Unavailable("git is not installed; install it, then run init --git again.")
-    made = not (root / ".git").exists()
-    if made:
-        _git(root, "init", "--quiet", "--initial-branch=main")
-    if not added:
-        return "Started a git repository." if made else "The vault is in git already."
-    _git(root, "add", "--", *added)
-    try:
-        _git(root, "commit", "--quiet", "-m", "Add the vault's own files", "--", *added)
-    except Unavailable as error:
-        return f"Added the files to git, but did not commit them: {error}"
-    return "Started a git repository and committed the files." if made else "Committed the files."
-
-
-def _git(root: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        ["git", *arguments], cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise Unavailable(f"git {arguments[0]} said: {lines[0] if lines else done.returncode}")
 
 
 def _template_files(examples: bool) -> Iterator[str]:
@@ -125,18 +141,53 @@ def _place(path: str, settings: config.Settings) -> str:
     return posixpath.join(settings[name], rest) if slash and name in settings.values else path
 
 
-def _attributes_advice(root: Path) -> list[str]:
-    text = (root / ".gitattributes").read_text(encoding="utf-8", errors="replace")
-    if "merge=vaultmem" in text:
-        return []
-    return ["Add this line to .gitattributes to merge notes by property: *.md merge=vaultmem"]
-
-
-def _has_crlf_notes(root: Path) -> bool:
+def _has_crlf_notes(root: Path, settings: config.Settings) -> bool:
     """Whether the vault has Windows line ends, which `eol=lf` would rewrite in every checkout."""
-    notes = (file for file in root.rglob("*.md") if file.is_file() and not file.is_symlink())
-    return any(b"\r\n" in file.open("rb").read(1 << 16) for file in notes)
+    store = Store(root, settings)
+    for path in store.walk().files:
+        if path.lower().endswith(".md"):
+            try:
+                if b"\r\n" in store.read(path).raw[: 1 << 16]:
+                    return True
+            except VaultmemError:
+                continue
+    return False
 
 
-def _without_line_endings(raw: bytes) -> bytes:
-    return raw.replace(b"text eol=lf merge=vaultmem", b"merge=vaultmem")
+# --- git -------------------------------------------------------------------------------------
+
+
+def start_git(root: Path, added: tuple[str, ...]) -> str:
+    """Make the vault a git repository and commit what was added; says what was done."""
+    if shutil.which("git") is None:
+        raise Unavailable("git is not installed; install it, then run init --git again.")
+    made = not (root / ".git").exists()
+    if made:
+        _git(root, "init", "--quiet", "--initial-branch=main")
+    wanted = [path for path in added if path not in _ignored(root, added)]
+    if not wanted:
+        return "Started a git repository." if made else "The vault is in git already."
+    try:
+        _git(root, "add", "--", *wanted)
+        _git(root, "commit", "--quiet", "-m", "Add the vault's own files", "--", *wanted)
+    except Unavailable as error:
+        return f"The files are not committed yet: {error}"
+    return "Started a git repository and committed the files." if made else "Committed the files."
+
+
+def _ignored(root: Path, paths: tuple[str, ...]) -> set[str]:
+    """What the vault's own rules keep out of git."""
+    if not paths:
+        return set()
+    command = ["git", "-c", "core.quotepath=off", "check-ignore", "-z", "--stdin"]
+    done = subprocess.run(command, cwd=root, input="\0".join(paths), capture_output=True, text=True)
+    return set(done.stdout.split("\0")) - {""}
+
+
+def _git(root: Path, *arguments: str) -> None:
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise Unavailable(f"git {arguments[0]} said: {lines[0] if lines else done.returncode}")

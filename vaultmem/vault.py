@@ -29,6 +29,7 @@ from vaultmem.errors import (
     NotFound,
     OutsideVault,
     ReadOnly,
+    VaultmemError,
 )
 from vaultmem.note import Note, parse, printable, version
 
@@ -37,7 +38,7 @@ LOCK_SECONDS: Final = 10.0
 _IGNORED_NAMES: Final = frozenset(("conflict-files-obsidian-git.md",))
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 # A path that no guard could object to; anything else takes the slow and careful way.
-_ORDINARY: Final = re.compile(r"(?:[^/\\\0.:][^/\\\0:]*/)*[^/\\\0.:][^/\\\0:]*")
+_ORDINARY: Final = re.compile(r"(?:[^/\\\0.:\ud800-\udfff][^/\\\0:\ud800-\udfff]*(?:/|\Z))+")
 _OWN_GITIGNORE: Final = b"*\n!.gitignore\n!config.toml\n"
 
 
@@ -146,6 +147,14 @@ class Store:
             time.sleep(0.02)
         return stored
 
+    def stat(self, path: str) -> FileStat | None:
+        """The note's stamp without reading it; None when there is no such note."""
+        try:
+            found = os.stat(self._readable(path), follow_symlinks=False)
+        except (OSError, VaultmemError):
+            return None
+        return _stat(found) if stat.S_ISREG(found.st_mode) and self.is_note(path) else None
+
     def note(self, path: str) -> Note:
         return self.parse(self.read(path))
 
@@ -169,6 +178,10 @@ class Store:
         """The file behind a vault path; refuses whatever could lead out of the vault."""
         if not path or "\0" in path:
             raise InvalidInput("A note's path is missing.")
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise InvalidInput(f"{printable(path)} cannot be the name of a file.") from None
         if path.startswith(("/", "\\")) or _DRIVE.match(path) or (os.name == "nt" and ":" in path):
             raise OutsideVault(f"{path} is an absolute path; name notes relative to the vault.")
         segments = path.replace("\\", "/").split("/") if os.name == "nt" else path.split("/")
@@ -249,11 +262,14 @@ class Store:
         """Move a note to `.trash/`, as Obsidian does; answers with its place there."""
         self._require_writable()
         file = self.locate(path)
+        self._wait_until_quiet(path, file)
         with self._writing(), durable.explained(f"Moving {path} to the trash"):
             stored = self._read_once(path, file)
             if expect is not None:
                 self._require_version(stored, expect)
             trash = self.root / TRASH
+            if trash.is_symlink():
+                raise OutsideVault(f"{TRASH} is a link to another place; nothing was moved there.")
             durable.make_folders(trash)
             stem, suffix = posixpath.splitext(posixpath.basename(path))
             taken = {names.name_key(posixpath.splitext(name)[0]) for name in os.listdir(trash)}
@@ -285,7 +301,11 @@ class Store:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        with lock.held(self.local() / "write.lock", timeout=LOCK_SECONDS, what="writing notes"):
+        local = self.local()
+        with contextlib.ExitStack() as stack:
+            with durable.explained(f"Locking {local}"):
+                file = local / "write.lock"
+                stack.enter_context(lock.held(file, timeout=LOCK_SECONDS, what="writing notes"))
             yield
 
     def _require_writable(self) -> None:
@@ -308,19 +328,31 @@ class Store:
 
     def _new_file(self, path: str) -> Path:
         file = self.locate(path)
+        if not self.is_note(path):
+            raise InvalidInput(
+                f"{path} would not be a note: it needs the ending .md, outside of "
+                "the templates folder and of what the settings exclude."
+            )
         for segment in path.split("/"):
             if reason := names.unsafe(segment.removesuffix(".md")):
                 raise InvalidInput(f"{path} is not a good name: {reason}.")
+        if not names.is_new_name(file.stem):
+            raise InvalidInput(f"{path} is too long a name, or not in Unicode's composed form.")
         return file
 
     def _refuse_clash(self, path: str, file: Path) -> None:
-        """No second file in the folder whose name differs only in case or accents' form."""
-        wanted = names.name_key(file.name)
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            for name in os.listdir(file.parent):
-                if names.name_key(name) == wanted:
-                    other = posixpath.join(posixpath.dirname(path), name)
-                    raise AlreadyExists(f"There is already a note {other}.")
+        """No second file or folder whose name differs only in case or in accents' form."""
+        place = Path(self.root)
+        for segment in path.split("/"):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                for name in os.listdir(place):
+                    if names.name_key(name) == names.name_key(segment):
+                        if name != segment or place / name == file:
+                            other = (place / name).relative_to(self.root).as_posix()
+                            raise AlreadyExists(
+                                f"There is already {other}, which is the same name."
+                            )
+            place /= segment
 
     def _wait_until_quiet(self, path: str, file: Path) -> None:
         """Someone may be typing in a note that was saved a moment ago; our own saves do not count."""
@@ -358,7 +390,7 @@ class _OwnWrites:
     def _read(self) -> bytes:
         try:
             return self.path.read_bytes()
-        except FileNotFoundError:
+        except OSError:
             return b""
 
 

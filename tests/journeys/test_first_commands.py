@@ -118,6 +118,78 @@ def test_init_where_no_folder_can_be(run: Run, tmp_path: Path, folder: str) -> N
     assert len(done.err.strip().splitlines()) >= 1
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ('memories = "../outside"', "must be a folder inside the vault"),
+        ('entities = "/tmp/abs"', "must be a folder inside the vault"),
+        ('sessions = ".hidden"', "must be a folder inside the vault"),
+    ],
+)
+def test_init_makes_nothing_outside_the_vault(
+    run: Run, tmp_path: Path, setting: str, words: str
+) -> None:
+    root = tmp_path / "Mine"
+    (root / ".vaultmem").mkdir(parents=True)
+    (root / ".vaultmem" / "config.toml").write_text(f"[folders]\n{setting}\n")
+    before = snapshot(tmp_path)
+    done = run("init", "Mine")
+    assert done.code == 2
+    assert words in done.err
+    assert snapshot(tmp_path) == before
+
+
+def test_init_does_not_write_through_links_or_odd_template_folders(
+    run: Run, tmp_path: Path
+) -> None:
+    root, outside = tmp_path / "Mine", tmp_path / "outside"
+    outside.mkdir()
+    (root / ".obsidian").mkdir(parents=True)
+    (root / ".obsidian" / "templates.json").write_text('{"folder": "../outside"}')
+    (root / "Templates").symlink_to(outside)
+    done = run("init", "Mine")
+    assert done.code == 2
+    assert "link to another place" in done.err
+    assert list(outside.iterdir()) == []
+    (root / "Templates").unlink()
+    (root / ".obsidian" / "templates.json").write_text('{"folder": "T\\u0000x"}')
+    assert run("init", "Mine").code == 0
+    assert list(outside.iterdir()) == []
+
+
+def test_init_knows_names_in_another_case(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    (root / "memories").mkdir(parents=True)
+    (root / "home.md").write_text("mine")
+    assert run("init", "Mine").code == 0
+    assert not (root / "Home.md").exists()
+    assert not (root / "Memories").exists()
+
+
+def test_init_says_what_stands_in_the_way(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    root.mkdir()
+    (root / "Templates").write_text("a file")
+    done = run("init", "Mine")
+    assert done.code == 2
+    assert "is a file where the vault needs a folder" in done.err
+    assert list(root.iterdir()) == [root / "Templates"]
+    long = run("init", "x" * 300)
+    assert long.code == 2
+    assert "too long" in long.err
+
+
+def test_init_git_respects_the_vaults_own_ignore_rules(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / ".gitignore").write_text(".vaultmem/\n")
+    done = run("init", "Mine", "--git")
+    assert done.code == 0, done.err
+    assert "Committed" in done.err
+    assert git(root, "status", "--porcelain").split() == ["??", ".gitignore"]
+
+
 # --- show --------------------------------------------------------------------------------
 
 
@@ -191,6 +263,28 @@ def test_show_prints_any_bytes_without_failing(run: Run, vault: Path) -> None:
     assert done.code == 0
     assert "Line" in done.out
     assert json.loads(run("show", "odd", "--json", cwd=vault).out)["problems"]
+
+
+def test_show_prefers_the_original_to_its_copies(run: Run, vault: Path) -> None:
+    raw = (vault / "Entities" / "TokenValidator.md").read_bytes()
+    (vault / "0 (Conflicted copy x 202601010101).md").write_bytes(raw)
+    done = run("show", "01KE6QPCN0MKB59KYA35S2FPGX", "--json", cwd=vault)
+    assert done.json["path"] == "Entities/TokenValidator.md"
+
+
+def test_show_is_not_stopped_by_a_note_it_cannot_read(run: Run, vault: Path) -> None:
+    os.mkfifo(vault / "pipe.md")
+    assert run("show", "the validator", cwd=vault).code == 0
+    assert run("show", "01KE6QPCN0MKB59KYA35S2FPGX", cwd=vault).code == 0
+
+
+def test_show_prints_valid_json_whatever_the_properties_hold(run: Run, vault: Path) -> None:
+    numbers = "a: .nan\nb: -.inf\nimportance: " + "9" * 350 + "\ncreated: 0001-01-01T00:00:00+05:00"
+    (vault / "odd.md").write_text(f"---\n{numbers}\n---\n\u2192\n", encoding="utf-8")
+    done = run("show", "odd", "--json", cwd=vault, env={"PYTHONIOENCODING": "latin-1"})
+    found = json.loads(done.out, parse_constant=pytest.fail)
+    assert found["properties"]["a"] is None
+    assert found["content"] == "\u2192"
 
 
 # --- doctor ------------------------------------------------------------------------------
@@ -306,9 +400,12 @@ def test_help_and_version(run: Run) -> None:
 
 def test_a_closed_pipe_is_no_error(vault: Path) -> None:
     (vault / "long.md").write_text("x\n" * 100_000)
-    command = f"{sys.executable} -m vaultmem show long --vault '{vault}' | head -1"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True,
-        env=clean_environment(vault.parent),
-    )  # fmt: skip
-    assert done.stderr == ""
+    shown = f"{sys.executable} -m vaultmem show long --vault '{vault}'"
+    for command, code in ((f"{shown} | head -1", 0), (f"{shown} > /dev/full", 3)):
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True,
+            env=clean_environment(vault.parent),
+        )  # fmt: skip
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+        assert "Exception" not in done.stderr

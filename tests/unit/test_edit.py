@@ -72,7 +72,7 @@ CASES: list[tuple[Change, list[str], list[str]]] = [
     (SetProperty("quoted", "single"), [], []),
     (SetProperty("empty", "yes"), ["empty:"], ['empty: "yes"']),
     (SetProperty("empty", None), [], []),
-    (SetProperty("zip", None), ["zip: 00123"], ["zip: "]),
+    (SetProperty("zip", None), ["zip: 00123"], ["zip:"]),
     (SetProperty("when", "2026-02-02"), ["when: 2026-01-01"], ["when: 2026-02-02"]),
     (SetProperty("when", "later"), ["when: 2026-01-01"], ["when: later"]),
     (SetProperty("new", "2026-02-02"), [], ['new: "2026-02-02"']),
@@ -352,3 +352,114 @@ def test_any_new_note_reads_back_in_both_dialects(values: dict[str, object], bod
     assert note.body == body
     block = yaml.safe_load(note.text[slice(*note.block)]) if note.block else {}
     assert editing.same(block or {}, values)
+
+
+# --- what a hostile reader found ----------------------------------------------------------
+
+
+def done(text: str, *changes: Change) -> str:
+    return edit(parse(text.encode(), "n.md"), *changes).decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "after"),
+    [
+        (
+            "---\ntags:\n  - a # important\n  -\n  - 00123\n  - 1.10\n---\n",
+            AddItems("tags", ("b",)),
+            "---\ntags:\n  - a # important\n  -\n  - 00123\n  - 1.10\n  - b\n---\n",
+        ),
+        (
+            "---\na:\n  - 00123 # keep me\n  - k: v\n    l: w\n  - - x\n---\n",
+            RemoveItems("a", ({"k": "v", "l": "w"},)),  # type: ignore[arg-type]
+            "---\na:\n  - 00123 # keep me\n  - - x\n---\n",
+        ),
+        (
+            "---\na:\n  - k: 1\n  -\n    x: 2\n---\n",
+            AddItems("a", ("z",)),
+            "---\na:\n  - k: 1\n  -\n    x: 2\n  - z\n---\n",
+        ),
+        (
+            "---\nv: [\n  1.10, # ten\n  0x1F,\n  yes\n]\n---\n",
+            RemoveItems("v", ("yes",)),
+            "---\nv: [\n  1.10, # ten\n  0x1F\n]\n---\n",
+        ),
+        ("---\nv: [1.10, a]\n---\n", SetProperty("v", ["a", 1.1]), "---\nv: [a, 1.10]\n---\n"),
+        (
+            "---\naliases: 007\n---\n",
+            AddItems("aliases", ("Bond",)),
+            "---\naliases:\n  - 007\n  - Bond\n---\n",
+        ),
+        ("## F\n\n- a:: b  \n\n## N\n", AppendToSection("F", "- c"), "## F\n\n- a:: b  \n- c\n\n## N\n"),
+        ("## A\nx\n## B\ny\n", ReplaceSection("A", "x"), "## A\nx\n## B\ny\n"),
+        (
+            "## A\n\nx\n\n### Sub\n\ny\n\n## B\n",
+            ReplaceSection("A", "new"),
+            "## A\n\nnew\n\n## B\n",
+        ),
+        ("## #1 issue\n", AppendToSection("#1 issue", "x"), "## #1 issue\n\nx\n"),
+        ("---\n2024: x\non: y\n---\n", SetProperty("2024", "z"), "---\n2024: z\non: y\n---\n"),
+        ("---\non: y\n---\n", SetProperty("on", "z"), "---\non: z\n---\n"),
+        ("---\na: .nan\n---\n", SetProperty("b", 1), "---\na: .nan\nb: 1\n---\n"),
+        ("---\na: .nan\n---\nx", ReplaceBody("y"), "---\na: .nan\n---\ny"),
+        ("---\na: foo\u00a0\n---\n", SetProperty("a", "bar"), "---\na: bar\n---\n"),
+        ("---\na:  \n---\n", SetProperty("a", "x\ny"), "---\na: |-\n  x\n  y\n---\n"),
+        ("---\na: foo  \n---\n", SetProperty("a", "x\ny"), "---\na: |-\n  x\n  y\n---\n"),
+        ("---\n  a: x\n---\n", AddItems("a", ("p\nq",)), "---\n  a:\n    - x\n    - |-\n      p\n      q\n---\n"),
+        ("---\nr: 2026-02-01\n---\n", SetProperty("r", "2026-02-30"), '---\nr: "2026-02-30"\n---\n'),
+        ('---\ntags: ""\n---\n', AddItems("tags", ("b",)), "---\ntags:\n  - b\n---\n"),
+        ("---\nTags: a, b\n---\n", AddItems("Tags", ("c",)), "---\nTags:\n  - a\n  - b\n  - c\n---\n"),
+    ],
+)  # fmt: skip
+def test_the_users_own_spelling_survives(before: str, change: Change, after: str) -> None:
+    assert done(before, change) == after
+    if not isinstance(change, AppendToSection):
+        assert done(after, change) == after
+
+
+def test_a_date_is_added_once() -> None:
+    change = AddItems("review", (dt.date(2026, 1, 1),))
+    once = done("x", change)
+    assert done(once, change) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("## A\n\nold\n", ReplaceSection("A", "x\n\n## B\n\ny")),
+        ("---\nfoo: bar\n\n# H\n\ntext\n", AppendToSection("H", "x\n---\n## H")),
+        ("## Facts\n\n```\ncode\n", AppendToSection("Facts", "- c:: d")),
+        ("---\na: 1\n? k\n---\n", AddItems("k", ("x",))),
+        ("---\na: 1\n---\n", SetProperty("a", 10**5000)),
+        ("x", AppendToSection("\ud800", "x")),
+        ("x", AppendToSection("b\udc80", "x")),
+        ("x", AppendToSection("two\nlines", "x")),
+        ("x", AppendToSection("", "x")),
+        ("---\n" + "k" * 1100 + ": 1\nb: 1\n---\n", SetProperty("b", 2)),
+        ("---\nid: x\x85\n---\n", SetProperty("id", "y")),
+        ("---\nid: x\u2028\n---\n", SetProperty("id", "y")),
+        (
+            "x",
+            SetProperty("d", dt.datetime.max.replace(tzinfo=dt.timezone(-dt.timedelta(hours=5)))),
+        ),
+    ],
+)
+def test_what_cannot_be_done_safely_is_refused_with_a_sentence(text: str, change: Change) -> None:
+    with pytest.raises(VaultmemError) as caught:
+        done(text, change)
+    assert len(str(caught.value)) > 20
+
+
+def test_a_long_list_is_changed_in_reasonable_time() -> None:
+    rows = "".join(f"  - i{i % 7}\n" for i in range(5000))
+    raw = f"---\na:\n{rows}---\n".encode()
+    started = dt.datetime.now(dt.UTC)
+    edit(parse(raw), SetProperty("a", [f"i{i * 3 % 7}" for i in range(5000)]))
+    assert (dt.datetime.now(dt.UTC) - started).total_seconds() < 10
+
+
+def test_replacing_a_body_of_mixed_line_ends_is_done_once() -> None:
+    raw = b"---\na: 1\n---\nx\r\ny\r\nz\r\nw\r\n"
+    once = edit(parse(raw), ReplaceBody("q\n"))
+    assert once == b"---\na: 1\n---\nq\n"
+    assert edit(parse(once), ReplaceBody("q\n")) == once

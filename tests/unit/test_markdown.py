@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from vaultmem.markdown import Fact, Observation, headings, outline, visible, without_private
+from vaultmem.markdown import (
+    INLINE,
+    Fact,
+    Observation,
+    headings,
+    outline,
+    section,
+    shown,
+    visible,
+    without_private,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +49,12 @@ from vaultmem.markdown import Fact, Observation, headings, outline, visible, wit
         ("#a/", ("a",)),
         ("##", ()),
         ("line\r\n#crlf\r\n", ("crlf",)),
+        ("$$\n#math\n- b\n$$\n#seen", ("seen",)),
+        ("so $$ #math $$ #seen", ("seen",)),
+        ("costs $$ #a\n\nand $$ #b", ("a", "b")),
+        ("\\$$ #a $$ #b", ("a", "b")),
+        ("\\` #a `", ("a",)),
+        ("[[a#b]] #c [x](y#z) #d [[N #e]] #f", ("c", "d", "f")),
     ],
 )
 def test_t1_tags(text: str, tags: tuple[str, ...]) -> None:
@@ -60,6 +76,12 @@ def test_t1_tags(text: str, tags: tuple[str, ...]) -> None:
         ("[t](<N x.md>)", "N x.md", "", "t", False),
         ('[t](F/N.md#h "title")', "F/N.md", "h", "t", False),
         ("![i](a.png)", "a.png", "", "i", True),
+        ("[Foo (bar)](Foo%20(bar).md)", "Foo (bar).md", "", "Foo (bar)", False),
+        ("[t](a(b(c)d)e.md#h)", "a(b(c)d)e.md", "h", "t", False),
+        ("([t](N.md))", "N.md", "", "t", False),
+        ("[`code`](n.md)", "n.md", "", "`code`", False),
+        ("[[N|`c`]]", "N", "", "`c`", False),
+        ("\\\\[[N]]", "N", "", "", False),
     ],
 )
 def test_t2_links(text: str, target: str, anchor: str, display: str, embed: bool) -> None:
@@ -68,8 +90,10 @@ def test_t2_links(text: str, target: str, anchor: str, display: str, embed: bool
 
 
 @pytest.mark.parametrize(
-    "text", ["[x](https://a.b)", "[x](mailto:a@b)", "`[[N]]`", "[[a\nb]]", "[ ]", "%%[[N]]%%"]
-)
+    "text",
+    ["[x](https://a.b)", "[x](mailto:a@b)", "`[[N]]`", "[[a\nb]]", "[ ]", "%%[[N]]%%", "\\[[x]]",
+     "\\[t](x.md)", "[t](a(b.md", "$$[[1, 2]]$$"],
+)  # fmt: skip
 def test_t2_what_is_no_link(text: str) -> None:
     assert outline(text).links == ()
 
@@ -79,6 +103,55 @@ def test_t3_private_text_is_taken_out() -> None:
     assert without_private("a <PRIVATE>b\nc</Private>d") == "a d"
     assert without_private("a <private>never closed") == "a "
     assert without_private("plain") == "plain"
+
+
+@pytest.mark.parametrize("tag", ["private", "PRIVATE", "Private"])
+def test_t3_private_text_is_never_found(tag: str) -> None:
+    secret = f"<{tag}>hush</{tag}>"
+    text = (
+        f"# A {secret}\n[[N|{secret}]] `{secret}`\n```\n{secret}\n```\n"
+        f"## Facts\n- a:: {secret} (→)\n## Log\n- **09:12** x {secret}\n  {secret}\n"
+        f"- [tip] {secret} (c)\n- in [[N]] ({secret})\n"
+    )
+    assert "hush" not in visible(text)
+    assert "hush" not in shown(text)
+    assert "hush" not in repr(outline(text))
+    assert len(shown(text)) == len(text)
+    assert shown(f"a <{tag}>never closed").strip() == "a"
+    assert shown(f"say `<{tag}>` for it") == f"say `<{tag}>` for it"
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["## Facts `x`", "- that`s", "* b`", "+ b`", "2. b`", "> b`", "---\nb`", "***\nb`", "===\nb`",
+     "```\n`\n```", "~~~\n`\n~~~", "\nb`", "| b` |"],
+)  # fmt: skip
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_code_span_ends_with_its_block(block: str, newline: str) -> None:
+    text = f"it`s #one [[L1]]\n{block}\n".replace("\n", newline)
+    found = outline(text)
+    assert found.tags == ("one",)
+    assert [link.target for link in found.links] == ["L1"]
+
+
+def test_a_code_span_hides_no_heading() -> None:
+    found = outline("see ` here\n## Facts `x`\n\n- a:: b\n")
+    assert [h.text for h in found.headings] == ["Facts `x`"]
+
+
+@pytest.mark.parametrize("text", ["`a\n#b`", "> `a\n> #b`", "- `a\n  #b`", "`` a ` #b ``"])
+def test_a_code_span_may_run_over_lines(text: str) -> None:
+    assert outline(text).tags == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["> ```\n> #a\n\n#out", "> ```\n> #a\n#out", "- ```\n  #a\n- #out", "- x\n  ```\n  #a\n#out",
+     "1. x\n   ```\n\n   #a\n2. #out", "- x\n  - y\n    ```\n    #a\n  - #out", "- ```\n\t#a\n#out",
+     "  ```\n#a\n  ```\n#out", "```\n> ```\n#a\n```\n#out"],
+)  # fmt: skip
+def test_a_fence_ends_with_what_holds_it(text: str) -> None:
+    assert outline(text).tags == ("out",)
 
 
 def test_blanking_keeps_every_offset() -> None:
@@ -100,6 +173,29 @@ def test_headings() -> None:
     ]
     for heading in found:
         assert heading.text.split()[0] in text[heading.start : heading.end]
+
+
+def test_a_heading_in_a_list_item_is_not_the_notes() -> None:
+    text = "- a\n\n  ## In the item\n  Under\n  ---\n\n## Own\n\n  ## Indented\n"
+    assert [h.text for h in headings(text)] == ["Own", "Indented"]
+
+
+@pytest.mark.parametrize(
+    "line", ["## **Log**", "## *log*", "## __Log__:", "## **Log:**", "## Log:", "Log\n---"]
+)
+def test_sections_are_found_without_their_decoration(line: str) -> None:
+    text = f"# Top\n\n{line}\n\nx\n\n## Next\n"
+    span = section(headings(text), "Log", len(text))
+    assert span is not None
+    assert text[slice(*span)].strip() == "x"
+
+
+def test_a_section_with_just_the_name_comes_first() -> None:
+    text = "## Log!\n\na\n\n## Log\n\nb\n"
+    span = section(headings(text), "Log", len(text))
+    assert span is not None
+    assert text[slice(*span)].strip() == "b"
+    assert section(headings(text), "?", len(text)) is None
 
 
 def test_blocks() -> None:
@@ -128,6 +224,12 @@ FACTS = [
     ("- a:: b (x → y; why; because)", Fact("a", "b", "x", "y", None, "why; because")),
     ("- a:: `code:: x` (→)", Fact("a", "`code:: x`")),
     ("* a:: b (2026 → ; 1.7)", Fact("a", "b", "2026", "", None, "1.7")),
+    ("- my `x` y:: `b` (→; `c` (d → e))", Fact("my `x` y", "`b`", provenance="`c` (d → e)")),
+    ("- a:: f (x → y; z) c (→ 2026)", Fact("a", "f (x → y; z) c", "", "2026")),
+    ("- a:: b (2026 → ; 0.5; fine :) )", Fact("a", "b", "2026", "", 0.5, "fine :)")),
+    ("- a:: b (x → y) c", Fact("a", "b (x → y) c")),
+    ("- a:: b (→ 2026) ^f-1  ", Fact("a", "b", "", "2026", block="f-1")),
+    ("- a::", Fact("a", "")),
 ]
 
 
@@ -171,6 +273,67 @@ def test_session_log_entries() -> None:
         ("09:14:00", "note", "time 12:30 and C#", (), ""),
         ("09:15:00", "", "last", (), ""),
     ]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "closes issue #42",
+        "C# and F#",
+        "two blanks before the end  ",
+        "use `x ^y` and `#z`",
+        "a `b\nd` #c",
+        "a\n\n\nb",
+        "a\n\n    code\n\n\n  b",
+        "see\n```py\nx = 1\n\n\ny = 2  \n```\nend #tag",
+        "see\n```\nnever closed",
+        "a\n## Facts\n- b:: c\n\nTitle\n===\n- **09:13:00** d ^e",
+        "a\n\ttab\n\t\ttabs",
+        "",
+    ],
+)
+def test_what_was_logged_comes_back_byte_for_byte(content: str, newline: str) -> None:
+    first, *rest = content.split("\n")
+    lines = [
+        f"- **09:12:04** note: {first} #auth #a/b ^x",
+        *(line and f"  {line}" for line in rest),
+    ]
+    text = "\n".join(["## Log", "", *lines, "", "after", "- **09:13:00** last"])
+    text = text.replace("\n", newline)
+    entry, last = outline(text).observations
+    assert (entry.content, entry.category, entry.block) == (content, "note", "x")
+    assert entry.tags == ("auth", "a/b")
+    assert text[entry.start : entry.end].replace(newline, "\n") == "\n".join(lines)
+    assert (last.content, last.time) == ("last", "09:13:00")
+
+
+def test_a_number_is_no_tag_of_an_entry() -> None:
+    (entry,) = outline("## Log\n- **09:12:04** note: closes issue #42 ^x\n").observations
+    assert (entry.content, entry.tags, entry.block) == ("closes issue #42", (), "x")
+
+
+def test_tabs_indent_an_entry_as_well() -> None:
+    (entry,) = outline("## **Log**\n- **09:12**  by hand  \n\tmore\n\t\tdeeper\n\n").observations
+    assert entry.content == "by hand\nmore\n\tdeeper"
+
+
+def test_no_blanked_text_gets_out() -> None:
+    text = (
+        "# `a`\n[`b`](n.md) [[N|`c`]] [[`d`]]\n- [`e`] tip `f` #t (`g`)\n- in [[N]] (`h` x)\n"
+        "## Facts\n- i `j`:: `k` (`l` → `m`; `n`)\n## Log\n- **09:12** `o` #p\n  `q`\n"
+    )
+    found = outline(text)
+    assert INLINE not in repr(found) + "".join(str(getattr(found, f)) for f in found.__slots__)
+    assert r"\x00" not in repr(found)
+    assert found.relations[0].context == "`h` x"
+    entry, noted = found.observations
+    assert (entry.content, entry.tags) == ("`o`\n`q`", ("p",))
+    assert (noted.category, noted.content, noted.context) == ("`e`", "tip `f` #t", "`g`")
+
+
+def test_a_footnote_is_no_observation() -> None:
+    assert outline("- [^1] text\n- [^note] text\n").observations == ()
 
 
 def test_basic_memory_bullets() -> None:

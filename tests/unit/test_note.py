@@ -100,6 +100,10 @@ def test_typed_access_never_raises() -> None:
     assert note.flag("forgotten") is False
     assert note.strings("about") == ()
     assert note.created is None
+    huge = parse(f"---\na: {'9' * 350}\nb: 0x{'f' * 5000}\n---\n".encode())
+    assert huge.number("a") is None
+    assert huge.string("a") == "9" * 350
+    assert huge.string("b")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,8 @@ def test_typed_access_never_raises() -> None:
         ("2026-01-05T09:40:00Z", dt.datetime(2026, 1, 5, 9, 40, tzinfo=dt.UTC)),
         ("2026-01-05T11:40:00+02:00", dt.datetime(2026, 1, 5, 9, 40, tzinfo=dt.UTC)),
         ("2026-13-45", None),
+        ("0001-01-01T00:00:00+05:00", None),
+        ("9999-12-31T23:00:00-05:00", None),
         ("", None),
     ],
 )
@@ -127,6 +133,8 @@ def test_g1_conflict_markers_are_flagged() -> None:
     assert note.problems[0].line == 2
     assert kinds(parse(b"```\n" + MARKERS + b"```\n")) == []
     assert kinds(parse(b"see <<<<<<< HEAD\n")) == []
+    assert kinds(parse(b"<<<<<<< a\n=======\n" * 3)) == []
+    assert kinds(parse(MARKERS.replace(b"\n", b"\r\n"))) == ["conflict-markers"]
     in_properties = b"---\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> x\n---\n"
     assert "conflict-markers" in kinds(parse(in_properties))
 
@@ -170,7 +178,8 @@ def test_any_bytes_parse_and_stay_the_same(raw: bytes) -> None:
 PIECES = st.sampled_from(
     ["---\n", "a: 1\n", "`", "```\n", "~~~\n", "%%", "<!--", "-->", "<private>", "[[", "]]", "#t ",
      "- [x] ", "- a:: b ", "## Facts\n", "## Log\n", "- **09:00** ", "^id\n", "(", "→", ")", "\r\n",
-     "\n\n", "    ", "|", "](", "=====\n", "- ", "x "]
+     "\n\n", "    ", "|", "](", "=====\n", "- ", "x ", "$$", "\\", "> ", "\n  ", "\t", "**", "- [ab] ",
+     "</PRIVATE>", "in [[N]] ", "1. ", "<<<<<<< a\n", "=======\n", ">>>>>>> b\n"]
 )  # fmt: skip
 
 
@@ -178,21 +187,59 @@ PIECES = st.sampled_from(
 def test_any_markup_parses_and_stays_the_same(text: str) -> None:
     note = parse(text.encode())
     assert note.text == text
-    assert all(0 <= heading.start <= heading.end <= len(note.body) for heading in note.headings)
+    found = (*note.headings, *note.facts, *note.observations)
+    assert all(0 <= thing.start <= thing.end <= len(note.body) for thing in found)
+    assert all(note.body[: thing.start][-1:] in ("", "\n") for thing in found)
+    assert "\\x00" not in repr(note.outline)
+
+
+UNITS = [
+    "`", "``` ` ", "[", "[[", "%%", "<!--", "#a", "- ", "\n- a [[", "a:: ", "\n    x\n", "(", "](",
+    "`` ` ", "<private>", "- **09:00** a\n  b\n\n", "\n>", "* x [[a]] (", "^a ", "~~~\n", "\n=\n",
+    "`a` ", "``` x ", "- [a] b (c) ", "\n- a:: b (", "[a](b) ", "\n    - x", "# a\n",
+    "<<<<<<< a\n=======\n", "<<<<<<< a\n", "[[a#b]] #t1 ", "[a](b", "[a](((", "$$a\n\n", "$$ ", "\\`",
+    "\\[[a]]", "> ```a\n\n", "- x\n  ```\n\ny\n", "  ```\n  ```\n", "  # x\n", "`<private>` ", "a\n---\n",
+    "a ` b\n- ", "> a ` b\n", "- **09:12** x #a\n\n\n",
+]  # fmt: skip
+
+# A line's start, what is repeated, and its end.
+LINES = [
+    ("## Facts\n- a:: x", " ", "y"),
+    ("## Facts\n- a:: x", " (→;", "y"),
+    ("## Facts\n- a:: x", " (→;", ")"),
+    ("## Facts\n- a:: x (→", "(", ")"),
+    ("## Log\n- **09:12** x", " ", "y"),
+    ("## Log\n- **09:12** x", " #a", " y"),
+    ("## Log\n- **09:12** x", " #a", ""),
+    ("## Log\n- **09:12** x\n", "  \n\n", "y"),
+    ("- [abc] x", " ", "y"),
+    ("- [abc] x ", "(", ")"),
+    ("- a [[b]]", " ", "y"),
+    ("- a [[", "b", ""),
+    (" " * 40_000, "```a", ""),
+    ("# ", " ", "\rx"),
+    ("- x\n", "  ```\n  ```\n", ""),
+    ("", "\\", "[[a]]"),
+    ("---\na: 1\n", "--- x\n", ""),
+]
 
 
 @pytest.mark.parametrize(
-    "unit",
-    ["`", "``` ` ", "[", "[[", "%%", "<!--", "#a", "- ", "\n- a [[", "a:: ", "\n    x\n", "(", "](",
-     "`` ` ", "<private>", "- **09:00** a\n  b\n\n", "\n>", "* x [[a]] (", "^a ", "~~~\n", "\n=\n",
-     "`a` ", "``` x ", "- [a] b (c) ", "\n- a:: b (", "[a](b) ", "\n    - x", "# a\n"],
-)  # fmt: skip
-def test_f5_no_markup_takes_more_than_linear_time(unit: str) -> None:
+    ("start", "unit", "end"), [*(("## Log\n", unit, "") for unit in UNITS), *LINES]
+)
+def test_f5_no_markup_takes_more_than_linear_time(start: str, unit: str, end: str) -> None:
     def seconds(size: int) -> float:
-        raw = ("## Log\n" + unit * (size // len(unit))).encode()
+        raw = (start + unit * (size // len(unit)) + end).encode()
         started = time.process_time()
         parse(raw)
         return time.process_time() - started
 
     small, large = min(seconds(20_000) for _ in range(3)), seconds(1_000_000)
     assert large < max(0.02, small) * 50 * 4, (small, large)
+
+
+def test_f5_backticks_of_every_length_take_linear_time() -> None:
+    raw = ("x " + " ".join("`" * i for i in range(1, 2_000))).encode()
+    started = time.process_time()
+    parse(raw)
+    assert time.process_time() - started < 1

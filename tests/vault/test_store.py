@@ -23,6 +23,7 @@ from vaultmem.errors import (
     NotFound,
     OutsideVault,
     ReadOnly,
+    VaultmemError,
 )
 from vaultmem.note import version
 from vaultmem.vault import Store
@@ -137,10 +138,64 @@ def test_n1_unsafe_names_are_not_created(store: Store, path: str) -> None:
         store.create(path, b"x")
 
 
-@pytest.mark.parametrize("path", ["", "a\0b.md"])
+@pytest.mark.parametrize("path", ["", "a\0b.md", pytest.param("a\ud800.md", id="surrogate")])
 def test_what_is_no_path_is_refused(store: Store, path: str) -> None:
     with pytest.raises(InvalidInput):
         store.read(path)
+
+
+@pytest.mark.parametrize("path", ["foo.exe", "Templates/x.md", "Cafe\u0301.md", "x" * 130 + ".md"])
+def test_n1_only_notes_with_good_names_are_created(store: Store, path: str) -> None:
+    with pytest.raises(InvalidInput):
+        store.create(path, b"x")
+
+
+def test_n3_a_trash_that_leads_elsewhere_is_not_used(
+    store: Store, root: Path, tmp_path: Path
+) -> None:
+    put(root, "a.md")
+    (tmp_path / "elsewhere").mkdir()
+    (root / ".trash").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutsideVault):
+        store.remove("a.md")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert (root / "a.md").exists()
+
+
+def test_a_state_folder_that_cannot_be_used_is_told(store: Store, root: Path) -> None:
+    put(root, "a.md", "old")
+    (store.local() / "write.lock").mkdir()
+    (store.local() / "recent-writes").mkdir()
+    assert store.read("a.md").raw == b"old"
+    with pytest.raises(VaultmemError):
+        store.update("a.md", lambda note: b"new")
+    assert (root / "a.md").read_bytes() == b"old"
+
+
+def test_a_note_that_cannot_leave_its_folder_is_not_in_the_trash_either(
+    store: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = put(root, "a.md", "old")
+    real = os.unlink
+
+    def refuse(path: object, *args: object, **kwargs: object) -> None:
+        if str(path) == str(file):
+            raise PermissionError(13, "Permission denied")
+        real(path, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(ReadOnly):
+        store.remove("a.md")
+    assert file.stat().st_nlink == 1
+    assert list((root / ".trash").iterdir()) == []
+
+
+def test_s4_a_note_being_typed_in_is_not_removed_under_the_typist(root: Path) -> None:
+    put(root, "a.md", "typed")
+    store = make_store(root, typing__quiet_seconds=60.0, typing__wait_seconds=0.1)
+    with pytest.raises(Busy):
+        store.remove("a.md")
+    assert (root / "a.md").exists()
 
 
 def test_an_odd_name_that_exists_can_be_read(store: Store, root: Path) -> None:
@@ -166,10 +221,11 @@ def test_s1_a_new_note_never_replaces_one(store: Store, root: Path) -> None:
     for clash in ("Memories/Atlas/New.md", "Memories/Atlas/NEW.md"):
         with pytest.raises(AlreadyExists, match=r"Memories/Atlas/New\.md"):
             store.create(clash, b"two")
-    accented = "Caf\u00e9.md"
-    store.create(accented, b"x")
+    put(root, unicodedata.normalize("NFD", "Caf\u00e9.md"))
     with pytest.raises(AlreadyExists):
-        store.create(unicodedata.normalize("NFD", accented), b"y")
+        store.create("Caf\u00e9.md", b"y")
+    with pytest.raises(AlreadyExists, match="Memories"):
+        store.create("memories/Other.md", b"y")
     assert not store.walk().temporaries
 
 

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultmem.doctor import Finding
 from vaultmem.note import Note, printable, version
 
+if TYPE_CHECKING:
+    from vaultmem.recall import Answer, Hit
+    from vaultmem.service import Freshness, Status
+    from vaultmem.sync import Report
+
 
 def to_json(value: Any) -> str:
-    return printable(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    return printable(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for infinity or "not a number"."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def rfc3339(moment: dt.datetime | None) -> str | None:
@@ -40,6 +55,81 @@ def memory(note: Note) -> dict[str, Any]:
         "facts": [asdict(fact) for fact in note.facts],
         "observations": [asdict(observation) for observation in note.observations],
         "problems": [asdict(problem) for problem in note.problems],
+    }
+
+
+def report(done: Report) -> dict[str, Any]:
+    return {
+        "added": done.added,
+        "changed": done.changed,
+        "moved": [{"from": old, "to": new} for old, new in done.moved],
+        "removed": done.removed,
+        "problems": [{"path": path, "message": message} for path, message in done.problems],
+        "withheld": done.withheld,
+        "revision": done.revision,
+        "seconds": round(done.seconds, 3),
+    }
+
+
+def answer(found: Answer, fresh: Freshness, *, explain: bool = False) -> dict[str, Any]:
+    """What `recall_memories` answers."""
+    return {
+        "memories": [_hit(hit, explain=explain) for hit in found.hits],
+        "total_matched": found.total,
+        "strategy_used": found.strategy,
+        "query_time_ms": round(found.milliseconds, 1),
+        "index": asdict(fresh),
+        "warnings": found.warnings,
+    }
+
+
+def _hit(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    row = hit.row
+    return {
+        "id": row.id or row.path,
+        "title": row.title,
+        "path": row.path,
+        "content": hit.passage,
+        "snippet": hit.snippet,
+        "heading": hit.heading,
+        **({"block": hit.block} if hit.block else {}),
+        "type": row.type,
+        "scope": row.scope,
+        "project": row.project or None,
+        "importance": row.importance,
+        "tags": list(row.tags),
+        "created_at": _epoch(row.created),
+        "relevance_score": round(hit.score, 4),
+        "why": hit.why,
+        **({"lanes": [asdict(lane) for lane in hit.lanes]} if explain else {}),
+    }
+
+
+def _epoch(seconds: int | None) -> str | None:
+    return None if seconds is None else rfc3339(dt.datetime.fromtimestamp(seconds, dt.UTC))
+
+
+def status(found: Status) -> dict[str, Any]:
+    index = found.index
+    return {
+        "vault": str(found.vault),
+        "index": {
+            "revision": index.revision,
+            "notes": index.notes,
+            "passages": index.passages,
+            "pending": index.passages - index.embedded,
+            "skipped": [{"path": path, "reason": reason} for path, reason in index.skipped],
+            "fulltext": index.fulltext,
+            "model": found.model.name,
+            "model_state": found.model.state,
+            "model_reason": found.model.reason,
+        },
+        "following": found.following,
+        "settings": {
+            name: {"value": setting.value, "origin": setting.origin}
+            for name, setting in found.settings.values.items()
+        },
+        "settings_problems": [problem.message for problem in found.settings.problems],
     }
 
 

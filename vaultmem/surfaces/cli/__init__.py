@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
@@ -14,7 +16,11 @@ from vaultmem.errors import VaultmemError
 
 COMMANDS: Final = {
     "init": "Make a vault, or add to one what it lacks.",
+    "index": "Bring the index up to date now.",
+    "search": "Find memories.",
     "show": "Show one note.",
+    "status": "Show how the vault and its index are.",
+    "models": "Embedding models: list, fetch, take from a folder.",
     "doctor": "Find what is wrong with the vault, and what to do about it.",
 }
 
@@ -66,7 +72,11 @@ def run() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; every failure becomes a sentence on stderr and an exit code."""
     try:
-        result = cli.main(arguments, prog_name="vaultmem", standalone_mode=False)
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        _speak_utf8()
+        with cli.make_context("vaultmem", given) as context:
+            result = cli.invoke(context)
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -80,5 +90,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.secho(error.message, err=True, fg="red")
         return error.exit_code
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
         return 0
+    except OSError as error:
+        click.echo(f"The answer could not be written: {error.strerror}.", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 3
+
+
+def _speak_utf8() -> None:
+    """What a terminal or pipe cannot show becomes a question mark, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="replace")

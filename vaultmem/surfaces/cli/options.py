@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
 import click
 
 vault = click.option(
     "--vault", metavar="DIR", help="The vault; else $VAULTMEM_VAULT, else the nearest one above."
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar with the time left, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    bar: click._termui_impl.ProgressBar[int] | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = click.progressbar(length=total, label=what, file=sys.stderr)
+            bar.__enter__()
+        bar.update(done - bar.pos)
+
+    yield show
+    if bar is not None:
+        bar.render_finish()

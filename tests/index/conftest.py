@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import make_store
+from vaultmem.index import Index
+from vaultmem.sync import Sync
+
+KEPT = ("note", "passage", "tag", "name", "link", "fact", "problem")
+
+
+class World:
+    """A vault, its index, and a way to look at both."""
+
+    def __init__(self, root: Path, state: Path) -> None:
+        self.root = root
+        self.state = state
+        self.open()
+
+    def open(self) -> None:
+        self.store = make_store(self.root, state_dir=str(self.state / "state"))
+        self.index = Index(self.state / "index")
+        self.sync = Sync(self.store, self.index)
+
+    def close(self) -> None:
+        self.index.close()
+
+    def put(self, path: str, text: str | bytes = "text\n") -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def copy(self, source: Path) -> None:
+        shutil.copytree(source, self.root, dirs_exist_ok=True)
+        self.close()
+        self.open()  # the vault may have brought settings
+
+    def contents(self) -> dict[str, Any]:
+        return contents(self.index)
+
+    def rebuilt(self) -> dict[str, Any]:
+        """What an index made from nothing would hold."""
+        fresh = World(self.root, self.state / "fresh")
+        try:
+            fresh.index.rebuild()
+            fresh.sync.everything(told=True)
+            return fresh.contents()
+        finally:
+            fresh.close()
+
+    def find(self, query: str, **filters: Any) -> list[str]:
+        from vaultmem.index import Filters
+
+        hits = self.index.search_text(query, Filters(**filters), 100)
+        rows = self.index.rows(note for note, _ in hits.notes)
+        return sorted(rows[note].path for note, _ in hits.notes)
+
+
+def contents(index: Index) -> dict[str, Any]:
+    """Everything the catalog and the full text know, without numbers that depend on history."""
+    db = index._catalog.db
+    paths = dict(db.execute("SELECT note, path FROM note"))
+    result: dict[str, Any] = {}
+    for table in KEPT:
+        columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+        kept = [c for c in columns if c not in ("note", "passage", "mtime_ns", "inode")]
+        rows = db.execute(f"SELECT note, {', '.join(kept)} FROM {table}").fetchall()
+        result[table] = sorted((paths[row[0]], *map(repr, row[1:])) for row in rows)
+    index._look()
+    result["documents"] = index._text.documents if index._text else None
+    result["pending"] = index._catalog.pending()
+    return result
+
+
+@pytest.fixture
+def world(root: Path, tmp_path: Path) -> Iterator[World]:
+    made = World(root, tmp_path / "sidecar")
+    yield made
+    made.close()

@@ -1,0 +1,265 @@
+"""One road into the index: whatever happens to the files, the index equals a rebuild."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FIXTURES, TEMPLATE, snapshot
+from tests.index.conftest import World
+from vaultmem.errors import Unavailable
+
+
+def test_a_first_look_and_a_second(world: World) -> None:
+    world.copy(TEMPLATE)
+    report = world.sync.everything()
+    assert len(report.added) == 11
+    assert world.find("grace period")
+    again = world.sync.everything()
+    assert not again.touched
+    assert again.revision == report.revision
+
+
+def test_added_changed_moved_removed(world: World) -> None:
+    world.put("a.md", "alpha")
+    world.put("b.md", "---\nid: 01B\n---\nbeta")
+    world.put("c.md", "gamma")
+    world.sync.everything()
+    world.put("a.md", "alpha and omega")
+    (world.root / "sub").mkdir()
+    (world.root / "b.md").rename(world.root / "sub" / "b2.md")
+    world.put("sub/b2.md", "---\nid: 01B\n---\nbeta, edited on the way")
+    (world.root / "c.md").unlink()
+    world.put("d.md", "delta")
+    report = world.sync.everything()
+    assert report.changed == ["a.md"]
+    assert report.moved == [("b.md", "sub/b2.md")]
+    assert report.removed == ["c.md"]
+    assert report.added == ["d.md"]
+    assert world.contents() == world.rebuilt()
+    assert world.find("beta") == ["sub/b2.md"]
+    assert world.find("gamma") == []
+
+
+def test_a_renamed_note_without_an_id_keeps_its_number(world: World) -> None:
+    world.put("old.md", "the same bytes")
+    world.sync.everything()
+    number = next(iter(world.index.search_text("bytes", world_filters(), 5).notes))[0]
+    (world.root / "old.md").rename(world.root / "new.md")
+    assert world.sync.everything().moved == [("old.md", "new.md")]
+    assert next(iter(world.index.search_text("bytes", world_filters(), 5).notes))[0] == number
+
+
+def world_filters() -> object:
+    from vaultmem.index import Filters
+
+    return Filters()
+
+
+def test_a_touched_file_is_not_indexed_again(world: World) -> None:
+    file = world.put("a.md", "alpha")
+    world.sync.everything()
+    revision = world.index.revision
+    os.utime(file, (1, 1))
+    report = world.sync.everything()
+    assert not report.touched
+    assert world.index.revision == revision + 1, "only its stamp was noted"
+    assert world.index.known()["a.md"].mtime_ns == 1_000_000_000
+
+
+def test_an_edit_that_keeps_size_and_second_is_seen(world: World) -> None:
+    file = world.put("a.md", "aaaa")
+    world.sync.everything()
+    stamp = file.stat().st_mtime_ns
+    file.write_bytes(b"bbbb")
+    os.utime(file, ns=(stamp + 1, stamp + 1))
+    assert world.sync.everything().changed == ["a.md"]
+
+
+def test_an_emptied_vault_removes_nothing_unless_told(world: World) -> None:
+    for name in "abcde":
+        world.put(f"{name}.md", f"note {name}")
+    world.sync.everything()
+    for name in "abcde":
+        (world.root / f"{name}.md").unlink()
+    report = world.sync.everything()
+    assert report.withheld == 5
+    assert len(world.index.known()) == 5
+    assert world.sync.everything(told=True).removed
+    assert world.index.known() == {}
+
+
+def test_an_unmounted_vault_removes_nothing(world: World, tmp_path: Path) -> None:
+    world.put("a.md", "x")
+    world.put("b.md", "y")
+    world.sync.everything()
+    world.root.rename(tmp_path / "away")
+    assert not world.sync.everything().removed
+    assert not world.sync.everything(told=True).removed
+    assert len(world.index.known()) == 2
+    (tmp_path / "away").rename(world.root)
+    assert not world.sync.everything().touched
+
+
+def test_some_paths_only(world: World) -> None:
+    for name in "abc":
+        world.put(f"{name}.md", f"word{name}")
+    world.sync.everything()
+    world.put("a.md", "changed")
+    world.put("b.md", "changed too")
+    (world.root / "c.md").rename(world.root / "d.md")
+    report = world.sync.these(["a.md", "d.md", "nowhere.md", "Templates/t.md"])
+    assert (report.changed, report.added) == (["a.md"], ["d.md"])
+    assert world.find("wordb") == ["b.md"], "b was not named"
+    world.sync.these(["b.md", "c.md"])
+    assert world.contents() == world.rebuilt()
+
+
+def test_a_rename_seen_from_one_side_only(world: World) -> None:
+    world.put("old.md", "---\nid: 01X\n---\ntext")
+    world.sync.everything()
+    (world.root / "old.md").rename(world.root / "new.md")
+    assert world.sync.these(["new.md"]).moved == [("old.md", "new.md")]
+    assert world.contents() == world.rebuilt()
+
+
+def test_n2_a_conflict_copy_is_flagged_and_its_original_indexed(world: World) -> None:
+    world.put("Note.md", "---\nid: 01X\n---\noriginal")
+    world.sync.everything()
+    world.put("Note (Conflicted copy Laptop 202601051200).md", "---\nid: 01X\n---\ncopy")
+    report = world.sync.everything()
+    assert "same id as Note.md" in report.problems[0][1]
+    assert world.find("original") == ["Note.md"]
+    assert world.find("copy") == []
+    (world.root / "Note.md").unlink()
+    assert world.sync.everything().moved
+    assert world.find("copy")
+
+
+def test_bad_notes_are_named_and_the_rest_goes_on(world: World) -> None:
+    world.copy(FIXTURES / "golden")
+    before = snapshot(world.root)
+    report = world.sync.everything()
+    assert snapshot(world.root) == before, "indexing never writes"
+    assert len(report.added) == len(before)
+    assert len(report.problems) > 8
+    assert "duplicate-keys.md" in world.find("found")
+    assert len(world.index.status().skipped) == len(report.problems)
+
+
+def test_indexing_a_git_vault_leaves_it_clean(world: World) -> None:
+    world.copy(FIXTURES / "golden")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost", "-C", str(world.root)]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *command], check=True)
+    world.sync.everything()
+    done = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True)
+    assert done.stdout == ""
+
+
+def test_a_note_that_vanishes_between_walk_and_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.put("a.md", "x")
+    world.put("b.md", "y")
+    real = world.store.read
+
+    def read(path: str) -> object:
+        (world.root / "a.md").unlink(missing_ok=True)
+        return real(path)
+
+    monkeypatch.setattr(world.store, "read", read)
+    assert world.sync.everything().added == ["b.md"]
+
+
+def test_a_huge_note_comes_last_and_alone(world: World) -> None:
+    world.put("huge.md", b"# Big\n\n" + b"lorem ipsum dolor " * 3_000_000)  # 54 MB
+    for number in range(30):
+        world.put(f"n{number}.md", f"small {number}")
+    found_at: list[int] = []
+
+    def progress(done: int, total: int) -> None:
+        found_at.append(len(world.find("small")))
+
+    report = world.sync.everything(progress=progress)
+    assert found_at[0] == 30, "all small notes are searchable before the huge one"
+    assert any(path == "huge.md" for path, _ in report.problems)
+    assert world.find("ipsum") == ["huge.md"]
+
+
+def test_many_notes_in_one_folder(world: World) -> None:
+    for number in range(3000):
+        world.put(f"flat/n{number}.md", f"number{number}")
+    assert len(world.sync.everything().added) == 3000
+    assert world.find("number2999") == ["flat/n2999.md"]
+
+
+# --- stores that break ---------------------------------------------------------------------
+
+
+def damage(folder: Path, how: str) -> None:
+    files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]
+    for file in files:
+        if how == "delete":
+            file.unlink()
+        elif how == "truncate":
+            file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+        else:
+            file.write_bytes(b"\xff" * file.stat().st_size)
+
+
+@pytest.mark.parametrize("how", ["delete", "truncate", "garble"])
+@pytest.mark.parametrize("which", ["catalog.db", "fulltext", "everything"])
+def test_a_damaged_index_comes_back_the_same(world: World, how: str, which: str) -> None:
+    world.copy(TEMPLATE)
+    world.sync.everything()
+    before = world.contents()
+    folder = world.index.folder
+    world.close()
+    if which == "catalog.db":
+        for file in folder.glob("catalog.db*"):
+            file.unlink() if how == "delete" else file.write_bytes(b"garbage" * 50)
+    elif which == "fulltext":
+        damage(next(folder.glob("fulltext-*")), how)
+    else:
+        damage(folder, how)
+    world.open()
+    if world.index.needs_rebuild:
+        world.index.rebuild_text()
+    world.sync.everything()
+    assert world.contents() == before
+
+
+def test_index_files_deleted_while_open(world: World) -> None:
+    world.copy(TEMPLATE)
+    world.sync.everything()
+    before = world.contents()
+    shutil.rmtree(world.index.folder)
+    world.index.folder.mkdir()
+    with contextlib.suppress(Unavailable):
+        world.find("grace")
+    if world.index.needs_rebuild:
+        world.index.rebuild_text()
+    world.sync.everything()
+    assert world.contents() == before
+
+
+def test_a_new_language_makes_a_new_full_text(world: World) -> None:
+    from vaultmem.index import Index
+    from vaultmem.sync import Sync
+
+    world.put("a.md", "die Häuser")
+    world.sync.everything()
+    world.close()
+    world.index = Index(world.state / "index", "german")
+    world.sync = Sync(world.store, world.index)
+    assert world.index.needs_rebuild
+    world.index.rebuild_text()
+    world.sync.everything()
+    assert world.find("Haus") == ["a.md"]
+    assert len(list(world.index.folder.glob("fulltext-*"))) == 1

@@ -1,0 +1,54 @@
+"""The plan, without a disk."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultmem.changes import Identity, compare, looks_emptied, moves
+from vaultmem.vault import FileStat
+
+A, B = FileStat(1, 1, 1), FileStat(2, 1, 1)
+
+
+def test_stamps_filter() -> None:
+    look = compare({"same": A, "new time": A, "gone": A}, {"same": A, "new time": B, "added": A})
+    assert look.suspects == {"new time": B, "added": A}
+    assert look.missing == ("gone",)
+
+
+def test_what_could_not_be_seen_is_not_missing() -> None:
+    known = {"a/x": A, "a/b/y": A, "ab/z": A, "w": A}
+    assert compare(known, {}, ["a"]).missing == ("ab/z", "w")
+    assert compare(known, {}, [""]).missing == ()
+
+
+def test_a_note_moves_by_id_then_by_bytes() -> None:
+    missing = {"old1": Identity("v1", "ID1"), "old2": Identity("v2"), "old3": Identity("v3", "ID3")}
+    arrived = {
+        "new1": Identity("v1 edited", "ID1"),
+        "new2": Identity("v2"),
+        "copy": Identity("v2"),
+        "other": Identity("v9", "ID9"),
+    }
+    assert moves(missing, arrived) == {"new1": "old1", "new2": "old2"}
+
+
+stats = st.builds(FileStat, st.integers(0, 2), st.integers(0, 2), st.just(1))
+listings = st.dictionaries(st.sampled_from("abcdef"), stats)
+
+
+@given(listings, listings)
+def test_the_plan_turns_one_listing_into_the_other(
+    known: dict[str, FileStat], seen: dict[str, FileStat]
+) -> None:
+    look = compare(known, seen)
+    result = {p: s for p, s in known.items() if p not in look.missing} | look.suspects
+    assert result == seen
+    assert all(known.get(path) != stamp for path, stamp in look.suspects.items())
+
+
+def test_an_empty_vault_is_suspicious() -> None:
+    assert looks_emptied(5, 0)
+    assert not looks_emptied(0, 0)
+    assert not looks_emptied(5, 1)

@@ -1,0 +1,146 @@
+"""Following the files: of all processes on a vault one watches, reconciles and embeds.
+
+The one that holds the lock is the leader; when it dies the system frees the lock and
+another takes over within two seconds. Nothing depends on there being a leader: every
+process reconciles what it writes itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from vaultmem import lock
+from vaultmem.errors import VaultmemError
+from vaultmem.sync import Report, Sync
+from vaultmem.watch import Hint, Watcher
+
+if TYPE_CHECKING:
+    from vaultmem.index.embed import Embedder
+
+log = logging.getLogger("vaultmem")
+
+TAKEOVER_SECONDS: Final = 2.0
+SAFETY_SECONDS: Final = 300.0  # a look at everything, whatever the watcher said
+_STEP: Final = 4  # notes embedded between two looks at the hints
+
+
+def is_followed(local: Path) -> bool:
+    """Whether some process is following the files now."""
+    held = lock.try_hold(local / "leader.lock")
+    if held is None:
+        return True
+    held.release()
+    return False
+
+
+class Follower:
+    def __init__(
+        self,
+        sync: Sync,
+        embedder: Callable[[], Embedder | None],
+        on_change: Callable[[Report], None] = lambda report: None,
+        *,
+        watch: bool = True,
+    ) -> None:
+        self.sync = sync
+        self.leading = False
+        self._embedder = embedder
+        self._on_change = on_change
+        self._watch = watch
+        self._hints: queue.SimpleQueue[Hint] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
+        self.watcher: Watcher | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop within two seconds; a batch under way is finished, the rest waits for a successor."""
+        self._stopping.set()
+        self._hints.put(Hint(frozenset()))
+        if self.watcher is not None:
+            self.watcher.stop()
+        if self._thread.is_alive():
+            self._thread.join(2)
+
+    def look(self, hint: Hint) -> None:
+        """Someone noticed that the index is behind."""
+        self._hints.put(hint)
+
+    # --- in the thread -----------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                held = lock.try_hold(self.sync.store.local() / "leader.lock")
+                if held is None:
+                    self._stopping.wait(TAKEOVER_SECONDS)
+                    continue
+                try:
+                    self._lead()
+                finally:
+                    self.leading = False
+                    held.release()
+            except Exception:
+                log.exception("following the files stopped; trying again")
+                self._stopping.wait(TAKEOVER_SECONDS)
+
+    def _lead(self) -> None:
+        self.leading = True
+        self._reconcile(Hint(frozenset(), everything=True))
+        if self._watch:
+            store = self.sync.store
+            self.watcher = Watcher(store.root, store.is_note, self._hints.put)
+            self.watcher.start()
+        try:
+            self._follow()
+        finally:
+            if self.watcher is not None:
+                self.watcher.stop()
+
+    def _follow(self) -> None:
+        checked = time.monotonic()
+        while not self._stopping.is_set():
+            busy = self._embed()
+            hint = self._next_hint(0.0 if busy else 1.0)
+            if hint is None and time.monotonic() - checked > SAFETY_SECONDS:
+                hint = Hint(frozenset(), everything=True)
+            if hint is not None and not self._stopping.is_set():
+                self._reconcile(hint)
+                checked = time.monotonic() if hint.everything else checked
+
+    def _next_hint(self, seconds: float) -> Hint | None:
+        try:
+            return self._hints.get(timeout=seconds) if seconds else self._hints.get_nowait()
+        except queue.Empty:
+            return None
+
+    def _embed(self) -> bool:
+        embedder = self._embedder()
+        if embedder is None or self._stopping.is_set():
+            return False
+        try:
+            return self.sync.embed_some(embedder, _STEP) > 0
+        except VaultmemError as error:
+            log.warning("embedding waits: %s", error)
+            self._stopping.wait(5)
+            return False
+
+    def _reconcile(self, hint: Hint) -> None:
+        try:
+            if self.sync.index.needs_rebuild:
+                self.sync.index.rebuild_text()
+                hint = Hint(frozenset(), everything=True)
+            report = self.sync.everything() if hint.everything else self.sync.these(hint.paths)
+        except VaultmemError as error:
+            log.warning("the index stays behind: %s", error)
+            return
+        if report.touched:
+            self._on_change(report)

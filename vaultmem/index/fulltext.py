@@ -1,0 +1,323 @@
+"""Full text: Tantivy, one document per passage and one per note. Bodies are not stored.
+
+User text never meets Tantivy's query parser, which crashes the process on deep nesting
+and finds nothing for `it's`: it is analysed like the notes and the query built from terms.
+Runs of Chinese, Japanese or Korean are cut into single characters and pairs here, since
+the tokenizers take a whole run for one word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import tantivy
+
+from vaultmem.index.catalog import Entry
+from vaultmem.note import Note, printable
+
+SCHEMA_VERSION: Final = 1
+ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
+_HEAP: Final = 32_000_000
+_MANY_SEGMENTS: Final = 12
+_MOST_TERMS: Final = 64
+_CJK: Final = re.compile(
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0002fa1f]+"
+)
+_FIELDS: Final = {"title": 3.0, "headings": 1.5, "tags": 1.5, "body": 1.0, "path": 0.5}
+_CJK_FIELDS: Final = {"title_cjk": 2.0, "body_cjk": 1.0}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a hit must be; an empty filter lets everything pass but what is forgotten."""
+
+    types: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # any of them; `a` stands for `a/b` too
+    users: tuple[str, ...] = ()  # notes without a user pass as well
+    rooms: tuple[str, ...] = ()
+    folder: str = ""
+    after: int | None = None  # seconds since the epoch
+    before: int | None = None
+    min_importance: float | None = None
+    forgotten: bool = False
+
+
+@dataclass(frozen=True)
+class TextHits:
+    total: int = 0  # notes that match, exactly
+    passages: tuple[tuple[int, int, float], ...] = ()  # note, passage, score
+    notes: tuple[tuple[int, float], ...] = field(default=())  # note, score
+
+
+class FullText:
+    def __init__(self, folder: Path, language: str) -> None:
+        self.folder = folder
+        self._analyzer = _analyzer(language)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._schema = _schema()
+        self._index = tantivy.Index(self._schema, path=str(folder), reuse=True)
+        self._index.register_tokenizer("words", self._analyzer)
+        self._searcher = self._index.searcher()
+
+    @staticmethod
+    def stamp(language: str) -> str:
+        """Changes whenever the documents would."""
+        engine = re.sub(r"[^0-9a-z.]+", "-", ENGINE.lower())
+        return f"{SCHEMA_VERSION}-{language or 'plain'}-{engine}"
+
+    def reload(self) -> None:
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @property
+    def documents(self) -> int:
+        return int(self._searcher.num_docs)
+
+    # --- writing -----------------------------------------------------------------------
+
+    def apply(self, puts: Sequence[tuple[int, Sequence[int], Entry]], gone: Iterable[str]) -> None:
+        """Delete and add, then commit. The caller holds the index lock."""
+        writer = self._index.writer(_HEAP, 1)
+        try:
+            for path in {*gone, *(entry.note.path for _, _, entry in puts)}:
+                writer.delete_documents_by_term("file", printable(path))
+            for note, passages, entry in puts:
+                for values in _documents(note, passages, entry):
+                    writer.add_document(tantivy.Document.from_dict(values, self._schema))
+            writer.commit()
+        except BaseException:
+            del writer
+            self.sweep()
+            raise
+        self.reload()
+        if self._searcher.num_segments > _MANY_SEGMENTS:
+            writer.wait_merging_threads()
+
+    def sweep(self) -> None:
+        """Remove what a failed or killed writer left: a full disk needs the room.
+
+        Only under the index lock, when no writer is open.
+        """
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            meta = json.loads((self.folder / "meta.json").read_bytes())
+            live = {segment["segment_id"].replace("-", "") for segment in meta["segments"]}
+            for file in self.folder.iterdir():
+                stem = file.name.partition(".")[0]
+                if (len(stem) == 32 and stem not in live) or file.name.startswith(".tmp"):
+                    file.unlink()
+
+    # --- searching ---------------------------------------------------------------------
+
+    def search(self, text: str, filters: Filters, limit: int) -> TextHits:
+        wanted = self._query(text)
+        if wanted is None:
+            return TextHits()
+        conditions = list(self._conditions(filters))
+        searcher = self._searcher
+        notes = searcher.search(self._combined(wanted, conditions, "note"), limit, count=True)
+        found = searcher.search(self._combined(wanted, conditions, "passage"), limit, count=False)
+        return TextHits(
+            total=int(notes.count or 0),  # type: ignore[attr-defined]
+            passages=tuple(self._numbers(found.hits, ("note", "passage"))),
+            notes=tuple((n, s) for n, _, s in self._numbers(notes.hits, ("note", "note"))),
+        )
+
+    def _numbers(
+        self, hits: Sequence[tuple[float, Any]], names: tuple[str, str]
+    ) -> Iterator[tuple[int, int, float]]:
+        addresses = [address for _, address in hits]
+        if not addresses:
+            return
+        first = self._searcher.fast_field_values(names[0], addresses)
+        second = self._searcher.fast_field_values(names[1], addresses)
+        for (score, _), a, b in zip(hits, first, second, strict=True):
+            yield int(a or 0), int(b or 0), float(score)
+
+    def _combined(self, wanted: Any, conditions: list[Any], kind: str) -> Any:
+        must = [(tantivy.Occur.Must, wanted)]
+        must.append((tantivy.Occur.Must, self._silent(self._facet(f"doc:{kind}"))))
+        return tantivy.Query.boolean_query([*must, *conditions])
+
+    def _query(self, text: str) -> Any:
+        """Any word of the text, in any field; None when there is no word in it."""
+        words = list(dict.fromkeys(self._analyzer.analyze(_CJK.sub(" ", text))))[:_MOST_TERMS]
+        pairs = list(dict.fromkeys(_query_pairs(text)))[:_MOST_TERMS]
+        parts = [self._term(word, _FIELDS) for word in words]
+        parts += [self._term(pair, _CJK_FIELDS) for pair in pairs]
+        if not parts:
+            return None
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+
+    def _term(self, word: str, fields: dict[str, float]) -> Any:
+        Query = tantivy.Query  # noqa: N806
+        queries = [
+            Query.boost_query(Query.term_query(self._schema, name, word, "freq"), boost)
+            for name, boost in fields.items()
+        ]
+        return Query.disjunction_max_query(queries, 0.3)
+
+    def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
+        must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
+        for values in _required_facets(filters):
+            yield (
+                must,
+                self._silent(tantivy.Query.term_set_query(self._schema, "facets", list(values))),
+            )
+        if not filters.forgotten:
+            yield must_not, self._facet("forgotten")
+        if filters.after is not None or filters.before is not None:
+            yield (
+                must,
+                self._silent(
+                    self._range("created", tantivy.FieldType.Integer, filters.after, filters.before)
+                ),
+            )
+        if filters.min_importance is not None:
+            yield (
+                must,
+                self._silent(
+                    self._range("importance", tantivy.FieldType.Float, filters.min_importance, None)
+                ),
+            )
+
+    def _range(self, name: str, kind: Any, low: Any, high: Any) -> Any:
+        return tantivy.Query.range_query(self._schema, name, kind, low, high)
+
+    def _facet(self, value: str) -> Any:
+        return tantivy.Query.term_query(self._schema, "facets", value, "basic")
+
+    @staticmethod
+    def _silent(query: Any) -> Any:
+        return tantivy.Query.const_score_query(query, 0.0)
+
+
+def discard(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _analyzer(language: str) -> tantivy.TextAnalyzer:
+    builder = (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(64))
+        .filter(tantivy.Filter.lowercase())
+        .filter(tantivy.Filter.ascii_fold())
+    )
+    return (builder.filter(tantivy.Filter.stemmer(language)) if language else builder).build()
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for name in _FIELDS:
+        builder.add_text_field(name, tokenizer_name="words", index_option="freq")
+    for name in _CJK_FIELDS:
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("note", indexed=True, fast=True)
+    builder.add_unsigned_field("passage", fast=True)
+    builder.add_integer_field("created", indexed=True, fast=True)
+    builder.add_float_field("importance", indexed=True, fast=True)
+    return builder.build()
+
+
+def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dict[str, Any]]:
+    source = entry.note
+    title = " ".join([printable(source.title), *map(printable, source.aliases)])
+    facets = list(_facets(entry))
+    shared: dict[str, Any] = {
+        "file": printable(source.path),
+        "note": note,
+        "title": title,
+        "tags": " ".join(map(printable, source.tags)),
+        **_numbers(source),
+    }
+    yield {
+        **shared,
+        **_with_cjk(title, _headings(source), " ".join(p.text for p in entry.passages)),
+        "path": printable(source.path),
+        "passage": 0,
+        "facets": [*facets, "doc:note"],
+    }
+    facets.append("doc:passage")
+    for number, passage in zip(passages, entry.passages, strict=True):
+        texts = _with_cjk(title, passage.heading, passage.text)
+        yield {**shared, **texts, "passage": number, "facets": facets}
+
+
+def _with_cjk(title: str, headings: str, body: str) -> dict[str, str]:
+    texts = {"headings": headings, "body": body}
+    head = f"{title} {headings}"
+    if not head.isascii() and _CJK.search(head):
+        texts["title_cjk"] = " ".join(_pieces(head))
+    if not body.isascii() and _CJK.search(body):
+        texts["body_cjk"] = " ".join(_pieces(body))
+    return texts
+
+
+def _headings(note: Note) -> str:
+    return " ".join(printable(heading.text) for heading in note.headings)
+
+
+def _numbers(note: Note) -> dict[str, int | float]:
+    values: dict[str, int | float] = {}
+    if note.created:
+        values["created"] = int(note.created.timestamp())
+    if (importance := note.number("importance")) is not None:
+        values["importance"] = importance
+    return values
+
+
+def _facets(entry: Entry) -> Iterator[str]:
+    """What filters ask for, as exact words: `type:semantic`, `tag:auth`, `tag:auth/tokens` …"""
+    note = entry.note
+    for name in ("type", "scope", "project", "room", "user"):
+        yield f"{name}:{printable(entry.attributes[name]).casefold()}"
+    for tag in note.tags:
+        parts = printable(tag).casefold().split("/")
+        yield from (f"tag:{'/'.join(parts[: i + 1])}" for i in range(len(parts)))
+    folders = printable(note.path).split("/")[:-1]
+    yield from (f"folder:{'/'.join(folders[: i + 1])}" for i in range(len(folders)))
+    if note.flag("forgotten"):
+        yield "forgotten"
+
+
+def _required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
+    """One set for each filter; a hit needs one word of every set."""
+    for name, values in (
+        ("type", filters.types),
+        ("scope", filters.scopes),
+        ("project", filters.projects),
+        ("room", filters.rooms),
+        ("tag", tuple(tag.lstrip("#") for tag in filters.tags)),
+    ):
+        if values:
+            yield tuple(f"{name}:{value.casefold()}" for value in values)
+    if filters.users:
+        yield ("user:", *(f"user:{user.casefold()}" for user in filters.users))
+    if filters.folder:
+        yield (f"folder:{filters.folder.strip('/')}",)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Every character and every pair of neighbours of each run."""
+    for run in _CJK.findall(text):
+        yield from run
+        yield from (run[i : i + 2] for i in range(len(run) - 1))
+
+
+def _query_pairs(text: str) -> Iterator[str]:
+    """What to look for: pairs, and a character only where it stands alone."""
+    for run in _CJK.findall(text):
+        if len(run) == 1:
+            yield run
+        yield from (run[i : i + 2] for i in range(len(run) - 1))

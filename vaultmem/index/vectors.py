@@ -1,0 +1,206 @@
+"""Vectors: kept in SQLite by passage hash and model, searched exactly in memory.
+
+Keyed by what was embedded, not by where it stood: an edit, a move, a pull or a rebuilt
+catalog embeds only text never seen before. Other processes notice new rows through
+SQLite's data version, and only those are read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS model (model INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL);
+CREATE TABLE IF NOT EXISTS vector (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, hash BLOB NOT NULL,
+  vector BLOB NOT NULL, UNIQUE (model, hash));
+"""
+
+
+class VectorStore:
+    """The table of all vectors ever made here."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._local = threading.local()
+        if self.db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+            self.db.executescript(_SCHEMA)
+            self.db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if connection is None:
+            connection = sqlite3.connect(self.file, timeout=10, isolation_level=None)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            self._local.db = connection
+        return connection
+
+    def close(self) -> None:
+        if (connection := getattr(self._local, "db", None)) is not None:
+            connection.close()
+            self._local = threading.local()
+
+    def model(self, identity: str) -> int:
+        self.db.execute("INSERT OR IGNORE INTO model (identity) VALUES (?)", (identity,))
+        row = self.db.execute("SELECT model FROM model WHERE identity = ?", (identity,)).fetchone()
+        return int(row[0])
+
+    def add(self, model: int, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
+        import numpy as np
+
+        halves = vectors.astype(np.float16)
+        rows = ((model, key, row.tobytes()) for key, row in zip(hashes, halves, strict=True))
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany(
+            "INSERT OR IGNORE INTO vector (model, hash, vector) VALUES (?, ?, ?)", rows
+        )
+        self.db.execute("COMMIT")
+
+    def missing(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
+        wanted = set(hashes)
+        keys = list(wanted)
+        for i in range(0, len(keys), 500):
+            part = keys[i : i + 500]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT hash FROM vector WHERE model = ? AND hash IN ({marks})"
+            wanted -= {row[0] for row in self.db.execute(sql, (model, *part))}
+        return wanted
+
+    def newer(self, model: int, number: int) -> list[tuple[int, bytes, bytes]]:
+        sql = (
+            "SELECT number, hash, vector FROM vector WHERE model = ? AND number > ? ORDER BY number"
+        )
+        return self.db.execute(sql, (model, number)).fetchall()
+
+
+@dataclass
+class Matrix:
+    """All vectors of one model in memory, one row for each distinct text."""
+
+    store: VectorStore
+    model: int
+
+    def __post_init__(self) -> None:
+        self._rows: dict[bytes, int] = {}
+        self._last = 0
+        self._data: np.ndarray | None = None
+        self._seen = -1
+
+    def refresh(self) -> bool:
+        """Read what is new in the table; says whether anything was."""
+        version = int(self.store.db.execute("PRAGMA data_version").fetchone()[0])
+        fresh = self.store.newer(self.model, self._last) if version != self._seen else []
+        self._seen = version
+        if fresh:
+            self._append(fresh)
+        return bool(fresh)
+
+    def look_again(self) -> None:
+        """This process wrote vectors itself, which the data version does not show."""
+        self._seen = -1
+
+    def _append(self, fresh: list[tuple[int, bytes, bytes]]) -> None:
+        import numpy as np
+
+        block = np.frombuffer(b"".join(v for _, _, v in fresh), dtype=np.float16)
+        block = block.reshape(len(fresh), -1).astype(np.float32)
+        start = len(self._rows)
+        self._data = _grown(self._data, start, block)
+        for offset, (number, key, _) in enumerate(fresh):
+            self._rows[key] = start + offset
+            self._last = number
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, key: bytes) -> int | None:
+        return self._rows.get(key)
+
+    def similarities(self, vector: np.ndarray) -> np.ndarray:
+        """Cosine to every row: the vectors have length one."""
+        assert self._data is not None
+        result: np.ndarray = self._data[: len(self._rows)] @ vector
+        return result
+
+
+def _grown(data: np.ndarray | None, used: int, block: np.ndarray) -> np.ndarray:
+    """Room for the new rows; it grows by half, so that adding stays cheap."""
+    import numpy as np
+
+    needed = used + len(block)
+    if data is None:
+        return block.copy()
+    if needed > len(data):
+        larger = np.empty((max(needed, len(data) * 3 // 2), data.shape[1]), dtype=np.float32)
+        larger[:used] = data[:used]
+        data = larger
+    data[used:needed] = block
+    return data
+
+
+class PassageMap:
+    """Which passage has which row. Passages only ever get higher numbers, so it is read on
+    from the last one; those that were deleted since are sorted out by whoever looks them up."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        self.last = 0
+        self._waiting: dict[bytes, list[tuple[int, int]]] = {}
+        self._passages: list[int] = []
+        self._notes: list[int] = []
+        self._rows: list[int] = []
+        self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def extend(self, fresh: Iterable[tuple[int, int, bytes]]) -> None:
+        """New passages: number, note, hash."""
+        for passage, note, key in fresh:
+            self.last = max(self.last, passage)
+            self._waiting.setdefault(bytes(key), []).append((passage, note))
+
+    def settle(self) -> None:
+        """Give a row to every passage whose vector has arrived."""
+        for key in [key for key in self._waiting if self.matrix.row(key) is not None]:
+            for passage, note in self._waiting.pop(key):
+                self._passages.append(passage)
+                self._notes.append(note)
+                self._rows.append(self.matrix.row(key) or 0)
+                self._arrays = None
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def nearest(
+        self, vector: np.ndarray, limit: int, selected: Sequence[int] = (), keep: bool = False
+    ) -> list[tuple[int, int, float]]:
+        """Note, passage and similarity of the nearest passages, best first.
+
+        `selected` notes are the only ones to keep, or else the ones to leave out.
+        """
+        import numpy as np
+
+        if not self._passages:
+            return []
+        if self._arrays is None:
+            columns = (self._passages, self._notes, self._rows)
+            self._arrays = tuple(np.array(c, dtype=np.int64) for c in columns)  # type: ignore[assignment]
+        passages, notes, rows = self._arrays  # type: ignore[misc]
+        scores = self.matrix.similarities(vector)[rows]
+        if selected or keep:
+            chosen = np.isin(notes, np.array(selected, dtype=np.int64))
+            scores = np.where(chosen == keep, scores, -2.0)
+        limit = min(limit, len(scores))
+        best = np.argpartition(-scores, limit - 1)[:limit]
+        best = best[np.argsort(-scores[best], kind="stable")]
+        found = ((int(notes[i]), int(passages[i]), float(scores[i])) for i in best)
+        return [hit for hit in found if hit[2] > -2.0]

@@ -1,0 +1,412 @@
+"""The file watcher: says where in the vault to look, never what happened there.
+
+What the system reports is late, doubled, missing or about files long gone, so it is only
+gathered into hints; whoever gets a hint compares the files with what it knows. Every doubt
+(events lost, folders moved, git at work) becomes a hint to look at everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import math
+import os
+import re
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+
+log = logging.getLogger("vaultmem")
+
+TICK: Final = 1.0  # seconds between two looks at the watch's own health
+RETRY: Final = 300.0  # seconds of polling before a watch is tried again
+GIT_SECONDS: Final = 30.0  # the longest wait for git; an older lock was left by a killed git
+_GIT_STATE: Final = frozenset({".git/HEAD", ".git/index", ".git/MERGE_HEAD"})
+_LOGGERS: Final = ("watchdog.observers.inotify", "watchdog.observers.inotify_c")
+_WATCHES: Final = "perhaps the limit fs.inotify.max_user_watches is reached"
+_INSTANCES: Final = "perhaps the limit fs.inotify.max_user_instances is reached"
+_NETWORK: Final = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "fuse.rclone", "9p", "drvfs", "vboxsf"}
+)
+
+
+@dataclass(frozen=True)
+class Hint:
+    paths: frozenset[str]  # vault paths worth a look; empty when everything is
+    everything: bool = False
+
+
+class Watcher:
+    """Calls `on_hint`, in a thread of its own, until it is stopped; it is started once.
+
+    The first hint, sent when the watch stands, is to look at everything: what changed
+    while the watch was being set up is in no event.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        is_note: Callable[[str], bool],
+        on_hint: Callable[[Hint], None],
+        *,
+        quiet: float = 0.2,
+        longest: float = 1.0,
+        many: int = 500,
+        poll_seconds: float = 5.0,
+    ) -> None:
+        self._root = os.path.realpath(root)
+        self._on_hint = on_hint
+        self._poll_seconds = poll_seconds
+        self._news = _News(self._root, is_note, quiet, longest, many)
+        self._native: _Native | None = None
+        self._mode, self._trouble = "stopped", ""
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._tried_at, self._poll_at, self._check_at = -math.inf, 0.0, 0.0
+        self._suspects: frozenset[str] = frozenset()
+
+    @property
+    def mode(self) -> str:
+        return "stopped" if self._stopping.is_set() else self._mode
+
+    @property
+    def trouble(self) -> str:
+        return self._trouble
+
+    def start(self) -> None:
+        if self._thread is None:
+            self._mode = "starting"
+            self._thread = threading.Thread(target=self._run, name="vaultmem-watch", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._news.arrived.set()
+        if self._thread not in (None, threading.current_thread()):
+            self._thread.join(0.9)
+
+    def _run(self) -> None:
+        pause = min(TICK, self._poll_seconds)
+        while not self._stopping.is_set():
+            try:
+                self._tend()
+                if self._news.arrived.wait(pause):
+                    self._deliver()
+            except Exception:
+                log.exception("The file watcher stumbled; it goes on.")
+                self._stopping.wait(TICK)
+        self._let_go()
+
+    def _tend(self) -> None:
+        """Keep a watch on the vault, or poll it; while its folder is away do neither."""
+        if not os.path.isdir(self._root):
+            self._let_go()
+            self._mode, self._tried_at = "starting", -math.inf
+            self._trouble = f"The vault's folder {self._root} is not there; it is waited for."
+            return
+        now = time.monotonic()
+        if self._native is None:
+            if now >= self._tried_at + RETRY:
+                self._watch()
+        elif not self._native.healthy():
+            self._watch()
+        elif now >= self._check_at:
+            self._check(self._native)
+        if self._mode == "polling" and now >= self._poll_at:
+            self._poll_at = now + self._poll_seconds
+            self._news.doubt()
+
+    def _watch(self) -> None:
+        self._let_go()
+        if kind := network_drive(self._root):
+            self._poll(f"The vault is on a network drive ({kind}), which does not report changes")
+            return
+        try:
+            self._native = _Native(self._root, self._news)
+        except (OSError, ImportError, RuntimeError) as error:
+            self._poll(_reason(error))
+            return
+        self._mode, self._trouble = "native", ""
+        self._tried_at, self._check_at = time.monotonic(), 0.0
+        self._news.doubt()
+
+    def _poll(self, reason: str) -> None:
+        self._let_go()
+        every = f"{self._poll_seconds:g} seconds"
+        trouble = f"{reason}; the vault is looked through every {every} instead."
+        if trouble != self._trouble:
+            log.warning(trouble)
+        self._mode, self._trouble = "polling", trouble
+        self._tried_at, self._poll_at = time.monotonic(), 0.0
+
+    def _check(self, native: _Native) -> None:
+        """Compare the folders that are watched with those that exist.
+
+        watchdog says nothing when the system refuses it a watch, and keeps the watches of
+        folders that were moved out of the vault. It may also just be late: only a
+        difference that lasts counts, and an old watch deserves a second try.
+        """
+        missing, stale = native.differences()
+        suspects = missing | stale
+        if suspects and suspects == self._suspects:
+            if missing and time.monotonic() < self._tried_at + 60:
+                self._poll(f"{len(missing)} of the vault's folders cannot be watched ({_WATCHES})")
+            else:
+                self._watch()
+            suspects = frozenset()
+        else:
+            self._check_at = time.monotonic() + TICK if suspects else math.inf
+        self._suspects = suspects
+
+    def _let_go(self) -> None:
+        native, self._native = self._native, None
+        if native:
+            native.close()
+
+    def _deliver(self) -> None:
+        while (seconds := self._news.unripe()) and not self._stopping.is_set():
+            self._stopping.wait(seconds)
+        paths, everything, folders = self._news.take()
+        if folders and not self._suspects:
+            self._check_at = 0.0
+        if not everything:
+            self._settle(paths)
+        if self._stopping.is_set() or not os.path.isdir(self._root):
+            return
+        try:
+            self._on_hint(Hint(frozenset() if everything else paths, everything))
+        except Exception:
+            log.exception("A change in the vault could not be followed.")
+
+    def _settle(self, paths: frozenset[str]) -> None:
+        """Wait, half a second at most, until nobody is in the middle of saving these files.
+
+        Editors empty a file before they fill it, or take it away before they put it back.
+        """
+        looks = {path: self._look(path) for path in paths}
+        if gone := [path for path, look in looks.items() if look is None]:
+            self._stopping.wait(0.1)
+            looks |= {path: self._look(path) for path in gone}
+        moving = {path for path, look in looks.items() if look and _is_fresh(*look)}
+        end = time.monotonic() + 0.5
+        while moving and time.monotonic() < end and not self._stopping.wait(0.03):
+            again = {path: self._look(path) for path in moving}
+            moving = {path for path in moving if again[path] != looks[path]}
+            looks |= again
+
+    def _look(self, path: str) -> tuple[int, int] | None:
+        try:
+            found = os.lstat(os.path.join(self._root, path))
+        except OSError:
+            return None
+        return found.st_size, found.st_mtime_ns
+
+
+class _News:
+    """What was heard since the last hint. Cheap to tell: a checkout tells it 60,000 times."""
+
+    def __init__(
+        self, root: str, is_note: Callable[[str], bool], quiet: float, longest: float, many: int
+    ) -> None:
+        self.arrived = threading.Event()
+        self._top = root.rstrip(os.sep) + os.sep
+        self._is_note = is_note
+        self._quiet, self._longest, self._many = quiet, longest, many
+        self._lock = threading.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._paths: set[str] = set()
+        self._everything = self._folders = False
+        self._first = self._last = self._git = 0.0
+
+    def hear(self, event: FileSystemEvent) -> None:
+        for name in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
+            path = name[len(self._top) :].replace(os.sep, "/")
+            if not name.startswith(self._top):
+                continue
+            if path.startswith(".") or "/." in path:
+                if path in _GIT_STATE:
+                    self.doubt(git=True)
+            elif not event.is_directory and self._is_note(path):
+                self._add(path)
+            # Windows does not say whether it was a file or a folder that is gone.
+            elif event.is_directory or (sys.platform == "win32" and event.event_type == "deleted"):
+                self.doubt(folders=True)
+
+    def _add(self, path: str) -> None:
+        with self._lock:
+            self._arrive()
+            self._paths.add(path)
+            if len(self._paths) > self._many:
+                self._everything = True
+                self._paths.clear()
+
+    def doubt(self, *, folders: bool = False, git: bool = False) -> None:
+        with self._lock:
+            self._arrive()
+            self._everything = True
+            self._folders |= folders
+            self._git = self._last if git else self._git
+
+    def _arrive(self) -> None:
+        self._last = time.monotonic()
+        self._first = self._first or self._last
+        self.arrived.set()
+
+    def unripe(self) -> float:
+        """The seconds for which a hint should still wait for more news."""
+        with self._lock:
+            now = time.monotonic()
+            patience = self._first + GIT_SECONDS - now
+            longest = max(self._first, self._git) + self._longest - now
+            rest = min(self._last + self._quiet - now, longest, patience)
+        if rest <= 0 < patience and self._git_is_at_work():
+            return 0.05
+        return max(rest, 0.0)
+
+    def _git_is_at_work(self) -> bool:
+        try:
+            age = time.time() - os.stat(f"{self._top}.git/index.lock").st_mtime
+        except OSError:
+            return False
+        return abs(age) < GIT_SECONDS
+
+    def take(self) -> tuple[frozenset[str], bool, bool]:
+        with self._lock:
+            taken = frozenset(self._paths), self._everything, self._folders
+            self._clear()
+            self.arrived.clear()
+            return taken
+
+
+class _Native:
+    """The system's own reports. Making one takes seconds in a vault of many folders."""
+
+    def __init__(self, root: str, news: _News) -> None:
+        from watchdog import events, observers  # late: most commands watch nothing
+
+        class Ear(events.FileSystemEventHandler):
+            def dispatch(self, event: FileSystemEvent) -> None:
+                news.hear(event)
+
+        # Not the opening and closing of files: our own reading would be reported.
+        wanted: list[type[FileSystemEvent]] = [
+            *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileClosedEvent),
+            *(events.FileMovedEvent, events.FileDeletedEvent),
+            *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),
+        ]
+        self._root, self._folder = root, os.stat(root)
+        self._overflow = _Overflow(news)
+        # Said, with the names of all folders, about every folder made inside a new one.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
+        self._observer = observers.Observer()
+        for name in _LOGGERS:
+            logging.getLogger(name).addHandler(self._overflow)
+        try:
+            self._observer.schedule(Ear(), root, recursive=True, event_filter=wanted)
+            self._observer.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def healthy(self) -> bool:
+        """Whether all threads live and the watched folder is still the one at this path."""
+        reader = getattr(self._observer, "_inotify_fd", self._observer)
+        threads = (self._observer, reader, *self._observer.emitters)
+        if self._overflow.broken or not all(thread.is_alive() for thread in threads):
+            return False
+        watches = self._watches()
+        if watches is not None and os.fsencode(self._root) not in watches:
+            return False  # unmounted, and perhaps mounted again
+        try:
+            return os.path.samestat(os.stat(self._root), self._folder)
+        except OSError:
+            return False
+
+    def differences(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Folders without a watch, and watches without their folder."""
+        existing: set[str] = set()
+        for folder, inner, _ in os.walk(self._root, onerror=lambda e: existing.add(e.filename)):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            existing.add(folder)
+        watches = self._watches()
+        if watches is None:
+            return frozenset(), frozenset()
+        watched = {os.fsdecode(path) for path in list(watches)}
+        start, hidden = len(self._root), os.sep + "."
+        stale = frozenset(p for p in watched - existing if hidden not in p[start:])
+        return frozenset(existing - watched), stale
+
+    def _watches(self) -> Mapping[bytes, int] | None:
+        """watchdog's own table of watches, where it has one."""
+        try:
+            (emitter,) = self._observer.emitters
+            watches: Mapping[bytes, int] = emitter._inotify._active_callbacks_by_path  # type: ignore[attr-defined]
+        except (AttributeError, ValueError):
+            return None
+        return watches
+
+    def close(self) -> None:
+        for name in _LOGGERS:
+            logging.getLogger(name).removeHandler(self._overflow)
+        groups: list[Any] = [getattr(e, "_inotify", None) for e in self._observer.emitters]
+        try:
+            self._observer.stop()
+        except Exception:  # it loses count when a folder takes the place of one moved out
+            self._observer.event_queue.put(self._observer.stop_event)
+            with contextlib.suppress(AttributeError):
+                self._observer._inotify_fd.stop()  # type: ignore[attr-defined]
+                for group in groups:
+                    group._move_event_grouper.close()
+        if self._observer.ident is not None:
+            self._observer.join(0.5)
+
+
+class _Overflow(logging.Handler):
+    """watchdog tells its log, and nobody else, that events were lost."""
+
+    def __init__(self, news: _News) -> None:
+        super().__init__(logging.WARNING)
+        self._news = news
+        self.broken = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        self.broken |= "Unable to rebuild" in message
+        if self.broken or "queue overflowed" in message:
+            self._news.doubt(folders=True)
+
+
+def network_drive(path: str, mounts: str = "") -> str:
+    """The kind of network drive a path is on, or nothing; `mounts` as in /proc/mounts."""
+    if not mounts:
+        with contextlib.suppress(OSError):
+            mounts = os.fsdecode(Path("/proc/mounts").read_bytes())
+    nearest, kind = "", ""
+    for line in mounts.splitlines():
+        point, found = line.split(" ")[1:3]
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point).rstrip("/")
+        if f"{path}/".startswith(f"{point}/") and len(point) >= len(nearest):
+            nearest, kind = point, found
+    return kind if kind in _NETWORK else ""
+
+
+def _is_fresh(size: int, mtime_ns: int) -> bool:
+    return size == 0 or abs(time.time() - mtime_ns / 1e9) < 0.05
+
+
+def _reason(error: Exception) -> str:
+    limits = {errno.ENOSPC: _WATCHES, errno.EMFILE: _INSTANCES}
+    return (
+        f"The vault's folders cannot be watched ({limits.get(getattr(error, 'errno', 0), error)})"
+    )
