@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from vaultmem import markdown, properties
@@ -63,7 +64,7 @@ class Note:
     def id(self) -> str:
         return self.string("id")
 
-    @property
+    @cached_property
     def tags(self) -> tuple[str, ...]:
         """The note's tags, those of the properties first, each once."""
         found: dict[str, str] = {}
@@ -74,11 +75,11 @@ class Note:
             found.setdefault(tag.casefold(), tag)
         return tuple(found.values())
 
-    @property
+    @cached_property
     def aliases(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.strings("aliases"), *self.strings("alias"))))
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         return (*property_links(self.properties), *self.outline.links)
 
@@ -102,11 +103,11 @@ class Note:
     def relations(self) -> tuple[Relation, ...]:
         return self.outline.relations
 
-    @property
+    @cached_property
     def created(self) -> dt.datetime | None:
         return self.moment("created")
 
-    @property
+    @cached_property
     def updated(self) -> dt.datetime | None:
         return self.moment("updated")
 
@@ -115,8 +116,11 @@ class Note:
         wanted = self.names.get(name, name)
         if wanted in self.properties:
             return wanted
-        folded = wanted.casefold()
-        return next((key for key in self.properties if key.casefold() == folded), None)
+        return self._spellings.get(wanted.casefold())
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        return {key.casefold(): key for key in reversed(list(self.properties))}
 
     def get(self, name: str) -> Value:
         key = self.key_of(name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,11 +32,12 @@ class Passage:
     kind: str = "text"  # or "observation", "fact"
     block: str = ""
 
-    def in_context(self, note: Note) -> str:
-        """The text as a model should read it: with what stands around it."""
-        date = note.string("created")[:10]
-        head = " › ".join(part for part in (note.title, self.heading, date) if part)
-        return f"{printable(head)}\n{self.text}"
+
+def in_context(note: Note, found: Sequence[Passage]) -> list[str]:
+    """The texts as a model should read them: each with what stands around it."""
+    title, date = printable(note.title), printable(note.string("created")[:10])
+    heads = {p.heading: " › ".join(x for x in (title, p.heading, date) if x) for p in found}
+    return [f"{heads[p.heading]}\n{p.text}" for p in found]
 
 
 def passage_hash(text_in_context: str) -> bytes:

@@ -18,13 +18,13 @@ from vaultmem.attributes import attributes_of
 from vaultmem.changes import Identity
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.index import Batch, Entry, Index, Known
-from vaultmem.passages import passage_hash, passages
+from vaultmem.passages import in_context, passage_hash, passages
 from vaultmem.vault import FileStat, Store, Stored
 
 if TYPE_CHECKING:
     from vaultmem.index.embed import Embedder
 
-BATCH_NOTES: Final = 500
+BATCH_NOTES: Final = 1000
 BATCH_BYTES: Final = 8_000_000
 LARGE: Final = 1_000_000
 
@@ -67,7 +67,7 @@ class _Run:
         self.whole = whole  # `known` is all there is
         self.identities = {p: Identity(known[p].version, known[p].id) for p in self.missing}
         self.owners = {k.id: path for path, k in known.items() if k.id}
-        self.batch = Batch()
+        self.batch = Batch([])
 
     def skip(self, path: str, reason: str) -> None:
         self.batch.skipped.append((path, reason))
@@ -117,33 +117,39 @@ class Sync:
         """Add before remove: a note that turns up elsewhere keeps its identity."""
         done = 0
         for paths in _batches(suspects):
-            run.batch = Batch()
-            for path in paths:
-                self._sort_in(path, run)
-            if run.batch:
-                self.index.apply(run.batch)
+            run.batch = Batch([*paths, *run.missing])
+            run.batch.put = self._entries(paths, run)
+            self.index.apply(run.batch)
             done += len(paths)
             if progress:
                 progress(done, len(suspects))
         if run.missing:
-            self.index.apply(Batch(removed=list(run.missing)))
-            run.report.removed += run.missing
+            gone = list(run.missing)
+            self.index.apply(Batch(gone, removed=gone))
+            run.report.removed += gone
 
-    def _sort_in(self, path: str, run: _Run) -> None:
-        """Read a suspect and put it where it belongs in the batch."""
+    def _entries(self, paths: Sequence[str], run: _Run) -> Iterator[Entry]:
+        """Read while the index works: it takes each note as soon as it is parsed."""
+        for path in paths:
+            entry = self._sort_in(path, run)
+            if entry is not None:
+                yield entry
+
+    def _sort_in(self, path: str, run: _Run) -> Entry | None:
+        """Read a suspect and say where it belongs; the answer is what is to be indexed."""
         before = run.known.get(path)
         try:
             stored = self.store.read(path)
         except NotFound:
             if before is not None and self.store.stat(path) is None:
                 run.missing[path] = None
-            return
+            return None
         except VaultmemError as error:
             run.skip(path, str(error))
-            return
+            return None
         if before is not None and before.version == stored.version:
             run.batch.touched.append((path, stored.stat))
-            return
+            return None
         entry = self.entry(stored)
         run.report.problems += [(path, problem.message) for problem in entry.note.problems]
         if before is None and (old := self._moved_from(entry, run)) is not None:
@@ -152,12 +158,12 @@ class Sync:
             run.report.moved.append((old, path))
         elif (twin := self._twin(entry, run)) is not None:
             run.skip(path, f"It has the same id as {twin}, so only that one is indexed.")
-            return
+            return None
         else:
             (run.report.changed if before else run.report.added).append(path)
         if entry.note.id:
             run.owners[entry.note.id.upper()] = path
-        run.batch.put.append(entry)
+        return entry
 
     def _moved_from(self, entry: Entry, run: _Run) -> str | None:
         """The path of a note that is no longer there and is this one."""
@@ -218,7 +224,7 @@ class Sync:
             note = self.store.note(path)
         except VaultmemError:
             return []
-        return [passage.in_context(note) for passage in passages(note)]
+        return in_context(note, passages(note))
 
 
 def _batches(suspects: dict[str, FileStat]) -> Iterator[Sequence[str]]:

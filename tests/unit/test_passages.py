@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE
 from vaultmem.note import parse
-from vaultmem.passages import MOST, passages
+from vaultmem.passages import MOST, in_context, passages
 
 
 def cut(text: str) -> list[tuple[str, str]]:
@@ -73,5 +73,4 @@ def test_no_text_is_lost_and_no_passage_is_too_long(text: str) -> None:
 
 def test_context_is_part_of_what_a_model_reads() -> None:
     note = parse(b"---\ncreated: 2026-01-05T09:00:00\n---\n# Part\n\ntext\n", "My note.md")
-    (passage,) = passages(note)
-    assert passage.in_context(note) == "My note › Part › 2026-01-05\ntext"
+    assert in_context(note, passages(note)) == ["My note › Part › 2026-01-05\ntext"]

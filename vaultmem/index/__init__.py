@@ -36,16 +36,14 @@ LOCK_SECONDS: Final = 30.0
 
 @dataclass
 class Batch:
-    """Changes that become visible together."""
+    """Changes that become visible together. `put` is read once, and may fill the other lists."""
 
-    put: list[Entry] = field(default_factory=list)
+    paths: Sequence[str]  # every path that the batch may touch
+    put: Iterable[Entry] = ()
     moved: dict[str, str] = field(default_factory=dict)  # new path -> old path, of some in `put`
-    removed: list[str] = field(default_factory=list)
+    removed: Sequence[str] = ()
     touched: list[tuple[str, FileStat]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.put or self.removed or self.touched or self.skipped)
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,10 @@ class Index:
         text = self._open_text() if pending else None
         if text is not None:
             text.sweep()
-            text.apply([], pending)
+            with text.writing() as writing:
+                for path in pending:
+                    writing.remove(path)
+                writing.commit()
             with self._catalog.transaction():
                 for path in pending:
                     self._catalog.touch(path, FileStat(0, -1, 0))
@@ -197,27 +198,24 @@ class Index:
 
     def _apply(self, batch: Batch) -> int:
         self._recover()
-        present = self._catalog.known([entry.note.path for entry in batch.put][:900])
-        puts = [e for e in batch.put if not _is_there(present.get(e.note.path), e)]
-        gone = [*batch.removed, *batch.moved.values()]
-        touched = [e.note.path for e in puts] + gone
         self._look()
-        text = self._text
-        if text is None:
+        if self._text is None:
             raise Unavailable("The full text cannot be opened; it will be rebuilt.")
-        if touched:
-            self._catalog.mark_pending(touched)
-        with self._catalog.transaction():
-            old = batch.moved
-            numbered = [(*self._catalog.put(e, old.get(e.note.path, "")), e) for e in puts]
+        self._catalog.mark_pending(batch.paths)
+        with self._catalog.transaction(), self._text.writing() as text:
+            for entry in batch.put:
+                old = batch.moved.get(entry.note.path, "")
+                numbers = self._catalog.put(entry, old)
+                if numbers is not None:
+                    text.put(*numbers, entry, old)
             for path in batch.removed:
                 self._catalog.remove(path)
+                text.remove(path)
             for path, stat in batch.touched:
                 self._catalog.touch(path, stat)
             for path, reason in batch.skipped:
                 self._catalog.skip(path, reason)
-            if touched:
-                text.apply(numbered, gone)
+            text.commit()
             self._catalog.finish()
         self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
         return self.revision
@@ -357,15 +355,6 @@ class Index:
 
     def tags(self) -> list[tuple[str, int]]:
         return self._catalog.tags()
-
-
-def _is_there(known: Known | None, entry: Entry) -> bool:
-    return (
-        known is not None
-        and known.version == entry.version
-        and (known.mtime_ns, known.size, known.inode)
-        == (entry.stat.mtime_ns, entry.stat.size, entry.stat.inode)
-    )
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from vaultmem.names import name_key
 from vaultmem.note import Note, printable
-from vaultmem.passages import Passage, passage_hash
+from vaultmem.passages import Passage, in_context, passage_hash
 from vaultmem.vault import FileStat
 
 SCHEMA_VERSION: Final = 1
@@ -130,6 +130,7 @@ class Catalog:
         self._connections: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._inode = 0
+        self._parts = _Parts()
 
     # --- opening ---------------------------------------------------------------------
 
@@ -192,6 +193,7 @@ class Catalog:
         try:
             yield db
         except BaseException:
+            self._parts = _Parts()
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
@@ -309,56 +311,39 @@ class Catalog:
         with self.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
 
-    def put(self, entry: Entry, old_path: str = "") -> tuple[int, list[int]]:
-        """Insert or replace a note; answers with its number and its passages'."""
-        db, columns = self.db, _columns(entry)
-        where = old_path or entry.note.path
-        row = db.execute("SELECT note FROM note WHERE path = ?", (where,)).fetchone()
+    def put(self, entry: Entry, old_path: str = "") -> tuple[int, list[int]] | None:
+        """Insert or replace a note; answers with its number and its passages'.
+
+        None if exactly this is there already: another process came first. The parts are
+        written with those of the whole batch, by `finish`: one statement for all rows of a
+        table is several times faster than one for each note.
+        """
+        sql = "SELECT note, version, mtime_ns, size, inode FROM note WHERE path = ?"
+        row = self.db.execute(sql, (old_path or entry.note.path,)).fetchone()
+        stat = entry.stat
+        if (
+            row
+            and row[1:] == (entry.version, stat.mtime_ns, stat.size, stat.inode)
+            and not old_path
+        ):
+            return None
+        values = _columns(entry)
         if row:
             note = int(row[0])
             if old_path:
                 self.remove(entry.note.path)
             self._clear(note)
-            assigned = ", ".join(f"{name} = ?" for name in columns)
-            db.execute(f"UPDATE note SET {assigned} WHERE note = ?", (*columns.values(), note))
+            self.db.execute(_UPDATE, (*values, note))
         else:
-            names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-            cursor = db.execute(
-                f"INSERT INTO note ({names}) VALUES ({marks})", tuple(columns.values())
-            )
-            note = int(cursor.lastrowid or 0)
-        self._put_parts(note, entry.note)
-        db.execute("DELETE FROM skipped WHERE path = ?", (entry.note.path,))
-        return note, self._put_passages(note, entry)
+            note = int(self.db.execute(_INSERT, values).lastrowid or 0)
+        self._parts.add(note, entry.note)
+        if self._parts.last_passage < 0:
+            self._parts.last_passage = self._last_passage()
+        return note, self._parts.add_passages(note, entry)
 
-    def _put_passages(self, note: int, entry: Entry) -> list[int]:
-        """Numbered here, because one statement for all is several times faster than one each."""
+    def _last_passage(self) -> int:
         row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passage'").fetchone()
-        first = (row[0] if row else 0) + 1
-        rows = [
-            (first + i, note, passage_hash(p.in_context(entry.note)), p.heading, p.kind, p.block,
-             p.start, p.end)
-            for i, p in enumerate(entry.passages)
-        ]  # fmt: skip
-        self.db.executemany("INSERT INTO passage VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        return [row[0] for row in rows]
-
-    def _put_parts(self, note: int, source: Note) -> None:
-        db = self.db
-        tags = ((note, tag.casefold(), tag) for tag in map(printable, source.tags))
-        db.executemany("INSERT INTO tag VALUES (?, ?, ?)", tags)
-        names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
-        rows = ((note, name_key(printable(name)), kind) for name, kind in names)
-        db.executemany("INSERT INTO name VALUES (?, ?, ?)", rows)
-        db.executemany("INSERT INTO link VALUES (?, ?, ?, ?)", _links(note, source))
-        facts = (
-            (note, f.predicate, printable(f.object), f.valid_from, f.valid_to, f.confidence,
-             printable(f.provenance), f.block)
-            for f in source.facts
-        )  # fmt: skip
-        db.executemany("INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?)", facts)
-        problems = ((note, p.kind, p.message, p.line) for p in source.problems)
-        db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
+        return int(row[0]) if row else 0
 
     def _clear(self, note: int) -> None:
         for table in _OF_NOTE:
@@ -382,30 +367,78 @@ class Catalog:
 
     def finish(self) -> None:
         """The batch is in the full text: nothing is pending, and readers should look anew."""
+        self._parts.write(self.db)
+        self.db.execute("DELETE FROM skipped WHERE path IN (SELECT path FROM note)")
         self.db.execute("DELETE FROM pending")
         self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
 
 
-def _columns(entry: Entry) -> Mapping[str, Any]:
+_COLUMNS: Final = (
+    *("path", "mtime_ns", "size", "inode", "version", "id", "key", "title"),
+    *("type", "scope", "project", "user", "room", "session", "kind"),
+    *("importance", "created", "updated", "forgotten", "more"),
+)
+_INSERT: Final = (
+    f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+_UPDATE: Final = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
+
+
+def _columns(entry: Entry) -> tuple[Any, ...]:
     note, stat = entry.note, entry.stat
     created, updated = note.created, note.updated
     more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
-    return {
-        "path": note.path,
-        "mtime_ns": stat.mtime_ns,
-        "size": stat.size,
-        "inode": stat.inode,
-        "version": entry.version,
-        "id": note.id.upper(),
-        "key": note.string("key"),
-        "title": printable(note.title),
-        **{name: printable(value) for name, value in entry.attributes.items()},
-        "importance": note.number("importance"),
-        "created": int(created.timestamp()) if created else None,
-        "updated": int(updated.timestamp()) if updated else None,
-        "forgotten": int(note.flag("forgotten")),
-        "more": json.dumps({k: v for k, v in more.items() if v}, ensure_ascii=False),
-    }
+    return (
+        *(note.path, stat.mtime_ns, stat.size, stat.inode, entry.version),
+        *(note.id.upper(), note.string("key"), printable(note.title)),
+        *(printable(entry.attributes[name]) for name in _COLUMNS[8:15]),
+        note.number("importance"),
+        int(created.timestamp()) if created else None,
+        int(updated.timestamp()) if updated else None,
+        int(note.flag("forgotten")),
+        json.dumps({k: v for k, v in more.items() if v}) if any(more.values()) else "{}",
+    )
+
+
+class _Parts:
+    """The rows of a batch that hang on its notes, table by table."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _OF_NOTE}
+        self.last_passage = -1
+
+    def add(self, note: int, source: Note) -> None:
+        rows = self._rows
+        rows["tag"] += [(note, tag.casefold(), tag) for tag in map(printable, source.tags)]
+        names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
+        rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
+        rows["link"] += _links(note, source)
+        rows["fact"] += [
+            (note, f.predicate, printable(f.object), f.valid_from, f.valid_to, f.confidence,
+             printable(f.provenance), f.block)
+            for f in source.facts
+        ]  # fmt: skip
+        rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
+
+    def add_passages(self, note: int, entry: Entry) -> list[int]:
+        """Numbered here, on from the last one in the table or in this batch."""
+        texts = in_context(entry.note, entry.passages)
+        first = self.last_passage + 1
+        numbers = range(first, first + len(texts))
+        self.last_passage += len(texts)
+        self._rows["passage"] += [
+            (number, note, passage_hash(text), p.heading, p.kind, p.block, p.start, p.end)
+            for number, text, p in zip(numbers, texts, entry.passages, strict=True)
+        ]
+        return list(numbers)
+
+    def write(self, db: sqlite3.Connection) -> None:
+        for table, rows in self._rows.items():
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+                rows.clear()
+        self.last_passage = -1
 
 
 def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:

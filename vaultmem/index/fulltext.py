@@ -12,7 +12,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -85,23 +85,19 @@ class FullText:
 
     # --- writing -----------------------------------------------------------------------
 
-    def apply(self, puts: Sequence[tuple[int, Sequence[int], Entry]], gone: Iterable[str]) -> None:
-        """Delete and add, then commit. The caller holds the index lock."""
-        writer = self._index.writer(_HEAP, 1)
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """A batch of changes, visible at its commit. The caller holds the index lock."""
+        writing = Writing(self._index, self._schema)
         try:
-            for path in {*gone, *(entry.note.path for _, _, entry in puts)}:
-                writer.delete_documents_by_term("file", printable(path))
-            for note, passages, entry in puts:
-                for values in _documents(note, passages, entry):
-                    writer.add_document(tantivy.Document.from_dict(values, self._schema))
-            writer.commit()
+            yield writing
         except BaseException:
-            del writer
+            writing.abandon()
             self.sweep()
             raise
         self.reload()
         if self._searcher.num_segments > _MANY_SEGMENTS:
-            writer.wait_merging_threads()
+            writing.merge()
 
     def sweep(self) -> None:
         """Remove what a failed or killed writer left: a full disk needs the room.
@@ -110,10 +106,9 @@ class FullText:
         """
         with contextlib.suppress(OSError, ValueError, KeyError):
             meta = json.loads((self.folder / "meta.json").read_bytes())
-            live = {segment["segment_id"].replace("-", "") for segment in meta["segments"]}
+            live = {s["segment_id"].replace("-", ""): s.get("deletes") for s in meta["segments"]}
             for file in self.folder.iterdir():
-                stem = file.name.partition(".")[0]
-                if (len(stem) == 32 and stem not in live) or file.name.startswith(".tmp"):
+                if _is_left_over(file.name, live):
                     file.unlink()
 
     # --- searching ---------------------------------------------------------------------
@@ -199,6 +194,53 @@ class FullText:
     @staticmethod
     def _silent(query: Any) -> Any:
         return tantivy.Query.const_score_query(query, 0.0)
+
+
+def _is_left_over(name: str, live: dict[str, dict[str, int] | None]) -> bool:
+    """Whether a file belongs to no segment, or holds deletions that were never committed."""
+    segment, *rest = name.split(".")
+    if len(segment) != 32:
+        return name.startswith(".tmp")
+    if segment not in live:
+        return True
+    deletes = live[segment]
+    return rest[-1] == "del" and (deletes is None or rest[0] != str(deletes["opstamp"]))
+
+
+class Writing:
+    """The engine indexes in a thread of its own while documents are being added."""
+
+    def __init__(self, index: tantivy.Index, schema: tantivy.Schema) -> None:
+        self._index = index
+        self._schema = schema
+        self._writer: tantivy.IndexWriter | None = None
+
+    def _open(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            self._writer = self._index.writer(_HEAP, 1)
+        return self._writer
+
+    def put(self, note: int, passages: Sequence[int], entry: Entry, old_path: str = "") -> None:
+        self.remove(entry.note.path)
+        if old_path:
+            self.remove(old_path)
+        writer = self._open()
+        for values in _documents(note, passages, entry):
+            writer.add_document(tantivy.Document.from_dict(values, self._schema))
+
+    def remove(self, path: str) -> None:
+        self._open().delete_documents_by_term("file", printable(path))
+
+    def commit(self) -> None:
+        if self._writer is not None:
+            self._writer.commit()
+
+    def merge(self) -> None:
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+
+    def abandon(self) -> None:
+        self._writer = None
 
 
 def discard(folder: Path) -> None:
