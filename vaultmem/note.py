@@ -177,6 +177,12 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
     return Note(path, text, block, body_start, values, outline, tuple(problems), names or {})
 
 
+def body_of(raw: bytes) -> str:
+    """The text below the properties, without parsing either."""
+    text = raw.decode("utf-8", "surrogateescape")
+    return text[_frontmatter(text, len(BOM) if text.startswith(BOM) else 0)[1] :]
+
+
 def _frontmatter(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
     """The span between the fences, and where the body starts."""
     opening = _FENCE.match(text, start)

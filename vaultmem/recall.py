@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.index import Filters, Index, Place, Row, TextHits
 from vaultmem.markdown import shown
-from vaultmem.note import printable
+from vaultmem.note import body_of, printable
 from vaultmem.passages import passages
 from vaultmem.vault import Store
 
@@ -98,21 +99,21 @@ class Recall:
     ) -> tuple[dict[str, list[tuple[int, int, float]]], int]:
         """Each lane's notes, best first: note, best passage, score."""
         lanes: dict[str, list[tuple[int, int, float]]] = {}
-        total = 0
-        if strategy in ("vector", "hybrid"):
+        if strategy != "keyword":
             found = self._vector_lane(query, filters, depth, answer)
-            if found is not None:
-                lanes["vector"] = found
-        if strategy in ("keyword", "hybrid") or "vector" not in lanes:
-            if strategy != "keyword" and "vector" not in lanes:
-                answer.strategy = "keyword"
-            try:
-                text = self.index.search_text(query, filters, depth)
-            except VaultmemError as error:
-                answer.warnings.append(f"partial_results: {error}")
+            if found is None:
+                answer.strategy = strategy = "keyword"
             else:
-                lanes["keyword"], total = _by_note(text), text.total
-        return lanes, total
+                lanes["vector"] = found
+        if strategy == "vector":
+            return lanes, 0
+        try:
+            text = self.index.search_text(query, filters, depth)
+        except VaultmemError as error:
+            answer.warnings.append(f"partial_results: {error}")
+            return lanes, 0
+        lanes["keyword"] = _by_note(text)
+        return lanes, text.total
 
     def _vector_lane(
         self, query: str, filters: Filters, depth: int, answer: Answer
@@ -156,13 +157,12 @@ class Recall:
         except VaultmemError:
             answer.stale.append(row.path)
             return None
-        note = self.store.parse(stored)
         if stored.version == row.version:
-            body = shown(note.body)
+            body = shown(body_of(stored.raw))
             text = body[place.start : place.end].strip() if place else body[:1000].strip()
         else:
             answer.stale.append(row.path)
-            found = passages(note)
+            found = passages(self.store.parse(stored))
             best = max(found, key=lambda p: _matches(p.text, words), default=None)
             text, place = (best.text if best else ""), None
         text = printable(text)
@@ -236,19 +236,23 @@ def _matches(text: str, words: list[str]) -> int:
 
 def snippet(text: str, words: list[str]) -> str:
     """The part of the passage around its first match, every match marked."""
-    spans = [m.span() for m in _WORD.finditer(text) if _is_match(m[0], words)]
-    start = max(0, spans[0][0] - _SNIPPET // 3) if spans else 0
+    pattern = _marker(tuple(words))
+    first = pattern.search(text) if pattern else None
+    start = max(0, first.start() - _SNIPPET // 3) if first else 0
     start = text.rfind(" ", 0, start) + 1 if start else 0
     end = min(len(text), start + _SNIPPET)
-    pieces, at = ["…" if start else ""], start
-    for a, b in spans:
-        if a >= start and b <= end:
-            pieces += [text[at:a], "**", text[a:b], "**"]
-            at = b
-    pieces += [text[at:end], "…" if end < len(text) else ""]
-    return re.sub(r"\s+", " ", "".join(pieces)).strip()
+    part = text[start:end]
+    if pattern:
+        part = pattern.sub(r"**\g<0>**", part)
+    cut = ("…" if start else "", "…" if end < len(text) else "")
+    return re.sub(r"\s+", " ", f"{cut[0]}{part}{cut[1]}").strip()
 
 
-def _is_match(word: str, words: list[str]) -> bool:
-    folded = word.casefold()
-    return any(folded.startswith(w) or (not w.isascii() and w in folded) for w in words)
+@functools.lru_cache(64)
+def _marker(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Words that begin like one of the question's; in scripts without blanks, any place."""
+    starts = [re.escape(word) for word in words if word.isascii()]
+    inside = [re.escape(word) for word in words if not word.isascii()]
+    parts = [rf"\b(?:{'|'.join(starts)})\w*"] if starts else []
+    parts += inside
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None

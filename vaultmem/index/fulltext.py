@@ -22,7 +22,7 @@ import tantivy
 from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _MANY_SEGMENTS: Final = 12
@@ -31,7 +31,8 @@ _CJK: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
 )
-_FIELDS: Final = {"title": 3.0, "headings": 1.5, "tags": 1.5, "body": 1.0, "path": 0.5}
+# Few fields: each costs a look-up for every word of a question.
+_FIELDS: Final = {"title": 3.0, "context": 1.5, "body": 1.0}
 _CJK_FIELDS: Final = {"title_cjk": 2.0, "body_cjk": 1.0}
 
 
@@ -276,29 +277,29 @@ def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dic
     source = entry.note
     title = " ".join([printable(source.title), *map(printable, source.aliases)])
     facets = list(_facets(entry))
+    around = " ".join([*map(printable, source.tags), *printable(source.path).split("/")[:-1]])
     shared: dict[str, Any] = {
         "file": printable(source.path),
         "note": note,
         "title": title,
-        "tags": " ".join(map(printable, source.tags)),
         **_numbers(source),
     }
+    whole = " ".join(p.text for p in entry.passages)
     yield {
         **shared,
-        **_with_cjk(title, _headings(source), " ".join(p.text for p in entry.passages)),
-        "path": printable(source.path),
+        **_with_cjk(title, f"{_headings(source)} {around}", whole),
         "passage": 0,
         "facets": [*facets, "doc:note"],
     }
     facets.append("doc:passage")
     for number, passage in zip(passages, entry.passages, strict=True):
-        texts = _with_cjk(title, passage.heading, passage.text)
+        texts = _with_cjk(title, f"{passage.heading} {around}", passage.text)
         yield {**shared, **texts, "passage": number, "facets": facets}
 
 
-def _with_cjk(title: str, headings: str, body: str) -> dict[str, str]:
-    texts = {"headings": headings, "body": body}
-    head = f"{title} {headings}"
+def _with_cjk(title: str, context: str, body: str) -> dict[str, str]:
+    texts = {"context": context, "body": body}
+    head = f"{title} {context}"
     if not head.isascii() and _CJK.search(head):
         texts["title_cjk"] = " ".join(_pieces(head))
     if not body.isascii() and _CJK.search(body):

@@ -309,6 +309,7 @@ def open_session(model: Model) -> TextEmbedding:
     from loguru import logger
 
     logger.disable("fastembed")  # it would write to stderr
+    _let_threads_sleep()
     name = f"vaultmem/{model.identity}/{model.pooling}" if model.pooling else model.name
     if model.pooling:
         _register(name, model)
@@ -323,6 +324,23 @@ def open_session(model: Model) -> TextEmbedding:
             local_files_only=True,
             enable_cpu_mem_arena=False,  # it never gives back what the largest batch needed
         )
+
+
+def _let_threads_sleep() -> None:
+    """onnxruntime's threads spin for a while after each run, which made everything that
+    follows a query's embedding twice as slow here. fastembed does not expose the option."""
+    from fastembed.common.onnx_model import OnnxModel
+
+    expose = OnnxModel.add_extra_session_options.__func__  # type: ignore[attr-defined]
+    if getattr(expose, "sleeps", False):
+        return
+
+    def calm(cls: type, session: Any, extra: dict[str, Any]) -> None:
+        session.add_session_config_entry("session.force_spinning_stop", "1")
+        expose(cls, session, extra)
+
+    calm.sleeps = True  # type: ignore[attr-defined]
+    OnnxModel.add_extra_session_options = classmethod(calm)  # type: ignore[assignment]
 
 
 def _register(name: str, model: Model) -> None:

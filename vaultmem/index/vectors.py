@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -77,11 +77,18 @@ class VectorStore:
             wanted -= {row[0] for row in self.db.execute(sql, (model, *part))}
         return wanted
 
-    def newer(self, model: int, number: int) -> list[tuple[int, bytes, bytes]]:
+    def newer(self, model: int, number: int) -> Iterator[list[tuple[int, bytes, bytes]]]:
+        """Rows behind this number, some at a time: a first look reads them all."""
         sql = (
             "SELECT number, hash, vector FROM vector WHERE model = ? AND number > ? ORDER BY number"
         )
-        return self.db.execute(sql, (model, number)).fetchall()
+        rows = self.db.execute(sql, (model, number))
+        while part := rows.fetchmany(2048):
+            yield part
+
+    def count(self, model: int) -> int:
+        sql = "SELECT count(*) FROM vector WHERE model = ?"
+        return int(self.db.execute(sql, (model,)).fetchone()[0])
 
 
 @dataclass
@@ -95,16 +102,21 @@ class Matrix:
         self._rows: dict[bytes, int] = {}
         self._last = 0
         self._data: np.ndarray | None = None
+        self._room = 0
         self._seen = -1
 
     def refresh(self) -> bool:
         """Read what is new in the table; says whether anything was."""
         version = int(self.store.db.execute("PRAGMA data_version").fetchone()[0])
-        fresh = self.store.newer(self.model, self._last) if version != self._seen else []
+        if version == self._seen:
+            return False
         self._seen = version
-        if fresh:
+        before = len(self._rows)
+        if self._data is None:
+            self._room = self.store.count(self.model)
+        for fresh in self.store.newer(self.model, self._last):
             self._append(fresh)
-        return bool(fresh)
+        return len(self._rows) > before
 
     def look_again(self) -> None:
         """This process wrote vectors itself, which the data version does not show."""
@@ -116,7 +128,7 @@ class Matrix:
         block = np.frombuffer(b"".join(v for _, _, v in fresh), dtype=np.float16)
         block = block.reshape(len(fresh), -1).astype(np.float32)
         start = len(self._rows)
-        self._data = _grown(self._data, start, block)
+        self._data = _grown(self._data, start, block, self._room)
         for offset, (number, key, _) in enumerate(fresh):
             self._rows[key] = start + offset
             self._last = number
@@ -134,14 +146,14 @@ class Matrix:
         return result
 
 
-def _grown(data: np.ndarray | None, used: int, block: np.ndarray) -> np.ndarray:
+def _grown(data: np.ndarray | None, used: int, block: np.ndarray, room: int) -> np.ndarray:
     """Room for the new rows; it grows by half, so that adding stays cheap."""
     import numpy as np
 
     needed = used + len(block)
     if data is None:
-        return block.copy()
-    if needed > len(data):
+        data = np.empty((max(needed, room), block.shape[1]), dtype=np.float32)
+    elif needed > len(data):
         larger = np.empty((max(needed, len(data) * 3 // 2), data.shape[1]), dtype=np.float32)
         larger[:used] = data[:used]
         data = larger
