@@ -14,7 +14,19 @@ PACKAGE = Path(__file__).parent.parent / "vaultmem"
 # From the ground up; a module imports only from its own layer's left or from layers before it.
 LAYERS = [
     ["errors", "config", "durable", "lock", "changes"],
-    ["names", "links", "properties", "hidden", "markdown", "note", "splice", "edit"],
+    [
+        "names",
+        "links",
+        "scalars",
+        "properties",
+        "yaml12",
+        "printing",
+        "hidden",
+        "markdown",
+        "note",
+        "splice",
+        "edit",
+    ],
     ["passages", "attributes"],
     ["vault", "watch"],
     ["index"],

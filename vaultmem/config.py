@@ -5,7 +5,6 @@ The only module that reads the environment.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -248,5 +247,7 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _nearest(name: str) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, DEFAULTS, n=1)
     return f"; did you mean {close[0]!r}" if close else ""

@@ -16,11 +16,12 @@ from typing import Any, TypeAlias
 import frontmatter
 import yaml
 
-from vaultmem import markdown, properties
+from vaultmem import markdown, printing
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound
 from vaultmem.note import Note, encode, newline_of, parse
-from vaultmem.properties import ObsidianHandler, Value, Writable
+from vaultmem.printing import ObsidianHandler
+from vaultmem.properties import Value, Writable
 from vaultmem.splice import Block, plain_value, same
 
 
@@ -388,5 +389,5 @@ def _agrees(ours: Value, theirs: Any, before: Value) -> bool:
         pairs = zip(ours, theirs, strict=True)
         return all(any(same(a, k) for k in kept) or _agrees(a, b, None) for a, b in pairs)
     if isinstance(theirs, dt.date):
-        return properties.is_date(ours)
+        return printing.is_date(ours)
     return same(ours, theirs)

@@ -12,7 +12,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultmem import lock
@@ -27,16 +26,7 @@ log = logging.getLogger("vaultmem")
 
 TAKEOVER_SECONDS: Final = 2.0
 SAFETY_SECONDS: Final = 300.0  # a look at everything, whatever the watcher said
-_STEP: Final = 4  # notes embedded between two looks at the hints
-
-
-def is_followed(local: Path) -> bool:
-    """Whether some process is following the files now."""
-    held = lock.try_hold(local / "leader.lock")
-    if held is None:
-        return True
-    held.release()
-    return False
+_STEP: Final = 4  # notes embedded at a time
 
 
 class Follower:
@@ -79,7 +69,7 @@ class Follower:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                held = lock.try_hold(self.sync.store.local() / "leader.lock")
+                held = lock.try_hold(self.sync.store.local() / lock.LEADER)
                 if held is None:
                     self._stopping.wait(TAKEOVER_SECONDS)
                     continue
@@ -106,10 +96,12 @@ class Follower:
                 self.watcher.stop()
 
     def _follow(self) -> None:
+        """Bring in what is hinted at, while the backlog is embedded in a thread of its own."""
+        embedding = threading.Thread(target=self._embed, name="vaultmem-embed", daemon=True)
+        embedding.start()
         checked = time.monotonic()
         while not self._stopping.is_set():
-            busy = self._embed()
-            hint = self._next_hint(0.0 if busy else 1.0)
+            hint = self._next_hint(1.0)
             if hint is None and time.monotonic() - checked > SAFETY_SECONDS:
                 hint = Hint(frozenset(), everything=True)
             if hint is not None and not self._stopping.is_set():
@@ -118,20 +110,22 @@ class Follower:
 
     def _next_hint(self, seconds: float) -> Hint | None:
         try:
-            return self._hints.get(timeout=seconds) if seconds else self._hints.get_nowait()
+            return self._hints.get(timeout=seconds)
         except queue.Empty:
             return None
 
-    def _embed(self) -> bool:
+    def _embed(self) -> None:
         embedder = self._embedder()
-        if embedder is None or self._stopping.is_set():
-            return False
-        try:
-            return self.sync.embed_some(embedder, _STEP) > 0
-        except VaultmemError as error:
-            log.warning("embedding waits: %s", error)
-            self._stopping.wait(5)
-            return False
+        while embedder is not None and not self._stopping.is_set():
+            try:
+                if not self.sync.embed_some(embedder, _STEP):
+                    self._stopping.wait(1)
+            except VaultmemError as error:
+                log.warning("embedding waits: %s", error)
+                self._stopping.wait(5)
+            except Exception:
+                log.exception("embedding failed; trying again")
+                self._stopping.wait(5)
 
     def _reconcile(self, hint: Hint) -> None:
         try:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from vaultmem.errors import Busy
 
@@ -31,6 +32,9 @@ else:
         return True
 
 
+LEADER: Final = "leader.lock"  # held by the one process that follows the files
+
+
 class Held:
     """A lock that is ours until it is let go, or until the process dies."""
 
@@ -50,6 +54,15 @@ def try_hold(path: Path) -> Held | None:
         return Held(fd)
     os.close(fd)
     return None
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody has the lock now."""
+    mine = try_hold(path)
+    if mine is None:
+        return True
+    mine.release()
+    return False
 
 
 @contextlib.contextmanager

@@ -12,20 +12,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem import config, doctor, memory, template
-from vaultmem.doctor import Finding
+from vaultmem import config, lock
 from vaultmem.errors import InvalidInput
 from vaultmem.note import Note, moment
-from vaultmem.template import Plan
 from vaultmem.vault import Store
 
 if TYPE_CHECKING:
+    from vaultmem.doctor import Finding
     from vaultmem.follow import Follower
     from vaultmem.index import Filters, Index, IndexStatus
     from vaultmem.index.embed import Embedder, ModelState
     from vaultmem.index.models import ModelInfo
     from vaultmem.recall import Answer, Recall
     from vaultmem.sync import Progress, Report, Sync
+    from vaultmem.template import Plan
 
 # A vault of this size is looked through before a search that nobody follows the files for.
 SMALL_VAULT: Final = 2_000
@@ -119,6 +119,8 @@ class Service:
     # --- looking -------------------------------------------------------------------------
 
     def show(self, ref: str) -> Note:
+        from vaultmem import memory
+
         return memory.find(self._store, ref)
 
     def recall(
@@ -141,15 +143,15 @@ class Service:
 
     def _catch_up(self) -> str:
         """Where nobody follows the files: look at a small vault now, say so of a large one."""
-        from vaultmem.follow import is_followed
-
-        if is_followed(self._store.local()):
+        if self._is_followed():
             return ""
-        known = len(self._index.known())
-        if known <= SMALL_VAULT or self._index.needs_rebuild:
+        if self._index.size <= SMALL_VAULT or self._index.needs_rebuild:
             self.index_now()
             return ""
         return "index_behind: nobody follows the files now; vaultmem index brings it up to date."
+
+    def _is_followed(self) -> bool:
+        return lock.is_held(self._store.local() / lock.LEADER)
 
     def freshness(self) -> Freshness:
         status = self._index.status(self._model_state().identity)
@@ -161,10 +163,8 @@ class Service:
         return embed.state(self.settings["model"], self._models_dir)
 
     def status(self) -> Status:
-        from vaultmem.follow import is_followed
-
         model = self._model_state()
-        followed = is_followed(self._store.local())
+        followed = self._is_followed()
         following = "a server follows the files" if followed else "nobody follows the files now"
         index = self._index.status(model.identity)
         return Status(self.root, self.settings, index, model, following)
@@ -194,12 +194,16 @@ class Service:
     # --- health --------------------------------------------------------------------------
 
     def examine(self) -> list[Finding]:
+        from vaultmem import doctor
+
         findings = doctor.examine(self._store)
         if (self._store.state / "index" / "catalog.db").exists():  # looking makes no index
             findings += doctor.examine_index(self._store, self._index)
         return findings
 
     def fix(self, findings: list[Finding]) -> list[Finding]:
+        from vaultmem import doctor
+
         fixed = doctor.fix(self._store, findings)
         stale = [finding for finding in findings if finding.problem == "index-behind"]
         if stale:
@@ -264,10 +268,14 @@ def _seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | N
 
 
 def plan_vault(folder: str, *, git: bool, examples: bool) -> Plan:
+    from vaultmem import template
+
     return template.plan(Path(folder).expanduser().absolute(), git=git, examples=examples)
 
 
 def make_vault(plan: Plan, *, git: bool) -> str:
     """Carry out a plan; answers with what git had to say, if it was asked."""
+    from vaultmem import template
+
     template.apply(plan)
     return template.start_git(plan.root, plan.add) if git else ""

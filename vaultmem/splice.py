@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import yaml
 
-from vaultmem import properties
+from vaultmem import printing, yaml12
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import NoteMalformed
 from vaultmem.note import BOM, Note
-from vaultmem.properties import Value, Writable, render, render_item
+from vaultmem.printing import render, render_item
+from vaultmem.properties import Value, Writable
 
 
 def same(a: Value, b: Value) -> bool:
@@ -52,7 +53,7 @@ class Block:
                 f"The properties of {note.path} contain a line break that only some programs "
                 "take for one; remove it first."
             )
-        root = properties.compose(self.text)
+        root = yaml12.compose(self.text)
         if root is not None and root.flow_style:
             raise NoteMalformed(
                 f"The properties of {note.path} are written as one {{…}} block; "
@@ -106,7 +107,7 @@ class Block:
         return at + 1
 
     def insert(self, key: str, value: Writable, names: Mapping[str, str]) -> str:
-        lines = properties.render_property(key, value).split("\n")
+        lines = printing.render_property(key, value).split("\n")
         text = "".join(f"{self.indent}{line}\n" if line else "\n" for line in lines)
         at = self._place(key, names)
         if at == len(self.text) and self.text and not self.text.endswith("\n"):
@@ -139,7 +140,7 @@ class Block:
             return self.spliced(colon, self.next_line(self.end_of(node)), new)
         start, end = node.start_mark.index, self.end_of(node)
         followed = self.text[end : self.line_end(end)].strip() != ""
-        if isinstance(value, str) and properties.is_date(value) and properties.is_date(old):
+        if isinstance(value, str) and printing.is_date(value) and printing.is_date(old):
             new = value if getattr(node, "style", "") == "" else render(value)
         else:
             new = render(value, indent=self.indent + "  ", inline=followed)

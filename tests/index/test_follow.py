@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TEMPLATE
-from vaultmem.follow import is_followed
 from vaultmem.service import Service
 from vaultmem.sync import Report
 
@@ -114,7 +113,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Service) -> No
     try:
         time.sleep(0.3)
         assert not follower.leading
-        assert is_followed(service._store.local())
+        assert service._is_followed()
         leader.kill()
         leader.communicate()
         eventually(lambda: follower.leading, 6)
@@ -123,7 +122,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Service) -> No
     finally:
         follower.stop()
         service.close()
-    assert not is_followed(service._store.local())
+    assert not service._is_followed()
 
 
 def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
@@ -134,8 +133,8 @@ def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
     follower.start()
     try:
         eventually(lambda: all_embedded(service), 60)
-        answer = service.recall("someone was thrown out of their account", strategy="vector")
-        assert "refresh loop" in answer.hits[0].row.title
+        answer = service.recall("why people were logged out by a second tab", strategy="vector")
+        assert any("refresh loop" in hit.row.title for hit in answer.hits[:3])
         (root / "Memories" / "Cat.md").write_text("The cat sleeps on the warm radiator.")
         eventually(lambda: found(service, "radiator"))
         eventually(lambda: all_embedded(service), 30)

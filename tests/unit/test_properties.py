@@ -12,9 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import FIXTURES
-from vaultmem import properties
+from vaultmem import properties, yaml12
 from vaultmem.errors import InvalidInput
-from vaultmem.properties import Malformed, read, render, render_property
+from vaultmem.printing import render, render_property
+from vaultmem.properties import Malformed, read
 
 
 @pytest.mark.parametrize(
@@ -196,8 +197,7 @@ def test_the_fast_reader_answers_as_the_full_one_or_not_at_all(text: str) -> Non
     fast = properties.read_simple(text)
     if fast is None:
         return
-    root = properties.compose(text)
-    full = {} if root is None else properties._Builder().mapping(root, 1)
+    full = yaml12.read(text)
     assert repr(fast) == repr(full)
 
 

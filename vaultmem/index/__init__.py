@@ -167,6 +167,11 @@ class Index:
         return self._catalog.revision
 
     @property
+    def size(self) -> int:
+        """How many notes are indexed."""
+        return self._catalog.count("note")
+
+    @property
     def needs_rebuild(self) -> bool:
         """The full text is missing or damaged while the catalog says it is there."""
         self._look_quietly()

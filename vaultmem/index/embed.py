@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
 from vaultmem.errors import Unavailable, VaultmemError
-from vaultmem.index import models
+from vaultmem.index import models, session
 from vaultmem.index.models import Model, Recipe, Unusable
 
 if TYPE_CHECKING:
@@ -223,15 +223,15 @@ class Fastembed(_Base):
 
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         lengths = [min(length, self.max_tokens) for length in self._lengths(texts)]
-        session = self._open_session()
+        opened = self._open_session()
         for batch in _batches(lengths):
-            found = session.embed([texts[row] for row in batch], batch_size=len(batch))
+            found = opened.embed([texts[row] for row in batch], batch_size=len(batch))
             vectors[batch] = list(found)
 
     def _open_session(self) -> TextEmbedding:
         with self._opening:
             if self._session is None:
-                self._session = models.open_session(self._model)
+                self._session = session.open_session(self._model)
             return self._session
 
     def _open_tokenizer(self) -> Tokenizer:

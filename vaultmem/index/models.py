@@ -17,19 +17,16 @@ import re
 import shutil
 import urllib.error
 import urllib.request
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ulid_transform import ulid_now
 
 from vaultmem import durable, lock
 from vaultmem.errors import InvalidInput, NotFound, Unavailable
-
-if TYPE_CHECKING:
-    from fastembed import TextEmbedding
+from vaultmem.index import session
 
 GRAPHS: Final = Path(__file__).parent / "graphs"
 LONGEST: Final = 512  # tokens; the time for a text grows with the square of its length
@@ -303,62 +300,6 @@ def put_in_place(model: Model, folder: Path) -> Model:
     return model
 
 
-def open_session(model: Model) -> TextEmbedding:
-    """fastembed on a folder of ours; given the folder, it looks nowhere else."""
-    from fastembed import TextEmbedding
-    from loguru import logger
-
-    logger.disable("fastembed")  # it would write to stderr
-    _let_threads_sleep()
-    name = f"vaultmem/{model.identity}/{model.pooling}" if model.pooling else model.name
-    if model.pooling:
-        _register(name, model)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a static model has no use for threads, and says so
-        return TextEmbedding(
-            name,
-            cache_dir=str(model.folder),
-            threads=2,
-            providers=["CPUExecutionProvider"],
-            specific_model_path=str(model.folder),
-            local_files_only=True,
-            enable_cpu_mem_arena=False,  # it never gives back what the largest batch needed
-        )
-
-
-def _let_threads_sleep() -> None:
-    """onnxruntime's threads spin for a while after each run, which made everything that
-    follows a query's embedding twice as slow here. fastembed does not expose the option."""
-    from fastembed.common.onnx_model import OnnxModel
-
-    expose = OnnxModel.add_extra_session_options.__func__  # type: ignore[attr-defined]
-    if getattr(expose, "sleeps", False):
-        return
-
-    def calm(cls: type, session: Any, extra: dict[str, Any]) -> None:
-        session.add_session_config_entry("session.force_spinning_stop", "1")
-        expose(cls, session, extra)
-
-    calm.sleeps = True  # type: ignore[attr-defined]
-    OnnxModel.add_extra_session_options = classmethod(calm)  # type: ignore[assignment]
-
-
-def _register(name: str, model: Model) -> None:
-    from fastembed import TextEmbedding
-    from fastembed.common.model_description import ModelSource, PoolingType
-
-    pooling = {"cls": PoolingType.CLS, "mean": PoolingType.MEAN, "none": PoolingType.DISABLED}
-    with contextlib.suppress(ValueError):  # it is registered already
-        TextEmbedding.add_custom_model(
-            model=name,
-            pooling=pooling[model.pooling],
-            normalization=True,
-            sources=ModelSource(hf=name),  # has to be something, is not looked at
-            dim=model.dimension,
-            model_file="model.onnx",
-        )
-
-
 def pull(name: str, models_dir: Path) -> ModelInfo:
     """Download a model of fastembed's catalogue."""
     known = _catalogue_name(name)
@@ -464,7 +405,7 @@ def _install(
     for pooling in poolings:
         model = replace(model, pooling=pooling)
         try:
-            vector = next(iter(open_session(model).embed(["A first text."])))
+            vector = next(iter(session.open_session(model).embed(["A first text."])))
         except Exception as error:  # whatever onnxruntime and tokenizers raise
             problem = error
             continue

@@ -8,10 +8,10 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vaultmem.doctor import Finding
 from vaultmem.note import Note, printable, version
 
 if TYPE_CHECKING:
+    from vaultmem.doctor import Finding
     from vaultmem.recall import Answer, Hit
     from vaultmem.service import Freshness, Status
     from vaultmem.sync import Report
