@@ -26,7 +26,7 @@ log = logging.getLogger("vaultmem")
 
 TAKEOVER_SECONDS: Final = 2.0
 SAFETY_SECONDS: Final = 300.0  # a look at everything, whatever the watcher said
-_STEP: Final = 4  # notes embedded at a time
+_STEP: Final = 1  # notes embedded at a time: stopping waits for one step
 
 
 class Follower:
@@ -46,6 +46,7 @@ class Follower:
         self._hints: queue.SimpleQueue[Hint] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
+        self._embedding: threading.Thread | None = None
         self.watcher: Watcher | None = None
 
     def start(self) -> None:
@@ -57,8 +58,11 @@ class Follower:
         self._hints.put(Hint(frozenset()))
         if self.watcher is not None:
             self.watcher.stop()
-        if self._thread.is_alive():
-            self._thread.join(2)
+        # A model interrupted by the end of the process would abort it: wait for its batch.
+        deadline = time.monotonic() + 2
+        for thread in (self._thread, self._embedding):
+            if thread is not None and thread.is_alive():
+                thread.join(max(0.0, deadline - time.monotonic()))
 
     def look(self, hint: Hint) -> None:
         """Someone noticed that the index is behind."""
@@ -97,8 +101,8 @@ class Follower:
 
     def _follow(self) -> None:
         """Bring in what is hinted at, while the backlog is embedded in a thread of its own."""
-        embedding = threading.Thread(target=self._embed, name="vaultmem-embed", daemon=True)
-        embedding.start()
+        self._embedding = threading.Thread(target=self._embed, name="vaultmem-embed", daemon=True)
+        self._embedding.start()
         checked = time.monotonic()
         while not self._stopping.is_set():
             hint = self._next_hint(1.0)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 BATCH_NOTES: Final = 1000
 BATCH_BYTES: Final = 8_000_000
 LARGE: Final = 1_000_000
+MOST_TEXTS: Final = 24  # embedded in one go: about a second of work
 
 Progress = Callable[[int, int], None]
 
@@ -211,7 +212,7 @@ class Sync:
             for text in self._texts(path):
                 texts[passage_hash(text)] = text
         missing = self.index.missing_vectors(embedder.identity, texts)
-        wanted = [(key, text) for key, text in texts.items() if key in missing]
+        wanted = [(key, text) for key, text in texts.items() if key in missing][:MOST_TEXTS]
         if not wanted:
             self.these(paths)
             return 0

@@ -22,7 +22,7 @@ import tantivy
 from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _MANY_SEGMENTS: Final = 12
@@ -31,8 +31,10 @@ _CJK: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
 )
-# Few fields: each costs a look-up for every word of a question.
+# Few fields: each costs a look-up for every word of a question. A note's own document has
+# fields of its own (`whole_title` …), so that no condition must tell it from a passage's.
 _FIELDS: Final = {"title": 3.0, "context": 1.5, "body": 1.0}
+WHOLE: Final = "whole_"
 _CJK_FIELDS: Final = {"title_cjk": 2.0, "body_cjk": 1.0}
 
 
@@ -115,13 +117,14 @@ class FullText:
     # --- searching ---------------------------------------------------------------------
 
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
-        wanted = self._query(text)
-        if wanted is None:
+        words = list(dict.fromkeys(self._analyzer.analyze(_CJK.sub(" ", text))))[:_MOST_TERMS]
+        pairs = list(dict.fromkeys(_query_pairs(text)))[:_MOST_TERMS]
+        if not words and not pairs:
             return TextHits()
         conditions = list(self._conditions(filters))
         searcher = self._searcher
-        notes = searcher.search(self._combined(wanted, conditions, "note"), limit, count=True)
-        found = searcher.search(self._combined(wanted, conditions, "passage"), limit, count=False)
+        notes = searcher.search(self._query(words, pairs, conditions, WHOLE), limit, count=True)
+        found = searcher.search(self._query(words, pairs, conditions), limit, count=False)
         return TextHits(
             total=int(notes.count or 0),  # type: ignore[attr-defined]
             passages=tuple(self._numbers(found.hits, ("note", "passage"))),
@@ -139,28 +142,25 @@ class FullText:
         for (score, _), a, b in zip(hits, first, second, strict=True):
             yield int(a or 0), int(b or 0), float(score)
 
-    def _combined(self, wanted: Any, conditions: list[Any], kind: str) -> Any:
-        must = [(tantivy.Occur.Must, wanted)]
-        must.append((tantivy.Occur.Must, self._silent(self._facet(f"doc:{kind}"))))
-        return tantivy.Query.boolean_query([*must, *conditions])
-
-    def _query(self, text: str) -> Any:
-        """Any word of the text, in any field; None when there is no word in it."""
-        words = list(dict.fromkeys(self._analyzer.analyze(_CJK.sub(" ", text))))[:_MOST_TERMS]
-        pairs = list(dict.fromkeys(_query_pairs(text)))[:_MOST_TERMS]
-        parts = [self._term(word, _FIELDS) for word in words]
-        parts += [self._term(pair, _CJK_FIELDS) for pair in pairs]
-        if not parts:
-            return None
-        return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
-
-    def _term(self, word: str, fields: dict[str, float]) -> Any:
-        Query = tantivy.Query  # noqa: N806
-        queries = [
-            Query.boost_query(Query.term_query(self._schema, name, word, "freq"), boost)
+    def _query(
+        self, words: list[str], pairs: list[str], conditions: list[Any], prefix: str = ""
+    ) -> Any:
+        """Any word in any field, best where there are most. Without conditions the engine can
+        skip most documents, which is why there are none for the usual question."""
+        terms = [
+            (tantivy.Occur.Should, self._term(prefix + name, word, boost))
+            for wanted, fields in ((words, _FIELDS), (pairs, _CJK_FIELDS))
+            for word in wanted
             for name, boost in fields.items()
         ]
-        return Query.disjunction_max_query(queries, 0.3)
+        query = tantivy.Query.boolean_query(terms)
+        if not conditions:
+            return query
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
+
+    def _term(self, name: str, word: str, boost: float) -> Any:
+        query = tantivy.Query.term_query(self._schema, name, word, "freq")
+        return tantivy.Query.boost_query(query, boost)
 
     def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
         must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
@@ -169,7 +169,7 @@ class FullText:
                 must,
                 self._silent(tantivy.Query.term_set_query(self._schema, "facets", list(values))),
             )
-        if not filters.forgotten:
+        if not filters.forgotten and self._searcher.doc_freq("facets", "forgotten"):
             yield must_not, self._facet("forgotten")
         if filters.after is not None or filters.before is not None:
             yield (
@@ -260,10 +260,11 @@ def _analyzer(language: str) -> tantivy.TextAnalyzer:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for name in _FIELDS:
-        builder.add_text_field(name, tokenizer_name="words", index_option="freq")
-    for name in _CJK_FIELDS:
-        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    for prefix in ("", WHOLE):
+        for name in _FIELDS:
+            builder.add_text_field(prefix + name, tokenizer_name="words", index_option="freq")
+        for name in _CJK_FIELDS:
+            builder.add_text_field(prefix + name, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("note", indexed=True, fast=True)
@@ -281,24 +282,19 @@ def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dic
     shared: dict[str, Any] = {
         "file": printable(source.path),
         "note": note,
-        "title": title,
+        "facets": facets,
         **_numbers(source),
     }
-    whole = " ".join(p.text for p in entry.passages)
-    yield {
-        **shared,
-        **_with_cjk(title, f"{_headings(source)} {around}", whole),
-        "passage": 0,
-        "facets": [*facets, "doc:note"],
-    }
-    facets.append("doc:passage")
+    body = " ".join(p.text for p in entry.passages)
+    texts = _texts(title, f"{_headings(source)} {around}", body)
+    yield {**shared, **{WHOLE + name: text for name, text in texts.items()}, "passage": 0}
     for number, passage in zip(passages, entry.passages, strict=True):
-        texts = _with_cjk(title, f"{passage.heading} {around}", passage.text)
-        yield {**shared, **texts, "passage": number, "facets": facets}
+        texts = _texts(title, f"{passage.heading} {around}", passage.text)
+        yield {**shared, **texts, "passage": number}
 
 
-def _with_cjk(title: str, context: str, body: str) -> dict[str, str]:
-    texts = {"context": context, "body": body}
+def _texts(title: str, context: str, body: str) -> dict[str, str]:
+    texts = {"title": title, "context": context, "body": body}
     head = f"{title} {context}"
     if not head.isascii() and _CJK.search(head):
         texts["title_cjk"] = " ".join(_pieces(head))
