@@ -85,6 +85,7 @@ class Sync:
     def everything(self, *, told: bool = False, progress: Progress | None = None) -> Report:
         """Bring the index up to date with the whole vault; `told` allows it to empty itself."""
         started = time.monotonic()
+        self.index.recover()
         listing = self.store.walk()
         known = self.index.known()
         report = Report(problems=list(listing.unread))

@@ -74,21 +74,25 @@ class Index:
     def _open(self) -> None:
         with durable.explained(f"Opening the index in {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with self._writing():
-                self._open_catalog()
-                self._recover()
+            if not self._has_catalog():  # a reader does not wait for writers
+                with self._writing():
+                    self._open_catalog()
         self._look()
 
     def _open_catalog(self) -> None:
+        if not self._has_catalog():
+            self._discard_catalog()
+            self._catalog.create(ulid_now())
+
+    def _has_catalog(self) -> bool:
         try:
             if self._catalog.file.exists() and self._catalog.is_current():
                 self._catalog.db.execute("SELECT 1 FROM note LIMIT 1")
-                return
+                return True
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise
-        self._discard_catalog()
-        self._catalog.create(ulid_now())
+        return False
 
     def _discard_catalog(self) -> None:
         self._catalog.close()
@@ -98,8 +102,14 @@ class Index:
         for folder in self.folder.glob("fulltext-*"):
             fulltext.discard(folder)
 
+    def recover(self) -> None:
+        """Undo what a killed writer left half done, if any did."""
+        if self._catalog.pending():
+            with self._writing(), durable.explained("Repairing the index"):
+                self._recover()
+
     def _recover(self) -> None:
-        """Finish what a killed writer left half done: those notes are indexed again."""
+        """Notes that were pending are taken out of the full text, to be indexed again."""
         pending = self._catalog.pending()
         text = self._open_text() if pending else None
         if text is not None:
