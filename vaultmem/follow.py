@@ -123,6 +123,7 @@ class Follower:
         while embedder is not None and not self._stopping.is_set():
             try:
                 if not self.sync.embed_some(embedder, _STEP):
+                    self.sync.index.build_nearest(embedder.identity)
                     self._stopping.wait(1)
             except VaultmemError as error:
                 log.warning("embedding waits: %s", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -55,9 +56,13 @@ class NoteMaker:
         }
         self.words = sorted(words) + _TOPICS * 40
         self.weights = [1 / (rank + 8) for rank in range(len(self.words))]
+        self.cumulative = list(
+            itertools.accumulate(self.weights)
+        )  # choices() would add up each time
 
     def sentence(self) -> str:
-        words = self.random.choices(self.words, self.weights, k=self.random.randint(6, 18))
+        count = self.random.randint(6, 18)
+        words = self.random.choices(self.words, cum_weights=self.cumulative, k=count)
         return " ".join(words).capitalize() + "."
 
     def paragraph(self, titles: list[str]) -> str:

@@ -27,11 +27,13 @@ from vaultmem.vault import FileStat
 if TYPE_CHECKING:
     import numpy as np
 
+    from vaultmem.index.nearest import Nearest
     from vaultmem.index.vectors import PassageMap, VectorStore
 
 __all__ = ["Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
 
 LOCK_SECONDS: Final = 30.0
+FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
 
 
 @dataclass
@@ -66,6 +68,7 @@ class Index:
         self._seen = (-1, "")
         self._vectors: VectorStore | None = None
         self._map: PassageMap | None = None
+        self._nearest: Nearest | None = None
         self._guard = threading.RLock()
         self._open()
 
@@ -278,8 +281,36 @@ class Index:
     ) -> list[tuple[int, int, float]]:
         """Note, passage, similarity; best first."""
         with self._guard:
-            mapped = self._mapped(identity)
-            return mapped.nearest(vector, limit, *self._selection(filters))
+            selection = self._selection(filters)
+            large = self._large(identity)
+            if large is not None:
+                notes, keep = selection
+                if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
+                    return large.exact(vector, limit, self._catalog.of_notes(notes))
+                return large.search(vector, limit, self._catalog.with_hashes, *selection)
+            return self._mapped(identity).nearest(vector, limit, *selection)
+
+    def _large(self, identity: str) -> Nearest | None:
+        """The graph of a large vault, once it is built; until then all are compared."""
+        from vaultmem.index import nearest
+
+        store = self._vector_store()
+        model = store.model(identity)
+        if store.last(model) <= nearest.LARGE:
+            return None
+        if self._nearest is None or self._nearest.model != model:
+            self._nearest = nearest.Nearest(self.folder, store, model)
+        if not self._nearest.open():
+            return None
+        self._map = None  # its memory is no longer needed
+        return self._nearest
+
+    def build_nearest(self, identity: str) -> bool:
+        """Build the graph of a large vault anew where that is worth while. Takes minutes."""
+        from vaultmem.index.nearest import Nearest
+
+        store = self._vector_store()
+        return Nearest(self.folder, store, store.model(identity)).build()
 
     def _mapped(self, identity: str) -> PassageMap:
         from vaultmem.index.vectors import Matrix, PassageMap
@@ -349,6 +380,8 @@ class Index:
         store.add(store.model(identity), hashes, vectors)
         if self._map is not None:
             self._map.matrix.look_again()
+        if self._nearest is not None:
+            self._nearest.look_again()
 
     # --- status ------------------------------------------------------------------------
 

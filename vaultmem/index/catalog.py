@@ -295,6 +295,22 @@ class Catalog:
         if "v" not in attached:
             self.db.execute("ATTACH ? AS v", (str(file),))
 
+    def with_hashes(self, hashes: Sequence[bytes]) -> Iterator[tuple[int, int, bytes]]:
+        """Passage, note and hash of every passage with one of these texts."""
+        for start in range(0, len(hashes), 500):
+            part = hashes[start : start + 500]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT passage, note, hash FROM passage WHERE hash IN ({marks})"
+            yield from self.db.execute(sql, part)
+
+    def of_notes(self, notes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
+        """Passage, note and hash of every passage of these notes."""
+        for start in range(0, len(notes), 500):
+            part = notes[start : start + 500]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT passage, note, hash FROM passage WHERE note IN ({marks})"
+            yield from self.db.execute(sql, part)
+
     def without_vector(self, model: int, limit: int) -> list[str]:
         return [row[0] for row in self.db.execute(_WITHOUT_VECTOR, (model, limit))]
 

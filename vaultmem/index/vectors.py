@@ -86,6 +86,32 @@ class VectorStore:
         while part := rows.fetchmany(2048):
             yield part
 
+    def rows(self, numbers: Sequence[int]) -> list[tuple[bytes, bytes]]:
+        """Hash and vector of these rows."""
+        found: list[tuple[bytes, bytes]] = []
+        for start in range(0, len(numbers), 500):
+            part = numbers[start : start + 500]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT hash, vector FROM vector WHERE number IN ({marks})"
+            found += self.db.execute(sql, part)
+        return found
+
+    def with_hashes(self, model: int, hashes: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+        """Hash and vector of these texts, as far as they are embedded."""
+        keys, found = list(hashes), []
+        for start in range(0, len(keys), 500):
+            part = keys[start : start + 500]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT hash, vector FROM vector WHERE model = ? AND hash IN ({marks})"
+            found += self.db.execute(sql, (model, *part)).fetchall()
+        return found
+
+    def last(self, model: int) -> int:
+        """The highest number, which is about how many there are."""
+        sql = "SELECT number FROM vector WHERE model = ? ORDER BY number DESC LIMIT 1"
+        row = self.db.execute(sql, (model,)).fetchone()
+        return int(row[0]) if row else 0
+
     def count(self, model: int) -> int:
         sql = "SELECT count(*) FROM vector WHERE model = ?"
         return int(self.db.execute(sql, (model,)).fetchone()[0])
@@ -97,10 +123,11 @@ class Matrix:
 
     store: VectorStore
     model: int
+    after: int = 0  # only vectors with a higher number
 
     def __post_init__(self) -> None:
         self._rows: dict[bytes, int] = {}
-        self._last = 0
+        self._last = self.after
         self._data: np.ndarray | None = None
         self._room = 0
         self._seen = -1
@@ -112,7 +139,7 @@ class Matrix:
             return False
         self._seen = version
         before = len(self._rows)
-        if self._data is None:
+        if self._data is None and not self.after:
             self._room = self.store.count(self.model)
         for fresh in self.store.newer(self.model, self._last):
             self._append(fresh)
@@ -144,6 +171,15 @@ class Matrix:
         assert self._data is not None
         result: np.ndarray = self._data[: len(self._rows)] @ vector
         return result
+
+    def best(self, vector: np.ndarray, limit: int) -> dict[bytes, float]:
+        """The most similar texts, by hash."""
+        if not self._rows:
+            return {}
+        scores = self.similarities(vector)
+        keys = list(self._rows)
+        order = (-scores).argsort(kind="stable")[:limit]
+        return {keys[i]: float(scores[i]) for i in order}
 
 
 def _grown(data: np.ndarray | None, used: int, block: np.ndarray, room: int) -> np.ndarray:

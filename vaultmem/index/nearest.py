@@ -1,0 +1,143 @@
+"""Nearest vectors in a vault too large to compare them all: a graph mapped from disk.
+
+The graph (HNSW, by usearch) covers the vectors up to a number; what was embedded since is
+compared one by one. What the graph proposes is scored anew from the exact vectors, so its
+scores are those of the exact search. The file is built beside and put in place whole, under
+a name that says what it covers; readers of an older one are not disturbed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultmem.index.vectors import Matrix, VectorStore
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# Up to here comparing all is faster than 40 ms and takes less than 250 MB.
+LARGE: Final = 150_000
+_STALE: Final = 0.15  # share of vectors behind the graph's end that makes a new one worth while
+_PROPOSED: Final = 4  # times as many proposals as hits are wanted
+
+Lookup = Callable[[Sequence[bytes]], Iterable[tuple[int, int, bytes]]]
+
+
+class Nearest:
+    def __init__(self, folder: Path, store: VectorStore, model: int) -> None:
+        self.folder = folder
+        self.store = store
+        self.model = model
+        self._file: Path | None = None
+        self._graph: Any = None
+        self._tail: Matrix | None = None
+
+    def open(self) -> bool:
+        """Whether there is a graph to search; takes up a newer one."""
+        newest = max(self._files(), key=_covered, default=None)
+        if newest is None:
+            return False
+        if newest != self._file:
+            from usearch.index import Index
+
+            self._graph = Index.restore(str(newest), view=True)
+            self._file = newest
+            self._tail = Matrix(self.store, self.model, _covered(newest))
+        return self._graph is not None
+
+    def _files(self) -> list[Path]:
+        return list(self.folder.glob(f"nearest-{self.model}-*.usearch"))
+
+    def search(
+        self,
+        vector: np.ndarray,
+        limit: int,
+        lookup: Lookup,
+        selected: Sequence[int] = (),
+        keep: bool = False,
+    ) -> list[tuple[int, int, float]]:
+        """Note, passage and similarity, as the exact search gives them."""
+        wanted = limit * _PROPOSED * (4 if keep else 1)
+        scores = self._proposed(vector, wanted) | self._recent(vector, wanted)
+        chosen = set(selected)
+        found = [
+            (note, passage, scores[bytes(key)])
+            for passage, note, key in lookup(list(scores))
+            if (note in chosen) == keep or not (selected or keep)
+        ]
+        return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
+
+    def exact(
+        self, vector: np.ndarray, limit: int, passages: Iterable[tuple[int, int, bytes]]
+    ) -> list[tuple[int, int, float]]:
+        """All of these few passages compared, without the graph."""
+        places = [(passage, note, bytes(key)) for passage, note, key in passages]
+        scores = _scores(self.store.with_hashes(self.model, {key for _, _, key in places}), vector)
+        found = [(note, passage, scores[key]) for passage, note, key in places if key in scores]
+        return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
+
+    def _proposed(self, vector: np.ndarray, wanted: int) -> dict[bytes, float]:
+        numbers = [int(key) for key in self._graph.search(vector, wanted).keys]
+        return _scores(self.store.rows(numbers), vector)
+
+    def _recent(self, vector: np.ndarray, wanted: int) -> dict[bytes, float]:
+        assert self._tail is not None
+        self._tail.refresh()
+        return self._tail.best(vector, wanted)
+
+    def look_again(self) -> None:
+        if self._tail is not None:
+            self._tail.look_again()
+
+    def build(self) -> bool:
+        """Build a new graph if the present one leaves out too much; says whether it did."""
+        last = self.store.last(self.model)
+        covered = max(map(_covered, self._files()), default=0)
+        if last <= LARGE or last - covered < last * _STALE:
+            return False
+        target = self.folder / f"nearest-{self.model}-{last}.usearch"
+        temporary = target.with_suffix(f".{os.getpid()}.building")
+        try:
+            self._fill(last).save(str(temporary))
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        for file in self._files():
+            if file != target:
+                with contextlib.suppress(OSError):
+                    file.unlink()
+        return True
+
+    def _fill(self, last: int) -> Any:
+        import numpy as np
+        from usearch.index import Index
+
+        graph: Any = None
+        for rows in self.store.newer(self.model, 0):
+            rows = [row for row in rows if row[0] <= last]
+            if not rows:
+                break
+            block = np.frombuffer(b"".join(raw for _, _, raw in rows), dtype=np.float16)
+            block = block.reshape(len(rows), -1).astype(np.float32)
+            graph = graph or Index(ndim=block.shape[1], metric="ip", dtype="f16")
+            graph.add(np.array([row[0] for row in rows], dtype=np.uint64), block, threads=1)
+        return graph
+
+
+def _scores(rows: list[tuple[bytes, bytes]], vector: np.ndarray) -> dict[bytes, float]:
+    import numpy as np
+
+    if not rows:
+        return {}
+    block = np.frombuffer(b"".join(raw for _, raw in rows), dtype=np.float16)
+    exact = block.reshape(len(rows), -1).astype(np.float32) @ vector
+    return {key: float(score) for (key, _), score in zip(rows, exact, strict=True)}
+
+
+def _covered(file: Path) -> int:
+    """The last vector a graph holds, from its name."""
+    return int(file.stem.rpartition("-")[2])
