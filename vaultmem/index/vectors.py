@@ -32,6 +32,7 @@ class VectorStore:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._local = threading.local()
+        self._models: dict[str, int] = {}
         if self.db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
             self.db.executescript(_SCHEMA)
             self.db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -52,9 +53,12 @@ class VectorStore:
             self._local = threading.local()
 
     def model(self, identity: str) -> int:
-        self.db.execute("INSERT OR IGNORE INTO model (identity) VALUES (?)", (identity,))
-        row = self.db.execute("SELECT model FROM model WHERE identity = ?", (identity,)).fetchone()
-        return int(row[0])
+        """The number of a model here, given on first sight."""
+        if identity not in self._models:
+            self.db.execute("INSERT OR IGNORE INTO model (identity) VALUES (?)", (identity,))
+            sql = "SELECT model FROM model WHERE identity = ?"
+            self._models[identity] = int(self.db.execute(sql, (identity,)).fetchone()[0])
+        return self._models[identity]
 
     def add(self, model: int, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
         import numpy as np
@@ -80,7 +84,8 @@ class VectorStore:
     def newer(self, model: int, number: int) -> Iterator[list[tuple[int, bytes, bytes]]]:
         """Rows behind this number, some at a time: a first look reads them all."""
         sql = (
-            "SELECT number, hash, vector FROM vector WHERE model = ? AND number > ? ORDER BY number"
+            "SELECT number, hash, vector FROM vector NOT INDEXED "
+            "WHERE model = ? AND number > ? ORDER BY number"
         )
         rows = self.db.execute(sql, (model, number))
         while part := rows.fetchmany(2048):
@@ -108,7 +113,8 @@ class VectorStore:
 
     def last(self, model: int) -> int:
         """The highest number, which is about how many there are."""
-        sql = "SELECT number FROM vector WHERE model = ? ORDER BY number DESC LIMIT 1"
+        # Without NOT INDEXED the whole model is read through its hashes, and sorted.
+        sql = "SELECT number FROM vector NOT INDEXED WHERE model = ? ORDER BY number DESC LIMIT 1"
         row = self.db.execute(sql, (model,)).fetchone()
         return int(row[0]) if row else 0
 
