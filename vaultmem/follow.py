@@ -106,7 +106,8 @@ class Follower:
         checked = time.monotonic()
         while not self._stopping.is_set():
             hint = self._next_hint(1.0)
-            if hint is None and time.monotonic() - checked > SAFETY_SECONDS:
+            overdue = time.monotonic() - checked > SAFETY_SECONDS
+            if hint is None and (overdue or self.sync.index.needs_rebuild):
                 hint = Hint(frozenset(), everything=True)
             if hint is not None and not self._stopping.is_set():
                 self._reconcile(hint)

@@ -263,3 +263,25 @@ def test_a_new_language_makes_a_new_full_text(world: World) -> None:
     world.sync.everything()
     assert world.find("Haus") == ["a.md"]
     assert len(list(world.index.folder.glob("fulltext-*"))) == 1
+
+
+def test_damage_met_by_a_question_is_seen_by_the_leader(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.copy(TEMPLATE)
+    world.sync.everything()
+    other = World(world.root, world.state)
+
+    def fail(*args: object) -> None:
+        raise ValueError("a segment cannot be read")
+
+    monkeypatch.setattr(other.index._text, "_query", fail)  # as the engine answers to bit rot
+    with pytest.raises(Unavailable):
+        other.find("grace")
+    monkeypatch.undo()
+    assert world.index.needs_rebuild
+    world.index.rebuild_text()
+    world.sync.everything()
+    assert not world.index.needs_rebuild
+    assert world.find("grace") == other.find("grace") != []
+    other.close()

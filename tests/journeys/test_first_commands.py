@@ -347,7 +347,7 @@ def test_doctor_finds_each_kind_of_problem(run: Run, vault: Path) -> None:
     assert all(set(f) == {"path", "problem", "message", "fix"} and f["fix"] for f in done.json)
     people = run("doctor", cwd=vault)
     assert people.code == 1
-    assert "problems in" in people.out
+    assert " problems in " in people.out
 
 
 def test_doctor_fix_removes_old_leftovers_and_touches_no_note(run: Run, vault: Path) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
 
 LOCK_SECONDS: Final = 30.0
+DAMAGED: Final = "damaged"
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
 
 
@@ -188,7 +189,7 @@ class Index:
     def needs_rebuild(self) -> bool:
         """The full text is missing or damaged while the catalog says it is there."""
         self._look_quietly()
-        if self._text is None:
+        if self._text is None or self._catalog.meta("fulltext") == DAMAGED:
             return True
         return self._text.documents == 0 and self._catalog.count("note") > 0
 
@@ -254,6 +255,7 @@ class Index:
         with self._guard, self._writing():
             with self._catalog.transaction() as db:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'uuid'", (ulid_now(),))
+                self._catalog.set_meta("fulltext", "")
                 db.execute("UPDATE note SET size = -1, version = ''")
                 self._catalog.finish()
             kept = self._text_folder()
@@ -273,7 +275,7 @@ class Index:
         try:
             return self._text.search(query, filters, limit)
         except ValueError as error:
-            self._text_trouble = str(error)
+            self._catalog.set_meta("fulltext", DAMAGED)  # whoever leads will see it
             raise Unavailable("The full text is damaged; it will be rebuilt.") from error
 
     def search_vectors(

@@ -51,4 +51,9 @@ def _print(findings: list[Finding], everything: bool) -> None:
             click.secho(f"    {printable(found.fix)}", dim=True)
         if len(group) > SHOWN and not everything:
             click.secho(f"  … and {len(group) - SHOWN} more (--all lists them)", dim=True)
-    click.echo(f"{len(findings)} problems in {len({f.path for f in findings})} files.")
+    files = len({found.path for found in findings})
+    click.echo(f"{_count(len(findings), 'problem')} in {_count(files, 'file')}.")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
