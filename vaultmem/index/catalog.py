@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from vaultmem.index.database import Database
 from vaultmem.names import name_key
 from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, in_context, passage_hash
@@ -123,34 +123,18 @@ class Place:
     end: int
 
 
-class Catalog:
+class Catalog(Database):
     def __init__(self, file: Path) -> None:
-        self.file = file
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
-        self._guard = threading.Lock()
+        super().__init__(file)
         self._inode = 0
         self._parts = _Parts()
 
     # --- opening ---------------------------------------------------------------------
 
-    @property
-    def db(self) -> sqlite3.Connection:
-        """This thread's connection."""
-        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if connection is None:
-            connection = self._connect()
-            self._local.db = connection
-        return connection
-
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.file, timeout=10, isolation_level=None, check_same_thread=False)
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
+        db = super()._connect()
         db.create_function("casefold", 1, str.casefold, deterministic=True)
         self._inode = self.file.stat().st_ino
-        with self._guard:
-            self._connections.append(db)
         return db
 
     def is_current(self) -> bool:
@@ -172,14 +156,6 @@ class Catalog:
             values = (("uuid", uuid), ("revision", "0"), ("fulltext", ""))
             db.executemany("INSERT INTO meta VALUES (?, ?)", values)
             db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-    def close(self) -> None:
-        with self._guard:
-            for db in self._connections:
-                with contextlib.suppress(sqlite3.Error):
-                    db.close()
-            self._connections.clear()
-        self._local = threading.local()
 
     def shrink(self) -> None:
         """Give back the room that an abandoned transaction took."""

@@ -7,12 +7,12 @@ SQLite's data version, and only those are read.
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from vaultmem.index.database import Database
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,31 +26,15 @@ CREATE TABLE IF NOT EXISTS vector (
 """
 
 
-class VectorStore:
+class VectorStore(Database):
     """The table of all vectors ever made here."""
 
     def __init__(self, file: Path) -> None:
-        self.file = file
-        self._local = threading.local()
+        super().__init__(file)
         self._models: dict[str, int] = {}
         if self.db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
             self.db.executescript(_SCHEMA)
             self.db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-    @property
-    def db(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if connection is None:
-            connection = sqlite3.connect(self.file, timeout=10, isolation_level=None)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            self._local.db = connection
-        return connection
-
-    def close(self) -> None:
-        if (connection := getattr(self._local, "db", None)) is not None:
-            connection.close()
-            self._local = threading.local()
 
     def model(self, identity: str) -> int:
         """The number of a model here, given on first sight."""
