@@ -273,18 +273,17 @@ class Catalog(Database):
 
     def with_hashes(self, hashes: Sequence[bytes]) -> Iterator[tuple[int, int, bytes]]:
         """Passage, note and hash of every passage with one of these texts."""
-        for start in range(0, len(hashes), 500):
-            part = hashes[start : start + 500]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT passage, note, hash FROM passage WHERE hash IN ({marks})"
-            yield from self.db.execute(sql, part)
+        return self._passages("hash", hashes)
 
     def of_notes(self, notes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
         """Passage, note and hash of every passage of these notes."""
-        for start in range(0, len(notes), 500):
-            part = notes[start : start + 500]
+        return self._passages("note", notes)
+
+    def _passages(self, column: str, values: Sequence[Any]) -> Iterator[tuple[int, int, bytes]]:
+        for start in range(0, len(values), 500):
+            part = values[start : start + 500]
             marks = ",".join("?" * len(part))
-            sql = f"SELECT passage, note, hash FROM passage WHERE note IN ({marks})"
+            sql = f"SELECT passage, note, hash FROM passage WHERE {column} IN ({marks})"
             yield from self.db.execute(sql, part)
 
     def without_vector(self, model: int, limit: int) -> list[str]:
