@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from vaultmem import config
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"

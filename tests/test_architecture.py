@@ -28,7 +28,7 @@ LAYERS = [
         "edit",
     ],
     ["passages", "attributes"],
-    ["vault", "watch"],
+    ["store", "watch"],
     ["index"],
     ["sync", "recall", "follow"],
     ["memory", "template", "doctor"],
@@ -108,7 +108,7 @@ def test_only_config_reads_the_environment(file: Path) -> None:
 @pytest.mark.parametrize("file", MODULES, ids=name_of)
 def test_surfaces_never_touch_the_store(file: Path) -> None:
     if name_of(file).startswith("vaultmem.surfaces"):
-        assert not imports_of(file) & {"vaultmem.vault", "vaultmem.index"}
+        assert not imports_of(file) & {"vaultmem.store", "vaultmem.index"}
 
 
 @pytest.mark.parametrize("command", [["--help"], ["init", "--help"], ["--version"]])

@@ -12,7 +12,7 @@ from vaultmem import changes, names
 from vaultmem.errors import VaultmemError
 from vaultmem.links import LinkMap
 from vaultmem.note import Note
-from vaultmem.vault import Listing, Store
+from vaultmem.store import Listing, Store
 
 if TYPE_CHECKING:
     from vaultmem.index import Index

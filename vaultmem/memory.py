@@ -11,7 +11,7 @@ from typing import Final
 from vaultmem.errors import InvalidInput, NotFound, OutsideVault, VaultmemError
 from vaultmem.names import copy_rank, name_key
 from vaultmem.note import Note
-from vaultmem.vault import Store, Stored
+from vaultmem.store import Store, Stored
 
 _ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
 

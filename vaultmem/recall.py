@@ -14,7 +14,7 @@ from vaultmem.index import Filters, Index, Place, Row, TextHits
 from vaultmem.markdown import shown
 from vaultmem.note import body_of, printable
 from vaultmem.passages import passages
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 if TYPE_CHECKING:
     from vaultmem.index.embed import Embedder

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vaultmem import config, lock
 from vaultmem.errors import InvalidInput
 from vaultmem.note import Note, moment
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 if TYPE_CHECKING:
     from vaultmem.doctor import Finding
@@ -49,7 +49,7 @@ class Freshness:
     skipped: int
 
 
-class Service:
+class Vault:
     def __init__(self, root: Path, settings: config.Settings) -> None:
         self.root = root
         self.settings = settings
@@ -64,7 +64,7 @@ class Service:
         flags: Mapping[str, Any] | None = None,
         *,
         strict: bool = True,
-    ) -> Service:
+    ) -> Vault:
         """Open a vault that exists; `strict` refuses wrong settings instead of ignoring them."""
         root = config.find_vault(vault)
         settings = config.load(root, flags)

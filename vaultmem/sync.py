@@ -19,7 +19,7 @@ from vaultmem.changes import Identity
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.index import Batch, Entry, Index, Known
 from vaultmem.passages import in_context, passage_hash, passages
-from vaultmem.vault import FileStat, Store, Stored
+from vaultmem.store import FileStat, Store, Stored
 
 if TYPE_CHECKING:
     from vaultmem.index.embed import Embedder

@@ -17,7 +17,7 @@ from typing import Final
 
 from vaultmem import config, durable, names
 from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 EXAMPLES: Final = ("Memories/", "Entities/", "Sessions/")
 _FOLDERS: Final = ("Memories", "Entities", "Sessions")

@@ -25,7 +25,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 
 from vaults import NoteMaker, make_vault
 
-from vaultmem.service import Service
+from vaultmem.service import Vault
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def row(name: str, value: str) -> None:
 
 
 def measure(root: Path, vectors: str) -> None:
-    service = Service.open(str(root))
+    service = Vault.open(str(root))
     report = service.index_now()
     notes = len(report.added)
     row("fill the text index", f"{report.seconds:.1f} s, {notes / report.seconds:,.0f} notes/s")
@@ -62,12 +62,12 @@ def measure(root: Path, vectors: str) -> None:
     row("whole process `vaultmem search`", f"{command(root):.0f} ms (median of 7)")
     row("human edit until searchable", f"{child(root, 'edit'):.0f} ms (median of 10)")
     if vectors != "none":
-        fill_vectors(Service.open(str(root)), vectors)
+        fill_vectors(Vault.open(str(root)), vectors)
     for name, value in json.loads(child_text(root, f"ask {vectors}")).items():
         row(name, value)
 
 
-def fill_vectors(service: Service, how: str) -> None:
+def fill_vectors(service: Vault, how: str) -> None:
     if how == "real":
         started = time.monotonic()
         done = service.embed_all()
@@ -111,7 +111,7 @@ def child(root: Path, what: str) -> float:
 
 
 def run_child(what: str, root: Path) -> None:
-    service = Service.open(str(root))
+    service = Vault.open(str(root))
     if what == "start":
         started = time.monotonic()
         assert not service.index_now().touched
@@ -139,7 +139,7 @@ def memory() -> float:
     return (int(lines["VmRSS"].split()[0]) - mapped) / 1024
 
 
-def edit_to_searchable(service: Service) -> float:
+def edit_to_searchable(service: Vault) -> float:
     follower = service.follower(lambda report: None)
     follower.start()
     while follower.watcher is None or follower.watcher.mode != "native":
@@ -159,7 +159,7 @@ def edit_to_searchable(service: Service) -> float:
     return statistics.median(times)
 
 
-def ask(service: Service, vectors: str) -> dict[str, str]:
+def ask(service: Vault, vectors: str) -> dict[str, str]:
     maker, chance = NoteMaker(7), random.Random(3)
     questions = [" ".join(chance.choices(maker.words, maker.weights, k=4)) for _ in range(150)]
     recall = service._recall

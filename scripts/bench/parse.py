@@ -21,7 +21,7 @@ from vaults import make_vault
 
 from vaultmem import config
 from vaultmem.note import parse
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 
 def main() -> None:

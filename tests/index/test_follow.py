@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TEMPLATE
-from vaultmem.service import Service
+from vaultmem.service import Vault
 from vaultmem.sync import Report
 
 
@@ -26,23 +26,23 @@ def eventually(condition: Callable[[], object], seconds: float = 10.0) -> float:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Service:
+def service(tmp_path: Path) -> Vault:
     root = tmp_path / "vault"
     shutil.copytree(TEMPLATE, root)
-    return Service.open(str(root), {"model": "off"})
+    return Vault.open(str(root), {"model": "off"})
 
 
-def all_embedded(service: Service) -> bool:
+def all_embedded(service: Vault) -> bool:
     index = service.status().index
     return 0 < index.passages == index.embedded
 
 
-def found(service: Service, word: str) -> list[str]:
+def found(service: Vault, word: str) -> list[str]:
     answer = service.recall(word, strategy="keyword")
     return [hit.row.path for hit in answer.hits if word in hit.passage]
 
 
-def test_a_humans_edit_becomes_searchable(service: Service) -> None:
+def test_a_humans_edit_becomes_searchable(service: Vault) -> None:
     reports: list[Report] = []
     follower = service.follower(reports.append)
     follower.start()
@@ -65,7 +65,7 @@ def test_a_humans_edit_becomes_searchable(service: Service) -> None:
         service.close()
 
 
-def test_a_checkout_of_many_notes_is_followed(service: Service) -> None:
+def test_a_checkout_of_many_notes_is_followed(service: Vault) -> None:
     root = service.root
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost", "-C", str(root)]
     for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "a"]):
@@ -91,8 +91,8 @@ def test_a_checkout_of_many_notes_is_followed(service: Service) -> None:
 
 LEADER = """
 import sys, time
-from vaultmem.service import Service
-service = Service.open(sys.argv[1], {"model": "off"})
+from vaultmem.service import Vault
+service = Vault.open(sys.argv[1], {"model": "off"})
 follower = service.follower(lambda report: None)
 follower.start()
 while not follower.leading:
@@ -102,7 +102,7 @@ time.sleep(60)
 """
 
 
-def test_another_process_takes_over_when_the_leader_dies(service: Service) -> None:
+def test_another_process_takes_over_when_the_leader_dies(service: Vault) -> None:
     leader = subprocess.Popen(
         [sys.executable, "-c", LEADER, str(service.root)], stdout=subprocess.PIPE, text=True
     )
@@ -128,7 +128,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Service) -> No
 def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     shutil.copytree(TEMPLATE, root)
-    service = Service.open(str(root))
+    service = Vault.open(str(root))
     follower = service.follower(lambda report: None)
     follower.start()
     try:
@@ -148,7 +148,7 @@ def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
         service.close()
 
 
-def test_stopping_takes_less_than_two_seconds(service: Service) -> None:
+def test_stopping_takes_less_than_two_seconds(service: Vault) -> None:
     follower = service.follower(lambda report: None)
     follower.start()
     eventually(lambda: follower.leading)

@@ -20,7 +20,7 @@ from vaultmem import config
 from vaultmem.edit import new_note
 from vaultmem.index import Filters, Index
 from vaultmem.sync import Sync
-from vaultmem.vault import Store
+from vaultmem.store import Store
 root, state, name, count = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0, "state_dir": str(state / "state")}))
 index = Index(state / "index")
@@ -72,7 +72,7 @@ import os, pathlib, random, signal, sys, threading, time
 from vaultmem import config
 from vaultmem.index import Index
 from vaultmem.sync import Sync
-from vaultmem.vault import Store
+from vaultmem.store import Store
 root, state = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 store = Store(root, config.load(root, {"state_dir": str(state / "state")}))
 index = Index(state / "index")
@@ -125,7 +125,7 @@ def test_killed_around_the_full_texts_commit(world: World, when: str) -> None:
         from vaultmem import config
         from vaultmem.index import Index, fulltext
         from vaultmem.sync import Sync
-        from vaultmem.vault import Store
+        from vaultmem.store import Store
         real = fulltext.Writing.commit
         def dying(self):
             if {when!r} == "after": real(self)

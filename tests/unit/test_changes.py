@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultmem.changes import Identity, compare, looks_emptied, moves
-from vaultmem.vault import FileStat
+from vaultmem.store import FileStat
 
 A, B = FileStat(1, 1, 1), FileStat(2, 1, 1)
 

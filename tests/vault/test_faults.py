@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import make_store, snapshot
 from vaultmem.errors import AlreadyExists, StorageFull
 from vaultmem.note import version
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 BIG = b"x" * 400_000
 
@@ -84,7 +84,7 @@ def test_a_folder_without_permission_is_told(root: Path) -> None:
         root = pathlib.Path({str(root)!r})
         from vaultmem import config
         from vaultmem.errors import ReadOnly
-        from vaultmem.vault import Store
+        from vaultmem.store import Store
         store = Store(root, config.load(root, {{"typing.quiet_seconds": 0.0}}))
         store.local()
         os.chmod(root / ".vaultmem" / "local", 0o777)

@@ -16,7 +16,7 @@ DRIVER = """
 import os, pathlib, signal, sys
 root, action, point, when = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 from vaultmem import config
-from vaultmem.vault import Store
+from vaultmem.store import Store
 from vaultmem.note import version
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0}))
 calls = 0

@@ -26,7 +26,7 @@ from vaultmem.errors import (
     VaultmemError,
 )
 from vaultmem.note import version
-from vaultmem.vault import Store
+from vaultmem.store import Store
 
 
 def put(root: Path, path: str, text: str = "text\n") -> Path:
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_read_is_told(root: Path) -> None:
     code = f"""if 1:
         import os, pathlib
         from vaultmem import config
-        from vaultmem.vault import Store
+        from vaultmem.store import Store
         os.chmod({str(root / "locked")!r}, 0)
         if os.getuid() == 0: os.setuid(65534)
         listing = Store(pathlib.Path({str(root)!r}), config.load(pathlib.Path({str(root)!r}))).walk()
@@ -318,7 +318,7 @@ WRITER = """
 import pathlib, sys
 from vaultmem import config
 from vaultmem.edit import AddItems, edit
-from vaultmem.vault import Store
+from vaultmem.store import Store
 root = pathlib.Path(sys.argv[1])
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0}))
 for i in range(40):

@@ -22,7 +22,7 @@ from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index import fulltext
 from vaultmem.index.catalog import Catalog, Entry, Known, Place, Row
 from vaultmem.index.fulltext import Filters, FullText, TextHits
-from vaultmem.vault import FileStat
+from vaultmem.store import FileStat
 
 if TYPE_CHECKING:
     import numpy as np

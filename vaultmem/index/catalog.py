@@ -19,7 +19,7 @@ from vaultmem.index.database import Database
 from vaultmem.names import name_key
 from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, in_context, passage_hash
-from vaultmem.vault import FileStat
+from vaultmem.store import FileStat
 
 SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """

@@ -6,7 +6,7 @@ import click
 
 from vaultmem.doctor import Finding
 from vaultmem.note import printable
-from vaultmem.service import Service
+from vaultmem.service import Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 
@@ -24,7 +24,7 @@ SHOWN = 8
 @options.as_json
 def command(fix: bool, everything: bool, vault: str | None, as_json: bool) -> int:
     """Find what is wrong with the vault, and what to do about it. Looking changes nothing."""
-    service = Service.open(vault, strict=False)
+    service = Vault.open(vault, strict=False)
     findings = service.examine()
     if fix:
         fixed = service.fix(findings)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import click
 
-from vaultmem.service import Service
+from vaultmem.service import Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 from vaultmem.sync import Report
@@ -15,7 +15,7 @@ from vaultmem.sync import Report
 @options.as_json
 def command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> int:
     """Bring the index up to date with the notes, now."""
-    service = Service.open(vault)
+    service = Vault.open(vault)
     with options.progress("Notes") as shown:
         report = service.index_now(rebuild=rebuild, progress=shown)
     if vectors:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from vaultmem.note import printable
-from vaultmem.service import Service
+from vaultmem.service import Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 
@@ -26,7 +26,7 @@ def command() -> None:
 @options.as_json
 def list_(vault: str | None, as_json: bool) -> None:
     """List the models, and those worth a download."""
-    found = Service.open(vault).models()
+    found = Vault.open(vault).models()
     if as_json:
         click.echo(render.to_json([asdict(info) for info in found]))
     else:
@@ -40,7 +40,7 @@ def list_(vault: str | None, as_json: bool) -> None:
 @options.as_json
 def pull(name: str, vault: str | None, as_json: bool) -> None:
     """Download a model of fastembed's catalogue. The only command that goes to a model hub."""
-    _added(Service.open(vault).pull_model(name), as_json)
+    _added(Vault.open(vault).pull_model(name), as_json)
 
 
 @command.command("import")
@@ -49,7 +49,7 @@ def pull(name: str, vault: str | None, as_json: bool) -> None:
 @options.as_json
 def import_(folder: str, vault: str | None, as_json: bool) -> None:
     """Take in a model from a folder with model.onnx and tokenizer.json."""
-    _added(Service.open(vault).import_model(folder), as_json)
+    _added(Vault.open(vault).import_model(folder), as_json)
 
 
 def _added(info: Any, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from vaultmem.recall import STRATEGIES, Answer, Hit
-from vaultmem.service import Service
+from vaultmem.service import Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 
@@ -41,7 +41,7 @@ def command(
     **filters: Any,
 ) -> int:
     """Find memories by what they say and what they mean."""
-    service = Service.open(vault)
+    service = Vault.open(vault)
     answer = service.recall(" ".join(query), strategy=strategy, limit=limit, **filters)
     if as_json:
         click.echo(render.to_json(render.answer(answer, service.freshness(), explain=explain)))

@@ -5,7 +5,7 @@ import sys
 import click
 
 from vaultmem.note import Note, printable
-from vaultmem.service import Service
+from vaultmem.service import Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 
@@ -17,7 +17,7 @@ from vaultmem.surfaces.cli import options
 @options.as_json
 def command(ref: str, raw: bool, vault: str | None, as_json: bool) -> None:
     """Show one note, named by its id, its path in the vault, its title or an alias."""
-    note = Service.open(vault).show(ref)
+    note = Vault.open(vault).show(ref)
     if raw:
         sys.stdout.buffer.write(note.raw)
     elif as_json:

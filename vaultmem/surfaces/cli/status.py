@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import click
 
-from vaultmem.service import Service, Status
+from vaultmem.service import Status, Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 
@@ -12,7 +12,7 @@ from vaultmem.surfaces.cli import options
 @options.as_json
 def command(vault: str | None, as_json: bool) -> None:
     """Show how the vault and its index are."""
-    service = Service.open(vault, strict=False)
+    service = Vault.open(vault, strict=False)
     status = service.status()
     if as_json:
         click.echo(render.to_json(render.status(status)))
