@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from vaultmem.note import Note, printable, version
@@ -18,20 +19,50 @@ if TYPE_CHECKING:
 
 
 def to_json(value: Any) -> str:
-    return printable(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False))
+    return json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
-    """JSON has no word for infinity or "not a number"."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def plain(value: Any) -> Any:
+    """Any result as JSON-ready values; its field names are the contract's names."""
+    if isinstance(value, str):
+        return printable(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, (dt.datetime, dt.date)):
+        return rfc3339(value)
+    if isinstance(value, Mapping):
+        return {printable(str(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value), key=str)
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    if is_dataclass(value):
+        return _fields(value)
+    return printable(str(value))  # a path
 
 
-def rfc3339(moment: dt.datetime | None) -> str | None:
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _fields(value: Any) -> dict[str, Any]:
+    """A field that is None by default is left out when it is None."""
+    pairs = ((each, plain(getattr(value, each.name))) for each in fields(value))
+    return {each.name: item for each, item in pairs if item is not None or each.default is not None}
+
+
+def _number(value: int | float) -> int | float | str | None:
+    """JSON has no word for infinity or "not a number", and Python prints no endless integer."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value.bit_length() < 4096 else hex(value)
+
+
+def rfc3339(moment: dt.date | None) -> str | None:
+    """In UTC, to the second; a moment without a zone is UTC already."""
+    if not isinstance(moment, dt.datetime):
+        return None if moment is None else moment.isoformat()
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(dt.UTC)
+    return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z"
 
 
 def memory(note: Note) -> dict[str, Any]:
