@@ -10,10 +10,13 @@ from vaultmem.note import Note
 
 def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
     """The property is the authority, the folder only the default."""
-    project = _plain(note.string("project")) or _project_folder(note.path, settings)
+    scope = note.string("scope")
+    project = _plain(note.string("project"))
+    if not project and scope in ("", "project"):  # promoted to its user, it left the project
+        project = _project_folder(note.path, settings)
     return {
         "type": note.string("type") or _type_by_folder(note.path, settings),
-        "scope": note.string("scope") or ("project" if project else "user"),
+        "scope": scope or ("project" if project else "user"),
         "project": project,
         **{name: _plain(note.string(name)) for name in ("user", "room", "session", "kind")},
     }

@@ -34,6 +34,7 @@ from vaultmem.errors import (
 from vaultmem.note import Note, parse, printable, version
 
 TRASH: Final = ".trash"
+VOLATILE: Final = f"{STATE}/local/volatile/"  # notes of a session, on this machine only
 LOCK_SECONDS: Final = 10.0
 _IGNORED_NAMES: Final = frozenset(("conflict-files-obsidian-git.md",))
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
@@ -97,7 +98,20 @@ class Store:
                 listing.unread.append((folder, error.strerror or str(error)))
                 continue
             folders += reversed(list(self._sort_in(folder, found, listing)))
+        listing.notes.update(self._volatile_notes())
         return listing
+
+    def _volatile_notes(self) -> Iterator[tuple[str, FileStat]]:
+        top = self._volatile_folder()
+        for folder, _, files in os.walk(top):
+            for name in sorted(files):
+                path = VOLATILE + Path(folder, name).relative_to(top).as_posix()
+                with contextlib.suppress(FileNotFoundError):
+                    if self.is_note(path):
+                        yield path, _stat(os.stat(Path(folder, name), follow_symlinks=False))
+
+    def _volatile_folder(self) -> Path:
+        return self.state / "local" / "volatile"
 
     def _sort_in(self, folder: str, found: list[os.DirEntry[str]], into: Listing) -> Iterator[str]:
         """File the entries of one folder; yields the folders below it."""
@@ -126,7 +140,7 @@ class Store:
         name = posixpath.basename(path)
         if not name.lower().endswith(".md") or name in _IGNORED_NAMES:
             return False
-        if any(segment.startswith(".") for segment in path.split("/")):
+        if any(segment.startswith(".") for segment in path.removeprefix(VOLATILE).split("/")):
             return False
         return not self._is_template(path) and not self._excluded(path)
 
@@ -184,17 +198,24 @@ class Store:
             raise InvalidInput(f"{printable(path)} cannot be the name of a file.") from None
         if path.startswith(("/", "\\")) or _DRIVE.match(path) or (os.name == "nt" and ":" in path):
             raise OutsideVault(f"{path} is an absolute path; name notes relative to the vault.")
-        segments = path.replace("\\", "/").split("/") if os.name == "nt" else path.split("/")
+        top, inner = self._top_of(path)
+        segments = inner.replace("\\", "/").split("/") if os.name == "nt" else inner.split("/")
         if any(segment in ("", ".", "..") for segment in segments):
             raise OutsideVault(f"{path} leaves the vault or is not a plain path.")
         if any(segment.startswith(".") for segment in segments):
             raise OutsideVault(f"{path} lies in a hidden folder, which vaultmem leaves alone.")
-        file = self.root.joinpath(*segments)
-        self._require_inside(path, str(file.parent))
+        file = top.joinpath(*segments)
+        self._require_inside(path, str(file.parent), top)
         return file
 
-    def _require_inside(self, path: str, folder: str) -> None:
-        real, top = os.path.realpath(folder), str(self.root)
+    def _top_of(self, path: str) -> tuple[Path, str]:
+        """The folder that a path must not leave, and the path in it."""
+        if path.startswith(VOLATILE):
+            return self._volatile_folder(), path.removeprefix(VOLATILE)
+        return self.root, path
+
+    def _require_inside(self, path: str, folder: str, above: Path) -> None:
+        real, top = os.path.realpath(folder), os.path.realpath(above)
         if real != top and not real.startswith(top.rstrip(os.sep) + os.sep):
             raise OutsideVault(f"{path} leads out of the vault through a link.")
 
@@ -205,7 +226,7 @@ class Store:
         file = f"{self._top}{path}"
         folder = file.rpartition("/")[0]
         if folder not in self._inside:
-            self._require_inside(path, folder)
+            self._require_inside(path, folder, self.root)
             self._inside.add(folder)
         return file
 
@@ -279,6 +300,24 @@ class Store:
             durable.sync_folder(file.parent)
             return f"{TRASH}/{target.name}"
 
+    def discard(self, path: str) -> None:
+        """Delete a volatile note for good; its like are never moved to the trash."""
+        self._require_writable()
+        if not path.startswith(VOLATILE):
+            raise OutsideVault(f"{path} is not a volatile note; only those are deleted.")
+        file = self.locate(path)
+        with self._writing(), durable.explained(f"Deleting {path}"):
+            file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                file.parent.rmdir()
+
+    def clear_trashed(self, place: str, raw: bytes) -> None:
+        """Take out of the trash what was put back from elsewhere, if it is still the same."""
+        file = self.root / TRASH / posixpath.basename(place)
+        with contextlib.suppress(OSError):
+            if not file.is_symlink() and file.read_bytes() == raw:
+                file.unlink()
+
     def sweep(self, path: str) -> bool:
         """Remove a temporary file that a killed process left behind."""
         file = self.root / path
@@ -333,7 +372,7 @@ class Store:
                 f"{path} would not be a note: it needs the ending .md, outside of "
                 "the templates folder and of what the settings exclude."
             )
-        for segment in path.split("/"):
+        for segment in path.removeprefix(VOLATILE).split("/"):
             if reason := names.unsafe(segment.removesuffix(".md")):
                 raise InvalidInput(f"{path} is not a good name: {reason}.")
         if not names.is_new_name(file.stem):
@@ -342,13 +381,14 @@ class Store:
 
     def _refuse_clash(self, path: str, file: Path) -> None:
         """No second file or folder whose name differs only in case or in accents' form."""
-        place = Path(self.root)
-        for segment in path.split("/"):
+        top, inner = self._top_of(path)
+        place = top
+        for segment in inner.split("/"):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 for name in os.listdir(place):
                     if names.name_key(name) == names.name_key(segment):
                         if name != segment or place / name == file:
-                            other = (place / name).relative_to(self.root).as_posix()
+                            other = (place / name).relative_to(top).as_posix()
                             raise AlreadyExists(
                                 f"There is already {other}, which is the same name."
                             )

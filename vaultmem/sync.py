@@ -186,7 +186,7 @@ class Sync:
     def _owner(self, id_: str, run: _Run) -> str | None:
         """Which path the index has under an id."""
         if id_ not in run.owners and not run.whole:
-            found = self.index.find(id_)
+            found = self.index.lookup.find(id_)
             held = self.index.known(found[:5])
             run.owners[id_] = next((p for p, known in held.items() if known.id == id_), "")
         return run.owners.get(id_) or None

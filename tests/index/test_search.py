@@ -93,8 +93,8 @@ def filled(world: World) -> World:
         (Filters(min_importance=0.8), 2),
         (Filters(after=1_767_225_600), 5),  # 2026-01-01
         (Filters(before=1_767_225_600), 4),
-        (Filters(users=("someone",)), 9),
-        (Filters(users=("me",)), 10),
+        (Filters(user="someone"), 9),
+        (Filters(user="me"), 10),
     ],
 )
 def test_filters_say_the_same_in_both_lanes(filled: World, filters: Filters, count: int) -> None:

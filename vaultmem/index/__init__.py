@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,12 +23,14 @@ from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index import fulltext
 from vaultmem.index.catalog import Catalog, Entry, Known, Place, Row
 from vaultmem.index.fulltext import Filters, FullText, TextHits
+from vaultmem.index.lookup import Lookup, where
 from vaultmem.store import FileStat
 
 if TYPE_CHECKING:
     import numpy as np
 
     from vaultmem.index.nearest import Nearest
+    from vaultmem.index.relations import Relations
     from vaultmem.index.vectors import PassageMap, VectorStore
 
 __all__ = ["Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
@@ -329,11 +332,15 @@ class Index:
 
     def _selection(self, filters: Filters) -> tuple[list[int], bool]:
         """Notes to keep (True) or to leave out (False): whichever list is the shorter."""
-        if filters == Filters():
-            rows = self._catalog.db.execute("SELECT note FROM note WHERE forgotten = 1")
+        if filters == Filters(session=filters.session):
+            rows = self._catalog.db.execute(
+                "SELECT note FROM note WHERE forgotten = 1 UNION ALL SELECT note FROM note "
+                "WHERE scope = 'session' AND ? <> '' AND casefold(session) <> ?",
+                (filters.session, filters.session.casefold()),
+            )
             return [row[0] for row in rows], False
-        where, values = _where(filters)
-        sql = f"SELECT note.note FROM note WHERE {' AND '.join(where) or '1'}"
+        condition, values = where(filters)
+        sql = f"SELECT note.note FROM note WHERE {condition}"
         return [row[0] for row in self._catalog.db.execute(sql, values)], True
 
     def rows(self, notes: Iterable[int]) -> dict[int, Row]:
@@ -345,9 +352,15 @@ class Index:
     def first_passages(self, notes: Sequence[int]) -> dict[int, Place]:
         return self._catalog.first_passages(notes)
 
-    def find(self, ref: str) -> list[str]:
-        """Paths of the notes with this id, key, title or alias, surest first."""
-        return self._catalog.find(ref)
+    @cached_property
+    def lookup(self) -> Lookup:
+        return Lookup(self._catalog)
+
+    @cached_property
+    def relations(self) -> Relations:
+        from vaultmem.index.relations import Relations
+
+        return Relations(self._catalog)
 
     # --- vectors -----------------------------------------------------------------------
 
@@ -403,9 +416,6 @@ class Index:
             fulltext=self._text_trouble or "ready",
         )
 
-    def tags(self) -> list[tuple[str, int]]:
-        return self._catalog.tags()
-
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     """A broken file, as opposed to a busy or full one."""
@@ -423,44 +433,3 @@ def _explained(error: Exception) -> VaultmemError:
     if "locked" in text:
         return Busy("The index is being written by another process; try again in a moment.")
     return Unavailable(f"The index could not be updated: {text}. The notes themselves are safe.")
-
-
-def _where(filters: Filters) -> tuple[list[str], list[object]]:
-    """The same filters for SQL that the full text has as facets."""
-    where: list[str] = []
-    values: list[object] = []
-    for column, wanted in (
-        ("type", filters.types),
-        ("scope", filters.scopes),
-        ("project", filters.projects),
-        ("room", filters.rooms),
-    ):
-        if wanted:
-            marks = ",".join("?" * len(wanted))
-            where.append(f"casefold(note.{column}) IN ({marks})")
-            values += [value.casefold() for value in wanted]
-    if filters.users:
-        marks = ",".join("?" * len(filters.users))
-        where.append(f"(note.user = '' OR casefold(note.user) IN ({marks}))")
-        values += [user.casefold() for user in filters.users]
-    if filters.tags:
-        folded = [tag.lstrip("#").casefold() for tag in filters.tags]
-        either = " OR ".join("folded = ? OR substr(folded, 1, ?) = ?" for _ in folded)
-        where.append(f"note.note IN (SELECT note FROM tag WHERE {either})")
-        for tag in folded:
-            values += [tag, len(tag) + 1, f"{tag}/"]
-    if filters.folder:
-        prefix = filters.folder.strip("/") + "/"
-        where.append("substr(note.path, 1, ?) = ?")
-        values += [len(prefix), prefix]
-    if not filters.forgotten:
-        where.append("note.forgotten = 0")
-    for column, sign, bound in (
-        ("created", ">=", filters.after),
-        ("created", "<=", filters.before),
-        ("importance", ">=", filters.min_importance),
-    ):
-        if bound is not None:
-            where.append(f"note.{column} {sign} ?")
-            values.append(bound)
-    return where, values

@@ -21,7 +21,7 @@ from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, in_context, passage_hash
 from vaultmem.store import FileStat
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
@@ -33,12 +33,15 @@ CREATE TABLE note (
   forgotten INTEGER NOT NULL, more TEXT NOT NULL);
 CREATE INDEX note_id ON note (id) WHERE id <> '';
 CREATE INDEX note_forgotten ON note (note) WHERE forgotten = 1;
+CREATE INDEX note_volatile ON note (session) WHERE scope = 'session';
+CREATE INDEX note_key ON note (key) WHERE key <> '';
 CREATE TABLE passage (
   passage INTEGER PRIMARY KEY AUTOINCREMENT, note INTEGER NOT NULL, hash BLOB NOT NULL,
   heading TEXT NOT NULL, kind TEXT NOT NULL, block TEXT NOT NULL,
   start INTEGER NOT NULL, end INTEGER NOT NULL);
 CREATE INDEX passage_note ON passage (note);
 CREATE INDEX passage_hash ON passage (hash);
+CREATE INDEX passage_block ON passage (block) WHERE block <> '';
 CREATE TABLE tag (note INTEGER NOT NULL, folded TEXT NOT NULL, tag TEXT NOT NULL);
 CREATE INDEX tag_note ON tag (note);
 CREATE INDEX tag_folded ON tag (folded);
@@ -59,9 +62,6 @@ CREATE INDEX problem_note ON problem (note);
 CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_NAMED: Final = (
-    "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ? AND name.kind = '{}'"
-)
 _WITHOUT_VECTOR: Final = """
 SELECT path FROM note WHERE note IN (
   SELECT note FROM passage p WHERE NOT EXISTS
@@ -99,14 +99,21 @@ class Row:
     path: str
     version: str
     id: str
+    key: str
     title: str
     type: str
     scope: str
     project: str
+    user: str
+    room: str
+    session: str
+    kind: str
     importance: float | None
     created: int | None
     updated: int | None
+    mtime_ns: int
     forgotten: bool
+    more: Mapping[str, str]  # source, superseded_by, forgotten_reason, where there are any
     tags: tuple[str, ...]
 
 
@@ -224,11 +231,15 @@ class Catalog(Database):
         ):
             tags.setdefault(note, []).append(tag)
         found = self.db.execute(
-            "SELECT note, path, version, id, title, type, scope, project, importance, created, "
-            f"updated, forgotten FROM note WHERE note IN ({marks})",
+            "SELECT note, path, version, id, key, title, type, scope, project, user, room, session, "
+            "kind, importance, created, updated, mtime_ns, forgotten, more FROM note "
+            f"WHERE note IN ({marks})",
             wanted,
         )
-        return {row[0]: Row(*(*row, tuple(tags.get(row[0], ())))) for row in found}
+        return {
+            row[0]: Row(*(*row[:-1], json.loads(row[-1]), tuple(tags.get(row[0], ()))))
+            for row in found
+        }
 
     def places(self, passages: Iterable[int]) -> dict[int, Place]:
         wanted = list(passages)
@@ -246,23 +257,6 @@ class Catalog(Database):
             f"WHERE note IN ({marks}) GROUP BY note"
         )
         return {row[1]: Place(*row) for row in self.db.execute(sql, list(notes))}
-
-    def tags(self) -> list[tuple[str, int]]:
-        sql = "SELECT min(tag), count(DISTINCT note) FROM tag GROUP BY folded ORDER BY 2 DESC, 1"
-        return self.db.execute(sql).fetchall()
-
-    def find(self, ref: str) -> list[str]:
-        """Paths of the notes with this id; else key; else title; else alias."""
-        folded = name_key(ref)
-        for sql, value in (
-            ("SELECT path FROM note WHERE id = ? AND id <> ''", ref.upper()),
-            ("SELECT path FROM note WHERE key = ? AND key <> ''", ref),
-            (_NAMED.format("title"), folded),
-            (_NAMED.format("alias"), folded),
-        ):
-            if found := [row[0] for row in self.db.execute(sql, (value,))]:
-                return sorted(found)
-        return []
 
     # --- vectors, kept in a database of their own ----------------------------------------
 

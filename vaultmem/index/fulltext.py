@@ -22,7 +22,7 @@ import tantivy
 from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _MANY_SEGMENTS: Final = 12
@@ -35,6 +35,7 @@ _CJK: Final = re.compile(
 # fields of its own (`whole_title` …), so that no condition must tell it from a passage's.
 _FIELDS: Final = {"title": 3.0, "context": 1.5, "body": 1.0}
 WHOLE: Final = "whole_"
+_ANYONE: Final = "session:"  # a note that is not bound to one session
 _CJK_FIELDS: Final = {"title_cjk": 2.0, "body_cjk": 1.0}
 
 
@@ -46,13 +47,17 @@ class Filters:
     scopes: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # any of them; `a` stands for `a/b` too
-    users: tuple[str, ...] = ()  # notes without a user pass as well
     rooms: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     folder: str = ""
     after: int | None = None  # seconds since the epoch
     before: int | None = None
     min_importance: float | None = None
     forgotten: bool = False
+    # What the caller is bound to. Notes that belong to nobody in particular pass as well.
+    user: str = ""
+    home: str = ""  # the project
+    session: str = ""  # of session-scope notes only
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,8 @@ class FullText:
     def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
         must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
         for values in _required_facets(filters):
+            if values[0] == _ANYONE and not self._searcher.doc_freq("facets", "scope:session"):
+                continue
             yield (
                 must,
                 self._silent(tantivy.Query.term_set_query(self._schema, "facets", list(values))),
@@ -319,8 +326,10 @@ def _numbers(note: Note) -> dict[str, int | float]:
 def _facets(entry: Entry) -> Iterator[str]:
     """What filters ask for, as exact words: `type:semantic`, `tag:auth`, `tag:auth/tokens` …"""
     note = entry.note
-    for name in ("type", "scope", "project", "room", "user"):
+    for name in ("type", "scope", "project", "room", "user", "kind"):
         yield f"{name}:{printable(entry.attributes[name]).casefold()}"
+    bound = entry.attributes["scope"].casefold() == "session"
+    yield _ANYONE + (printable(entry.attributes["session"]).casefold() if bound else "")
     for tag in note.tags:
         parts = printable(tag).casefold().split("/")
         yield from (f"tag:{'/'.join(parts[: i + 1])}" for i in range(len(parts)))
@@ -337,12 +346,18 @@ def _required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
         ("scope", filters.scopes),
         ("project", filters.projects),
         ("room", filters.rooms),
+        ("kind", filters.kinds),
         ("tag", tuple(tag.lstrip("#") for tag in filters.tags)),
     ):
         if values:
             yield tuple(f"{name}:{value.casefold()}" for value in values)
-    if filters.users:
-        yield ("user:", *(f"user:{user.casefold()}" for user in filters.users))
+    for name, pinned in (
+        ("user", filters.user),
+        ("project", filters.home),
+        ("session", filters.session),
+    ):
+        if pinned:
+            yield f"{name}:", f"{name}:{pinned.casefold()}"
     if filters.folder:
         yield (f"folder:{filters.folder.strip('/')}",)
 
