@@ -251,3 +251,17 @@ def _nearest(name: str) -> str:
 
     close = difflib.get_close_matches(name, DEFAULTS, n=1)
     return f"; did you mean {close[0]!r}" if close else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an agent's program says about itself to the servers it starts."""
+
+    session: str = ""
+    project: str = ""
+
+
+def surroundings() -> Surroundings:
+    folder = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    name = re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
+    return Surroundings(os.environ.get("CLAUDE_CODE_SESSION_ID", ""), name)

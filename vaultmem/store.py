@@ -110,6 +110,11 @@ class Store:
                     if self.is_note(path):
                         yield path, _stat(os.stat(Path(folder, name), follow_symlinks=False))
 
+    def volatile(self, session: str) -> list[str]:
+        """The notes that last as long as one session."""
+        start = f"{VOLATILE}{session}/"
+        return [path for path, _ in self._volatile_notes() if path.startswith(start)]
+
     def _volatile_folder(self) -> Path:
         return self.state / "local" / "volatile"
 

@@ -221,6 +221,18 @@ class Sync:
         self.index.add_vectors(embedder.identity, keys, embedder.embed([t for _, t in wanted]))
         return len(keys)
 
+    def embed_note(self, embedder: Embedder, path: str, most: int) -> bool:
+        """Embed one note at once if it is short; says whether all of it has vectors now."""
+        texts = {passage_hash(text): text for text in self._texts(path)}
+        missing = self.index.missing_vectors(embedder.identity, texts)
+        if len(missing) > most:
+            return False
+        if missing:
+            keys = list(missing)
+            vectors = embedder.embed([texts[key] for key in keys])
+            self.index.add_vectors(embedder.identity, keys, vectors)
+        return True
+
     def _texts(self, path: str) -> list[str]:
         try:
             note = self.store.note(path)

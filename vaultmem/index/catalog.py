@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from vaultmem.index.database import Database
+from vaultmem.database import Database
 from vaultmem.names import name_key
 from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, in_context, passage_hash
@@ -64,9 +64,26 @@ CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 _WITHOUT_VECTOR: Final = """
 SELECT path FROM note WHERE note IN (
-  SELECT note FROM passage p WHERE NOT EXISTS
+  SELECT note FROM passage p WHERE passage > ? AND NOT EXISTS
     (SELECT 1 FROM v.vector WHERE model = ? AND hash = p.hash))
 ORDER BY id = '', forgotten, mtime_ns DESC LIMIT ?
+"""
+_MISSING: Final = """
+SELECT count(*), min(passage) FROM passage p WHERE passage > ? AND NOT EXISTS
+  (SELECT 1 FROM v.vector WHERE model = ? AND hash = p.hash)
+"""
+# A cross join keeps its order: SQLite would begin with whatever table is smaller.
+_OF_NEW_PASSAGES: Final = """
+SELECT passage, note, number FROM passage CROSS JOIN v.vector USING (hash)
+WHERE passage > ? AND passage <= ? AND model = ? AND number <= ?
+"""
+_OF_NEW_VECTORS: Final = """
+SELECT passage, note, number FROM v.vector NOT INDEXED CROSS JOIN passage USING (hash)
+WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
+"""
+_OF_VECTORS: Final = """
+SELECT passage, note, number FROM v.vector CROSS JOIN passage USING (hash)
+WHERE number IN ({})
 """
 _OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
 
@@ -265,30 +282,34 @@ class Catalog(Database):
         if "v" not in attached:
             self.db.execute("ATTACH ? AS v", (str(file),))
 
-    def with_hashes(self, hashes: Sequence[bytes]) -> Iterator[tuple[int, int, bytes]]:
-        """Passage, note and hash of every passage with one of these texts."""
-        return self._passages("hash", hashes)
+    def of_new(
+        self, model: int, seen: tuple[int, int], now: tuple[int, int]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Passage, note and vector's number of what has come since. `seen` and `now` are the
+        last passage and the last vector, then and at present."""
+        yield from self.db.execute(_OF_NEW_PASSAGES, (seen[0], now[0], model, now[1]))
+        yield from self.db.execute(_OF_NEW_VECTORS, (seen[1], now[1], model, seen[0]))
+
+    def of_vectors(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        """Passage, note and vector's number of every passage with one of these vectors."""
+        return self._parted(_OF_VECTORS, numbers)
 
     def of_notes(self, notes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
         """Passage, note and hash of every passage of these notes."""
-        return self._passages("note", notes)
+        return self._parted("SELECT passage, note, hash FROM passage WHERE note IN ({})", notes)
 
-    def _passages(self, column: str, values: Sequence[Any]) -> Iterator[tuple[int, int, bytes]]:
+    def _parted(self, sql: str, values: Sequence[int]) -> Iterator[Any]:
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT passage, note, hash FROM passage WHERE {column} IN ({marks})"
-            yield from self.db.execute(sql, part)
+            yield from self.db.execute(sql.format(",".join("?" * len(part))), part)
 
-    def without_vector(self, model: int, limit: int) -> list[str]:
-        return [row[0] for row in self.db.execute(_WITHOUT_VECTOR, (model, limit))]
+    def without_vector(self, model: int, after: int, limit: int) -> list[str]:
+        return [row[0] for row in self.db.execute(_WITHOUT_VECTOR, (after, model, limit))]
 
-    def count_embedded(self, model: int) -> int:
-        sql = (
-            "SELECT count(*) FROM passage p WHERE EXISTS "
-            "(SELECT 1 FROM v.vector WHERE model = ? AND hash = p.hash)"
-        )
-        return int(self.db.execute(sql, (model,)).fetchone()[0])
+    def missing(self, model: int, after: int) -> tuple[int, int]:
+        """How many passages behind this one have no vector, and the first of them."""
+        count, first = self.db.execute(_MISSING, (after, model)).fetchone()
+        return int(count), int(first or 0)
 
     # --- writing, inside a transaction of the caller ------------------------------------
 
@@ -323,10 +344,11 @@ class Catalog(Database):
             note = int(self.db.execute(_INSERT, values).lastrowid or 0)
         self._parts.add(note, entry.note)
         if self._parts.last_passage < 0:
-            self._parts.last_passage = self._last_passage()
+            self._parts.last_passage = self.last_passage()
         return note, self._parts.add_passages(note, entry)
 
-    def _last_passage(self) -> int:
+    def last_passage(self) -> int:
+        """The highest number a passage was ever given."""
         row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passage'").fetchone()
         return int(row[0]) if row else 0
 

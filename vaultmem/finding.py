@@ -1,0 +1,116 @@
+"""The note behind an id, a vault path, a key, a title or an alias; never a guess between two."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from vaultmem.errors import InvalidInput, NotFound, OutsideVault, VaultmemError
+from vaultmem.index import Filters, Index
+from vaultmem.names import copy_rank, name_key
+from vaultmem.note import Note
+from vaultmem.store import VOLATILE, Store, Stored
+
+ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
+Visible = Callable[[Note], bool]
+
+
+def plain_ref(ref: str) -> str:
+    ref = ref.strip().removeprefix("memory:").strip()
+    if ref.startswith("[[") and ref.endswith("]]"):
+        ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
+    if not ref:
+        raise InvalidInput("Name a memory by its id, its path in the vault or its title.")
+    return ref
+
+
+def find(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
+    """By the index where there is one, else by looking through the files.
+
+    The index only proposes: the file decides whether it is the one.
+    """
+    ref = plain_ref(ref)
+    if "/" in ref or "\\" in ref or ref.lower().endswith(".md"):
+        if found := _by_path(store, ref, visible):
+            return found
+    elif index is None:
+        return _one_of(_by_files(store, ref), ref, visible)
+    proposed = index.lookup.find(ref) if index else []
+    notes = [note for note in _readable(store, proposed) if _goes_by(note, ref)]
+    if not any(map(visible, notes)) and not ULID.match(ref):
+        notes += _readable(store, _paths_named(store, ref))  # the index may be behind
+    return _one_of(notes, ref, visible)
+
+
+def _by_path(store: Store, ref: str, visible: Visible) -> Note | None:
+    for path in (ref, ref + ".md"):
+        with contextlib.suppress(NotFound, OutsideVault):
+            note = store.note(path)
+            if not store.is_note(path) and not path.startswith(VOLATILE):
+                return None
+            return note if visible(note) else None
+    if ref.lower().endswith(".md"):
+        store.locate(ref)  # says what is wrong with a path that leads out of the vault
+    return None
+
+
+def _one_of(notes: Iterable[Note], ref: str, visible: Visible) -> Note:
+    seen = {note.path: note for note in notes if visible(note)}
+    if not seen:
+        raise NotFound(f"There is no memory with the id, path, key, title or alias {ref!r}.")
+    if len(seen) > 1 and not all(note.id.upper() == ref.upper() for note in seen.values()):
+        places = ", ".join(sorted(seen))
+        raise InvalidInput(f"{ref!r} could be any of these notes; name one by its path: {places}")
+    return min(seen.values(), key=lambda note: (copy_rank(note.title), note.path))
+
+
+def _goes_by(note: Note, ref: str) -> bool:
+    named = {name_key(name) for name in (note.title, *note.aliases)}
+    return ref.upper() == note.id.upper() or ref == note.string("key") or name_key(ref) in named
+
+
+def _paths_named(store: Store, ref: str) -> list[str]:
+    wanted = name_key(ref)
+    return [path for path in store.walk().notes if name_key(_stem(path)) == wanted]
+
+
+def _by_files(store: Store, ref: str) -> list[Note]:
+    """Without any index: titles first, then every note's id, key and aliases."""
+    if named := list(_readable(store, _paths_named(store, ref))):
+        return named
+    needle = ref.upper().encode()
+    likely = (s for s in _stored(store, store.walk().notes) if needle in s.raw.upper())
+    return [note for note in map(store.parse, likely) if _goes_by(note, ref)]
+
+
+def _readable(store: Store, paths: Iterable[str]) -> Iterator[Note]:
+    return (store.parse(stored) for stored in _stored(store, paths))
+
+
+def _stored(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
+    """The notes that can be read; one that cannot does not hide the others."""
+    for path in paths:
+        with contextlib.suppress(VaultmemError):
+            yield store.read(path)
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
+def near(index: Index, ref: str, filters: Filters) -> list[str]:
+    """Titles of a few notes that the reference may have meant."""
+    import difflib
+
+    if ULID.match(ref):
+        return []
+    titles = index.lookup.titles(filters)
+    close = difflib.get_close_matches(ref, titles, n=3, cutoff=0.6) if len(titles) < 3000 else []
+    if not close:
+        hits = index.search_text(ref, filters, 3)
+        rows = index.rows([note for note, _ in hits.notes])
+        close = [rows[note].title for note, _ in hits.notes if note in rows]
+    return list(dict.fromkeys(close))

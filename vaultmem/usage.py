@@ -1,0 +1,78 @@
+"""How often memories were asked for: this machine's own state, never written into notes.
+
+Losing a count hurts nobody, so these writes are not forced to disk and never fail a recall.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vaultmem.database import Database
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS used (memory TEXT PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS served (session TEXT, memory TEXT, PRIMARY KEY (session, memory));
+CREATE TABLE IF NOT EXISTS asked (session TEXT PRIMARY KEY, count INTEGER NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    count: int = 0
+    last: int | None = None  # seconds since the epoch
+
+
+class Usage(Database):
+    def _connect(self) -> sqlite3.Connection:
+        db = super()._connect()
+        db.execute("PRAGMA synchronous=OFF")
+        db.execute("PRAGMA busy_timeout=200")
+        db.executescript(_SCHEMA)
+        return db
+
+    def note(self, memories: Iterable[str], session: str = "", *, question: bool = True) -> None:
+        """These were shown to someone, in answer to a question or by name."""
+        now, shown = int(time.time()), list(memories)
+        try:
+            db = self.db
+            db.execute("BEGIN IMMEDIATE")
+            db.executemany(
+                "INSERT INTO used VALUES (?, 1, ?) "
+                "ON CONFLICT (memory) DO UPDATE SET count = count + 1, last = excluded.last",
+                ((memory, now) for memory in shown),
+            )
+            if session and question:
+                db.execute(
+                    "INSERT INTO asked VALUES (?, 1) "
+                    "ON CONFLICT (session) DO UPDATE SET count = count + 1",
+                    (session,),
+                )
+                db.executemany(
+                    "INSERT OR IGNORE INTO served VALUES (?, ?)", ((session, m) for m in shown)
+                )
+            db.execute("COMMIT")
+        except sqlite3.Error:
+            self.close()
+
+    def of(self, memories: Sequence[str]) -> dict[str, Used]:
+        marks = ",".join("?" * len(memories))
+        sql = f"SELECT memory, count, last FROM used WHERE memory IN ({marks})"
+        try:
+            return {row[0]: Used(*row[1:]) for row in self.db.execute(sql, list(memories))}
+        except sqlite3.Error:
+            self.close()
+            return {}
+
+    def in_session(self, session: str) -> tuple[int, int]:
+        """How many questions were asked in a session, and how many memories answered them."""
+        try:
+            asked = self.db.execute("SELECT count FROM asked WHERE session = ?", (session,))
+            served = self.db.execute("SELECT count(*) FROM served WHERE session = ?", (session,))
+            return (asked.fetchone() or (0,))[0], served.fetchone()[0]
+        except sqlite3.Error:
+            self.close()
+            return 0, 0
