@@ -265,3 +265,14 @@ def surroundings() -> Surroundings:
     folder = os.environ.get("CLAUDE_PROJECT_DIR", "")
     name = re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
     return Surroundings(os.environ.get("CLAUDE_CODE_SESSION_ID", ""), name)
+
+
+def editor() -> str:
+    """The command of the person's editor."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    return named or ("notepad" if os.name == "nt" else "vi")
+
+
+def no_colour() -> bool:
+    """Whether the person wants no colours, or the terminal has none (https://no-color.org)."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
