@@ -1,0 +1,204 @@
+"""How answers look: aligned, wrapped and coloured for a person, plain lines for a pipe."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from vaultmem.note import printable
+from vaultmem.surfaces import render
+
+_WIDEST: Final = 100  # longer lines are hard to read
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PIECES: Final = re.compile(r"\s+|[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
+_CODE: Final = ("```", "~~~")
+
+Style = Mapping[str, Any]
+DIM: Final[Style] = {"dim": True}
+BOLD: Final[Style] = {"bold": True}
+
+
+def for_a_person() -> bool:
+    """Whether the answer goes to a terminal, and not to a pipe or a file."""
+    return sys.stdout.isatty()
+
+
+def width() -> int:
+    return max(40, min(shutil.get_terminal_size().columns, _WIDEST))
+
+
+def safe(text: str) -> str:
+    """Note text is data: no character of it may steer the terminal."""
+    return _CONTROLS.sub("\ufffd", printable(text).replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", safe(text)).strip()
+
+
+def say(text: str, **style: Any) -> None:
+    """A message beside the answer."""
+    click.secho(text, err=True, **style)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        say(safe(warning), fg="yellow")
+
+
+def count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def labels(tags: Iterable[str], *words: str | None) -> str:
+    """A line of small print: `semantic · user · #git`."""
+    return " · ".join(one_line(word) for word in (*words, *(f"#{tag}" for tag in tags)) if word)
+
+
+def done(what: str, path: str, memory_id: str) -> None:
+    """Where a change was made; in a pipe the id and the path."""
+    if for_a_person():
+        click.echo(click.style(what, fg="green") + "  " + one_line(path))
+    else:
+        click.echo(f"{one_line(memory_id)}\t{one_line(path)}")
+
+
+# --- columns -------------------------------------------------------------------------------
+
+
+def table(
+    rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, indent: int = 0, give: int = -1
+) -> None:
+    """Aligned columns, of which `give` is cut where the line is too long; tabs in a pipe."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if not for_a_person():
+        for row in cells:
+            click.echo("\t".join(row))
+        return
+    widths = _widths(cells, indent, give)
+    for row in cells:
+        texts = [_fit(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+        texts[-1] = texts[-1].rstrip()
+        looks = [*styles, *({} for _ in texts)]
+        line = "  ".join(
+            click.style(text, **look) for text, look in zip(texts, looks, strict=False)
+        )
+        click.echo(" " * indent + line)
+
+
+def _widths(cells: Sequence[Sequence[str]], indent: int, give: int) -> list[int]:
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
+    over = indent + sum(widths) + 2 * (len(widths) - 1) - width()
+    if over > 0:
+        widths[give] = max(12, widths[give] - over)
+    return widths
+
+
+def _fit(text: str, wide: int) -> str:
+    """Exactly so many columns: filled with blanks, or cut."""
+    if columns(text) > wide:
+        kept = ""
+        for letter in text:
+            if columns(kept + letter) > wide - 1:
+                break
+            kept += letter
+        text = kept + "…"
+    return text + " " * (wide - columns(text))
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal needs: East Asian letters take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
+    )
+
+
+# --- text ----------------------------------------------------------------------------------
+
+
+def paragraphs(text: str, indent: int = 0) -> str:
+    """Text for the terminal's width; code and tables keep their lines."""
+    lines: list[str] = []
+    in_code = False
+    for line in safe(text).split("\n"):
+        fence = line.lstrip().startswith(_CODE)
+        kept = in_code or fence or line.startswith(("    ", "\t", "|"))
+        in_code ^= fence
+        lines += [line] if kept else _wrapped(line, width() - indent)
+    return "\n".join(" " * indent + line if line else "" for line in lines)
+
+
+def _wrapped(line: str, wide: int) -> list[str]:
+    """A line broken at blanks, or between letters of scripts without blanks; lists hang."""
+    if columns(line) <= wide:
+        return [line]
+    start = re.match(r"\s*(?:[-*+] |\d+[.)] |> )?", line)
+    hang = " " * (len(start[0]) if start else 0)
+    lines, current = [], ""
+    for piece in _PIECES.findall(line):
+        if current.strip() and columns(current + piece) > wide:
+            lines.append(current.rstrip())
+            current = hang
+            piece = piece.lstrip()
+        current += piece
+    return [*lines, current.rstrip()] if current.strip() else lines
+
+
+# --- time ----------------------------------------------------------------------------------
+
+
+def when(moment: dt.datetime | None) -> str:
+    """A moment as a person says it; exact in a pipe."""
+    if moment is None:
+        return ""
+    return friendly(moment) if for_a_person() else render.rfc3339(moment) or ""
+
+
+def friendly(moment: dt.datetime, now: dt.datetime | None = None) -> str:
+    """`5 minutes ago`, `today 09:40`, `yesterday 18:05`, `5 Jan 09:40`, `5 Jan 2025`, local."""
+    now = (now or dt.datetime.now(dt.UTC)).astimezone()
+    try:
+        local = moment.astimezone(now.tzinfo)
+    except OverflowError:  # on the calendar's first or last day
+        return moment.date().isoformat()
+    passed = (now - local).total_seconds()
+    if 0 <= passed < 60:
+        return "just now"
+    if 60 <= passed < 3600:
+        return count(int(passed // 60), "minute") + " ago"
+    days = (now.date() - local.date()).days
+    if days in (0, 1):
+        return f"{'yesterday' if days else 'today'} {local:%H:%M}"
+    day = f"{local.day} {local:%b}"
+    return f"{day} {local:%H:%M}" if local.year == now.year else f"{day} {local.year}"
+
+
+# --- changes -------------------------------------------------------------------------------
+
+_DIFF: Final[Mapping[str, Style]] = {
+    "+++": BOLD,
+    "---": BOLD,
+    "@@": {"fg": "cyan"},
+    "+": {"fg": "green"},
+    "-": {"fg": "red"},
+}
+
+
+def diff(text: str) -> None:
+    for line in safe(text).splitlines():
+        style = next((look for start, look in _DIFF.items() if line.startswith(start)), {})
+        click.secho(line, **style)
+
+
+def size(octets: int) -> str:
+    return f"{octets} B" if octets < 1024 else f"{octets / 1024:.1f} kB"
