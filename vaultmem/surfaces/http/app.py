@@ -1,0 +1,342 @@
+"""The ASGI application behind the guard, and the server that runs it.
+
+Operations run in worker threads, never on the loop. At the end the streams that only wait for
+news are closed at once; requests that do something get some seconds to finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.to_thread
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from vaultmem import __version__
+from vaultmem.errors import Busy, Unavailable, VaultmemError
+from vaultmem.surfaces import render
+from vaultmem.surfaces.http import Door, routes, say
+from vaultmem.surfaces.http.guard import CALLER, Guard, Message, Receive, Scope, Send, envelope
+from vaultmem.surfaces.mcp import answers
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.surfaces.mcp.server import Served
+
+READY_SECONDS: Final = 20.0  # a request waits so long for the server to be built
+ANSWER_SECONDS: Final = 60.0
+HEAD_SECONDS: Final = 15.0  # a connection may take so long to say what it wants
+KEEP_ALIVE_SECONDS: Final = 10
+LARGEST_HEAD: Final = 64 * 1024
+THREADS: Final = 8
+
+_STATUS: Final = {
+    "invalid_input": 400,
+    "outside_vault": 400,
+    "note_malformed": 400,
+    "read_only": 403,
+    "not_found": 404,
+    "already_exists": 409,
+    "conflict": 409,
+    "busy": 503,
+    "memory_unavailable": 503,
+    "storage_full": 507,
+}
+
+
+class Site:
+    """REST answers from the table of routes; MCP answers from what `make` builds."""
+
+    def __init__(self, make: Callable[[], Served], door: Door) -> None:
+        self._make = make
+        self._door = door
+        self._served: Served | None = None
+        self._mcp: Starlette | None = None
+        self._ready = anyio.Event()
+        self._limiter = anyio.CapacityLimiter(THREADS)
+        self._listeners: set[anyio.CancelScope] = set()
+        self.ended = anyio.Event()
+        self.app = self._starlette()
+
+    def _starlette(self) -> Starlette:
+        rest = [
+            Route(route.path.replace("}", ":path}"), partial(self._answer, route), methods=["GET"])
+            for route in routes.ROUTES
+        ]
+        app = Starlette(
+            routes=[*rest, Route("/mcp", _Asgi(self._speak))],
+            exception_handlers={HTTPException: _no_route, VaultmemError: _told, Exception: _told},
+        )
+        app.router.redirect_slashes = False
+        return app
+
+    async def hold(self) -> None:
+        """Build the MCP surface and keep it open until the end."""
+        try:
+            served = await anyio.to_thread.run_sync(self._make)
+            mcp = await anyio.to_thread.run_sync(_http_app, served)
+        except Exception as error:
+            say(f"MCP cannot be served: {error}")
+            self._ready.set()
+            return
+        async with mcp.router.lifespan_context(mcp):
+            self._served, self._mcp = served, mcp
+            self._ready.set()
+            served.start()
+            await self.ended.wait()
+
+    async def _built(self) -> Served:
+        with anyio.move_on_after(READY_SECONDS):
+            await self._ready.wait()
+        if self._served is not None:
+            return self._served
+        if self._ready.is_set():
+            raise Unavailable("The memory could not be opened; the server's terminal says why.")
+        raise Busy("The server is still starting. Try again in a moment.")
+
+    # --- REST ----------------------------------------------------------------------------
+
+    async def _answer(self, route: routes.Rest, request: Request) -> Response:
+        given = route.read(request.query_params.multi_items(), request.path_params)
+        if route.run is None:
+            return Response(self._page(route.path), media_type=route.media)
+        served = await self._built()
+        work = partial(_work, served, route, given, request.scope[CALLER])
+        with anyio.move_on_after(ANSWER_SECONDS):
+            text = await anyio.to_thread.run_sync(
+                work, abandon_on_cancel=True, limiter=self._limiter
+            )
+            return Response(text, media_type=route.media)
+        raise Busy("This takes longer than a request may last. Try again, or ask for less.")
+
+    def _page(self, path: str) -> str:
+        with_token = bool(self._door.policy.bearers)
+        match path:
+            case "/health":
+                return json.dumps({"status": "ok", "version": __version__})
+            case "/openapi.json":
+                return render.to_json(routes.openapi(with_token=with_token))
+        return routes.page(self._door.url, with_token=with_token)
+
+    # --- MCP -----------------------------------------------------------------------------
+
+    async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._built()
+        assert self._mcp is not None
+        scope["user"] = _owner(scope[CALLER])
+        if not _only_listens(scope):
+            await self._mcp(scope, receive, send)
+            return
+        open_end = _OpenEnd(send)
+        with anyio.CancelScope() as listener:
+            self._listeners.add(listener)
+            try:
+                await self._mcp(scope, receive, open_end)
+            finally:
+                self._listeners.discard(listener)
+        await open_end.close()
+
+    def end_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.cancel()
+
+
+class _Asgi:
+    """Starlette takes a method for an endpoint of its own kind; an object it calls as ASGI."""
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Any]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+class _OpenEnd:
+    """Sends on, and ends a response that was cut off, so that the client sees a clean end."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._open = False
+
+    async def __call__(self, message: Message) -> None:
+        self._open = message["type"] == "http.response.start" or message.get("more_body", False)
+        await self._send(message)
+
+    async def close(self) -> None:
+        if self._open:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _http_app(served: Served) -> Starlette:
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    # The guard has looked at Host and Origin already, and knows the names from the settings.
+    trusting = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app: Starlette = served.http_app(transport_security=trusting)
+    return app
+
+
+def _owner(caller: Caller) -> Any:
+    """To the SDK a session belongs to whoever opened it; to others it does not exist."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    return AuthenticatedUser(AccessToken(token="", client_id=repr(caller), scopes=[]))
+
+
+def _only_listens(scope: Scope) -> bool:
+    method = dict(scope["headers"]).get(b"mcp-method", b"")
+    return scope["method"] == "GET" or method == b"subscriptions/listen"
+
+
+def _work(served: Served, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
+    assert route.run is not None
+    return render.to_json(route.run(served.vault().for_caller(caller), given))
+
+
+# --- errors -----------------------------------------------------------------------------------
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    told = answers.envelope(error)
+    status = _STATUS.get(told["error"], 500) if isinstance(error, VaultmemError) else 500
+    return Response(render.to_json(told), status, media_type="application/json")
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        code, message = "invalid_input", f"{request.url.path} answers to GET only."
+    else:
+        code, message = "not_found", "There is no such route. GET /docs lists them all."
+    return Response(
+        envelope(code, message), error.status_code, error.headers, media_type="application/json"
+    )
+
+
+# --- the server -------------------------------------------------------------------------------
+
+
+class _Connection(H11Protocol):
+    """uvicorn's own, which would wait for ever for a request that never comes."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._look(None, first=True)
+
+    def _look(self, before: Any, *, first: bool = False) -> None:
+        if self.transport.is_closing():
+            return
+        if not first and self.cycle is before and self.conn.their_state is h11.IDLE:
+            self.transport.close()
+            return
+        self.loop.call_later(HEAD_SECONDS, self._look, self.cycle)
+
+    def send_400_response(self, msg: str) -> None:
+        body = envelope("invalid_input", "This is not a request that can be read as HTTP.")
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield  # signals are not its business: stdio may be served beside it
+
+
+def run(make: Callable[[], Served], door: Door, grace: int) -> None:
+    built: list[Served] = []
+
+    def make_once() -> Served:
+        built.append(make())
+        return built[0]
+
+    try:
+        anyio.run(_until_signal, make_once, door, grace)
+    finally:
+        for served in built:
+            served.stop()
+
+
+async def _until_signal(make: Callable[[], Served], door: Door, grace: int) -> None:
+    stop = anyio.Event()
+    loop = asyncio.get_running_loop()
+    caught = (signal.SIGINT, signal.SIGTERM)
+
+    def ask_to_stop(*_: Any) -> None:
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)  # a second one is not asked to be patient
+        loop.call_soon_threadsafe(stop.set)
+
+    for number in caught:
+        signal.signal(number, ask_to_stop)
+    await listen(make, door, stop, grace)
+
+
+async def listen(make: Callable[[], Served], door: Door, stop: anyio.Event, grace: int) -> None:
+    site = Site(make, door)
+    server = _Server(_configured(site, door, grace))
+    announce(door)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(site.hold)
+        tasks.start_soon(_end, stop, site, server)
+        await server.serve(sockets=[door.socket])
+        site.ended.set()
+
+
+async def _end(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
+    await stop.wait()
+    server.should_exit = True
+    site.end_listeners()
+
+
+def _configured(site: Site, door: Door, grace: int) -> uvicorn.Config:
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # we say it in sentences
+    return uvicorn.Config(
+        Guard(site.app, door.policy),
+        http=_Connection,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=grace,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+    )
+
+
+def announce(door: Door) -> None:
+    title = door.title or "the vault"
+    say(f"Serving {title} on {door.url}")
+    say(f"  MCP clients:  {door.url}/mcp")
+    say(f"  REST and docs: {door.url}/docs")
+    if count := len(door.policy.bearers):
+        known = "one token is" if count == 1 else f"{count} tokens are"
+        say(f"  {known} known; send Authorization: Bearer TOKEN")
