@@ -18,7 +18,7 @@ import yaml
 
 from vaultmem import markdown, printing
 from vaultmem.config import PROPERTIES
-from vaultmem.errors import InvalidInput, NoteMalformed, NotFound
+from vaultmem.errors import Conflict, InvalidInput, NoteMalformed, NotFound
 from vaultmem.note import Note, encode, newline_of, parse
 from vaultmem.printing import ObsidianHandler
 from vaultmem.properties import Value, Writable
@@ -71,6 +71,15 @@ class AppendToSection:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReplaceLine:
+    """One line of the body, by where it starts there; refused unless it still says `old`."""
+
+    start: int
+    old: str
+    new: str
+
+
 Change: TypeAlias = (
     SetProperty
     | RemoveProperty
@@ -79,6 +88,7 @@ Change: TypeAlias = (
     | ReplaceBody
     | ReplaceSection
     | AppendToSection
+    | ReplaceLine
 )
 
 # Problems that make a property write a guess, and those that make any write one.
@@ -127,6 +137,8 @@ def _apply(note: Note, change: Change) -> str:
             return _replace_section(note, heading, text)
         case AppendToSection(heading, text):
             return _append_to_section(note, heading, text)
+        case ReplaceLine(start, old, new):
+            return _replace_line(note, start, old, new)
 
 
 # --- the body -----------------------------------------------------------------------------
@@ -199,6 +211,17 @@ def _append_to_section(note: Note, heading: str, text: str) -> str:
     before = newline if content and _is_list(content) and _is_list(lines) else newline * 2
     new = body[:at] + before + lines + (body[at:] or newline)
     return _section_holds(note, new, heading, lines)
+
+
+def _replace_line(note: Note, start: int, old: str, new: str) -> str:
+    body = note.body
+    if "\n" in new or "\r" in new:
+        raise InvalidInput("The new line has a line break in it.")
+    starts_line = start == 0 or body[start - 1 : start] == "\n"
+    if not starts_line or body[start : _line_end(body, start)] != old:
+        raise Conflict(f"{note.path} was changed meanwhile; look at it again.")
+    body = body[:start] + _usable(new) + body[start + len(old) :]
+    return _kept(note, note.text[: note.body_start] + body)
 
 
 def _section_holds(note: Note, body: str, heading: str, content: str) -> str:

@@ -1,0 +1,414 @@
+"""The knowledge graph as the catalog has it: links, relations and facts between notes and names.
+
+An end of an edge is a note's number or, for a name that no note has, the folded name. What
+stands in notes that the caller may not see is not there: neither as an end nor as an edge.
+All questions are asked for a whole set of ends at once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypeAlias
+
+from vaultmem import markdown
+from vaultmem.index.catalog import Catalog
+from vaultmem.index.fulltext import Filters
+from vaultmem.index.lookup import where
+from vaultmem.links import LinkMap
+from vaultmem.names import name_key
+from vaultmem.note import moment
+
+LINKS_TO: Final = "links_to"
+# Properties that say where a memory came from or went: their links make nothing an entity.
+_ORIGINS: Final = "('links_to', 'derived_from', 'superseded_by')"
+_THESE: Final = "(SELECT value FROM json_each(?))"
+_BASENAME: Final = "replace(folded, rtrim(folded, replace(folded, '/', '')), '')"
+# Embedded pictures, sounds and drawings are no things that one knows something about.
+_NO_FILE: Final = """NOT (instr(folded, '.') > 0 AND (
+  substr(folded, -4) IN ('.png', '.jpg', '.gif', '.svg', '.bmp', '.pdf', '.mp3', '.mp4', '.wav',
+                         '.ogg', '.ogv', '.m4a', '.mov', '.mkv', '.3gp')
+  OR substr(folded, -5) IN ('.jpeg', '.webp', '.webm', '.avif', '.flac', '.base')
+  OR substr(folded, -7) = '.canvas'))"""
+_NEWEST: Final = "ORDER BY coalesce(updated, created, mtime_ns / 1000000000) DESC, path"
+_LINK: Final = re.compile(r"\[\[[^\[\]\n]+\]\]")
+
+Ref: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    ref: Ref
+    name: str
+    path: str = ""
+    type: str = "entity"
+    kind: str = ""
+    id: str = ""
+    forgotten: bool = False
+
+    @property
+    def is_entity(self) -> bool:
+        return self.type == "entity"
+
+
+class Edge(NamedTuple):
+    source: int
+    relation: str
+    target: Ref
+    written: str  # the target as the source spells it
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    note: int
+    title: str
+    path: str
+    predicate: str
+    object: str
+    valid_from: str
+    valid_to: str
+    confidence: float | None
+    provenance: str
+    block: str
+
+
+class _Link(NamedTuple):
+    note: int
+    target: str
+    folded: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """All entities with the number of their neighbours, and how often each relation occurs."""
+
+    connected: Mapping[Ref, int]
+    names: Mapping[Ref, str]
+    relations: Mapping[str, int]
+
+
+def link_target(text: str) -> str:
+    """The name in a text that is nothing but one `[[link]]`; empty for any other text."""
+    if not _LINK.fullmatch(text):
+        return ""
+    found = markdown.property_links(text, "")
+    return found[0].target if found else ""
+
+
+def link_key(name: str) -> str:
+    return name_key(name.strip()).removesuffix(".md")
+
+
+def has_ended(valid_to: str, now: dt.datetime) -> bool:
+    """Whether a fact's TO lies behind us; one that is no date was closed at an unknown time."""
+    until = moment(valid_to)
+    return bool(valid_to) and (until is None or until <= now)
+
+
+def relation_key(relation: str) -> str:
+    """`Depends on`, `depends-on` and `depends_on` are one relation."""
+    return re.sub(r"[\s-]+", "_", relation.strip()).casefold()
+
+
+class Relations:
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    # --- names -------------------------------------------------------------------------
+
+    def named(self, name: str, filters: Filters) -> list[Node]:
+        """The notes that a link with this name could mean: by path or title, else by alias."""
+        folded = link_key(name.replace("\\", "/")).lstrip("/")
+        titled, aliased = self._candidates([folded], filters).get(folded, ({}, {}))
+        if titled:
+            paths = LinkMap(titled).resolve(folded).paths
+            found = {titled[path] for path in paths}
+        else:
+            found = set(aliased.values())
+        return sorted(self.nodes(found, filters).values(), key=lambda node: node.path)
+
+    def mentions(self, name: str, filters: Filters) -> str:
+        """How some note spells this name in a link; empty if none does."""
+        visible, values = where(filters)
+        sql = (
+            f"SELECT min(target) FROM link JOIN note USING (note) WHERE folded = ? AND {visible} "
+            f"AND {_NO_FILE}"
+        )
+        row = self._catalog.db.execute(sql, (link_key(name), *values)).fetchone()
+        return row[0] or ""
+
+    def nodes(self, refs: Iterable[Ref], filters: Filters) -> dict[Ref, Node]:
+        """The notes among these."""
+        visible, values = where(replace(filters, forgotten=True))
+        sql = (
+            "SELECT note, title, path, casefold(type), kind, id, forgotten FROM note "
+            f"WHERE note IN {_THESE} AND {visible}"
+        )
+        rows = self._catalog.db.execute(sql, (_numbers(refs), *values))
+        return {row[0]: Node(*(*row[:-1], bool(row[-1]))) for row in rows}
+
+    def names(self, prefix: str, limit: int, filters: Filters) -> list[str]:
+        """Entities whose name or alias begins so."""
+        first = name_key(prefix)
+        visible, values = where(filters)
+        span = f"folded >= ? AND folded < ? AND {visible}"
+        sql = (
+            "SELECT DISTINCT title FROM name JOIN note USING (note) "
+            f"WHERE {span} AND casefold(note.type) = 'entity' UNION SELECT min(target) "
+            f"FROM link JOIN note USING (note) WHERE {span} AND {_NO_FILE} "
+            f"AND relation NOT IN {_ORIGINS} GROUP BY folded UNION SELECT DISTINCT object "
+            f"FROM fact JOIN note USING (note) WHERE substr(casefold(object), 1, ?) = ? AND {visible}"
+        )
+        bounds = [first, first + "\U0010ffff", *values]
+        opening = f"[[{first}"
+        rows = self._catalog.db.execute(sql, [*bounds, *bounds, len(opening), opening, *values])
+        found = {name_key(name): name for row in rows if (name := link_target(row[0]) or row[0])}
+        return [found[key] for key in sorted(found)][:limit]
+
+    def near(self, name: str, filters: Filters, most: int = 3) -> list[str]:
+        """Names that may have been meant."""
+        import difflib
+
+        wanted = name_key(name)
+        visible, values = where(filters)
+        alike = "(substr({0}, 1, 2) = substr(?, 1, 2) OR instr({0}, ?) OR instr(?, {0}))"
+        sql = (
+            f"SELECT title FROM note WHERE {visible} AND {alike.format('casefold(title)')} "
+            f"UNION SELECT min(target) FROM link JOIN note USING (note) WHERE {visible} "
+            f"AND {_NO_FILE} AND {alike.format('folded')} GROUP BY folded LIMIT 2000"
+        )
+        rows = self._catalog.db.execute(sql, [*values, *[wanted] * 3] * 2)
+        found = {name_key(row[0]): row[0] for row in rows if row[0]}
+        close = difflib.get_close_matches(wanted, found, most, 0.6)
+        within = sorted(key for key in found if len(key) > 2 and (key in wanted or wanted in key))
+        return [found[key] for key in dict.fromkeys([*close, *within])][:most]
+
+    # --- edges -------------------------------------------------------------------------
+
+    def around(
+        self,
+        refs: Collection[Ref],
+        filters: Filters,
+        *,
+        outgoing: bool = True,
+        incoming: bool = True,
+    ) -> list[Edge]:
+        """Every edge that leaves or reaches one of these, each once.
+
+        A bare link is an edge only where no label joins the two ends already: the links of
+        facts and relations stand among the note's links as well.
+        """
+        wanted = set(refs)
+        rows: set[_Link] = set()
+        if outgoing:
+            rows.update(self._links_from(wanted))
+        if incoming:
+            rows.update(self._links_to(wanted, filters))
+        joined = self._with_facts(rows)
+        ends = self._resolved({(row.folded, row.note) for row in joined}, filters)
+        edges: dict[tuple[int, str, Ref], Edge] = {}
+        for row in sorted(joined):
+            target = ends[row.folded, row.note]
+            asked = (outgoing and row.note in wanted) or (incoming and target in wanted)
+            if asked and target != row.note:
+                key = row.note, relation_key(row.relation), target
+                edges.setdefault(key, Edge(row.note, row.relation, target, row.target))
+        return list(edges.values())
+
+    def _links_from(self, refs: Iterable[Ref]) -> Iterator[_Link]:
+        sql = (
+            f"SELECT note, target, folded, relation FROM link WHERE note IN {_THESE} AND {_NO_FILE}"
+        )
+        return map(_Link._make, self._catalog.db.execute(sql, (_numbers(refs),)))
+
+    def keys(self, refs: Collection[Ref]) -> set[str]:
+        """All folded names by which a link can mean one of these, but for relative paths."""
+        keys = {ref for ref in refs if isinstance(ref, str)}
+        for path, name in self._own_names(refs):
+            steps = path.split("/")
+            keys |= {name, f"/{path}", *("/".join(steps[i:]) for i in range(len(steps)))}
+        return keys
+
+    def _links_to(self, refs: Collection[Ref], filters: Filters) -> Iterator[_Link]:
+        titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
+        visible, values = where(replace(filters, forgotten=True))
+        sql = "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) WHERE"
+        exact = f"{sql} folded IN {_THESE} AND {visible}"
+        found = self._catalog.db.execute(exact, (_json(self.keys(refs)), *values))
+        yield from map(_Link._make, found)
+        # Markdown links like ../Folder/Name.md
+        relative = f"{sql} folded >= '.' AND folded < '/' AND {_BASENAME} IN {_THESE} AND {visible}"
+        yield from map(_Link._make, self._catalog.db.execute(relative, (_json(titles), *values)))
+
+    def _own_names(self, refs: Iterable[Ref]) -> Iterator[tuple[str, str]]:
+        """The folded path of each note among these, with each of its folded names."""
+        sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {_THESE}"
+        for path, name in self._catalog.db.execute(sql, (_numbers(refs),)):
+            yield link_key(path), name
+
+    def _with_facts(self, rows: set[_Link]) -> set[_Link]:
+        """The links with what facts say in place of their bare links."""
+        now = dt.datetime.now(dt.UTC)
+        pairs = {(row.note, row.folded) for row in rows}
+        labelled = {(row.note, row.folded) for row in rows if row.relation != LINKS_TO}
+        found = {row for row in rows if row.relation != LINKS_TO}
+        sql = (
+            "SELECT note, predicate, object, valid_to FROM fact "
+            f"WHERE note IN {_THESE} AND substr(object, 1, 2) = '[['"
+        )
+        sources = _json({row.note for row in rows})
+        for note, predicate, text, valid_to in self._catalog.db.execute(sql, (sources,)):
+            target = link_target(text)
+            key = link_key(target)
+            if (note, key) in pairs:
+                labelled.add((note, key))
+                if not has_ended(valid_to, now):
+                    found.add(_Link(note, target, key, predicate))
+        return found | {row for row in rows if (row.note, row.folded) not in labelled}
+
+    # --- which note a link means ---------------------------------------------------------
+
+    def _resolved(
+        self, pairs: Collection[tuple[str, int]], filters: Filters
+    ) -> dict[tuple[str, int], Ref]:
+        """Each target of each source: a note's number, else the name."""
+        candidates = self._candidates({folded for folded, _ in pairs}, filters)
+        unclear = {n for f, n in pairs if "/" in f or len(candidates.get(f, ((), ()))[0]) > 1}
+        sources = {ref: node.path for ref, node in self.nodes(unclear, filters).items()}
+        found: dict[tuple[str, int], Ref] = {}
+        for folded, note in pairs:
+            titled, aliased = candidates.get(folded, ({}, {}))
+            if len(titled) == 1 and note not in sources:
+                (number,) = titled.values()
+            elif titled:
+                path = LinkMap(titled).resolve(folded, sources.get(note, "")).path
+                number = titled[path] if path else 0
+            else:
+                number = next(iter(aliased.values())) if len(aliased) == 1 else 0
+            found[folded, note] = number or re.sub(r"\A(?:\.{0,2}/)+", "", folded)
+        return found
+
+    def _candidates(
+        self, targets: Iterable[str], filters: Filters
+    ) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
+        """For each folded target the notes with its name as title, and those with it as alias."""
+        wanted = set(targets)
+        visible, values = where(replace(filters, forgotten=True))
+        sql = (
+            "SELECT folded, name.kind, path, note FROM name JOIN note USING (note) "
+            f"WHERE folded IN {_THESE} AND {visible}"
+        )
+        names = _json(wanted | {posixpath.basename(target) for target in wanted})
+        by_title: dict[str, dict[str, int]] = {}
+        by_alias: dict[str, dict[str, int]] = {}
+        for folded, kind, path, note in self._catalog.db.execute(sql, (names, *values)):
+            (by_title if kind == "title" else by_alias).setdefault(folded, {})[path] = note
+        return {
+            target: (by_title.get(posixpath.basename(target), {}), by_alias.get(target, {}))
+            for target in wanted
+        }
+
+    def newest(self, notes: Iterable[int], limit: int, filters: Filters) -> list[int]:
+        """The most recent of these notes."""
+        visible, values = where(filters)
+        sql = f"SELECT note FROM note WHERE note IN {_THESE} AND {visible} {_NEWEST} LIMIT ?"
+        rows = self._catalog.db.execute(sql, (_numbers(notes), *values, limit))
+        return [row[0] for row in rows]
+
+    # --- facts -------------------------------------------------------------------------
+
+    def facts(self, filters: Filters, notes: Iterable[int] | None = None) -> list[FactRow]:
+        """All facts, or those of these notes, in the order in which they stand."""
+        visible, values = where(filters)
+        sql = (
+            "SELECT note, title, path, predicate, object, valid_from, valid_to, confidence, "
+            f"provenance, block FROM fact JOIN note USING (note) WHERE {visible}"
+        )
+        if notes is not None:
+            sql += f" AND note IN {_THESE}"
+            values.append(_numbers(notes))
+        return [
+            FactRow(*row) for row in self._catalog.db.execute(f"{sql} ORDER BY fact.rowid", values)
+        ]
+
+    # --- all of it ---------------------------------------------------------------------
+
+    def census(self, filters: Filters) -> Census:
+        """What is an entity: a note of that type, or what a label or a fact points at.
+
+        In a vault without any, every note that is linked will do.
+        """
+        now = dt.datetime.now(dt.UTC)
+        facts = [f for f in self.facts(filters) if link_target(f.object)]
+        objects = {link_key(link_target(fact.object)) for fact in facts}
+        linked = self._linked(filters)
+        entities = self._entities(filters)
+        chosen = [row for row in linked if row[3] or row[0] in objects]
+        if not chosen and not entities:
+            chosen = linked
+        ends = self._resolved({(row[0], 0) for row in linked}, filters)
+        kept = {ends[row[0], 0] for row in chosen} | set(entities)
+        kept -= self._journals(kept)
+        connected: dict[Ref, int] = {ref: entities.get(ref, 0) for ref in kept}
+        names: dict[Ref, str] = {}
+        for folded, target, notes, _ in linked:
+            ref = ends[folded, 0]
+            if ref in kept:
+                connected[ref] += notes
+                names.setdefault(ref, target)
+        open_facts = [fact for fact in facts if not has_ended(fact.valid_to, now)]
+        return Census(connected, names, self._kinds(filters, facts, open_facts))
+
+    def _linked(self, filters: Filters) -> list[tuple[str, str, int, int]]:
+        """Each link target, its spelling, how many notes point at it, whether with a label."""
+        visible, values = where(filters)
+        sql = (
+            "SELECT folded, min(target), count(DISTINCT link.note), "
+            f"max(relation NOT IN {_ORIGINS}) FROM link JOIN note USING (note) "
+            f"WHERE {visible} AND {_NO_FILE} GROUP BY folded ORDER BY folded"
+        )
+        return self._catalog.db.execute(sql, values).fetchall()
+
+    def _entities(self, filters: Filters) -> dict[Ref, int]:
+        """The entity notes, and how many others each of them links to."""
+        visible, values = where(filters)
+        sql = (
+            "SELECT note.note, count(DISTINCT folded) FROM note LEFT JOIN link USING (note) "
+            f"WHERE casefold(note.type) = 'entity' AND {visible} GROUP BY note.note"
+        )
+        return dict(self._catalog.db.execute(sql, values).fetchall())
+
+    def _journals(self, refs: Iterable[Ref]) -> set[int]:
+        sql = f"SELECT note FROM note WHERE note IN {_THESE} AND casefold(type) = 'session'"
+        return {row[0] for row in self._catalog.db.execute(sql, (_numbers(refs),))}
+
+    def _kinds(
+        self, filters: Filters, facts: list[FactRow], open_facts: list[FactRow]
+    ) -> dict[str, int]:
+        """How many edges there are of each relation."""
+        visible, values = where(filters)
+        sql = (
+            "WITH edge AS (SELECT DISTINCT note, folded, relation FROM link JOIN note USING (note) "
+            f"WHERE {visible} AND {_NO_FILE}) SELECT relation, count(*) FROM edge "
+            "WHERE relation <> 'links_to' OR NOT EXISTS (SELECT 1 FROM link l WHERE "
+            "l.note = edge.note AND l.folded = edge.folded AND l.relation <> 'links_to') GROUP BY 1"
+        )
+        counts: dict[str, int] = dict(self._catalog.db.execute(sql, values).fetchall())
+        if LINKS_TO in counts:
+            counts[LINKS_TO] -= len({(f.note, link_key(link_target(f.object))) for f in facts})
+        for fact in open_facts:
+            counts[fact.predicate] = counts.get(fact.predicate, 0) + 1
+        return {name: count for name, count in counts.items() if count > 0}
+
+
+def _json(values: Iterable[Ref]) -> str:
+    return json.dumps(sorted(values, key=str), ensure_ascii=False)
+
+
+def _numbers(refs: Iterable[Ref]) -> str:
+    return json.dumps(sorted(ref for ref in refs if isinstance(ref, int)))
