@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+import logging
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vaultmem import config
+from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.surfaces import http
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.surfaces.mcp.server import Served
+
+
+@click.command()
+@click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP: MCP at /mcp, and REST.")
+@click.option("--read-only", is_flag=True, help="Offer no writing tools, and refuse every write.")
+@click.option("--toolsets", metavar="A,B", help="Some of core, graph, session, curate.")
+@click.option("--dialect", default="native", show_default=True)
+@click.option("--user", help="Only this user's notes and those of nobody.")
+@click.option("--project", help="Only this project's notes and those of none.")
+@click.option("--session", help="The session's id; else the client's, else a new one.")
+@click.option("--palace", hidden=True)
+@click.option("--token-file", metavar="FILE", help="The tokens that HTTP clients must show.")
+@click.option("--no-watch", is_flag=True, help="Do not follow edits made outside.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="What is said on stderr.",
+)
+@click.option(
+    "--vault",
+    metavar="DIR",
+    envvar="VAULTMEM_VAULT",
+    help="The vault, made if it is not there; else $VAULTMEM_VAULT, else the nearest one above.",
+)
+def command(vault: str | None, address: str | None, log_level: str, **given: Any) -> None:
+    """Serve the vault to agents over MCP, on stdin and stdout or over HTTP."""
+    _end_quietly_while_starting()
+    logging.basicConfig(stream=sys.stderr, level=log_level.upper(), format="vaultmem: %(message)s")
+    _require_native(given)
+    root = _root(vault)
+    flags = {"user": given["user"], "project": given["project"]}
+    settings = config.load(root, flags | {"read_only": given["read_only"] or None})
+    settings.require_valid()
+    if address is None:
+        _on_stdio(root, settings, given)
+    else:
+        _on_http(root, settings, given, address)
+
+
+def _end_quietly_while_starting() -> None:
+    """To be asked to end while the libraries still load is no failure."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+
+
+def _require_native(given: dict[str, Any]) -> None:
+    if given["dialect"] != "native":
+        raise InvalidInput(f"There is no dialect {given['dialect']!r}; there is: native.")
+    if given["palace"]:
+        raise InvalidInput("--palace belongs to the dialect trusty; here --project does the same.")
+
+
+def _root(vault: str | None) -> Path:
+    """The vault to serve; one that was named and is not there is made from the template."""
+    try:
+        return config.find_vault(vault)
+    except NotFound:
+        from vaultmem import service
+
+        plan = service.plan_vault(vault or "", git=False, examples=False)
+        service.make_vault(plan, git=False)
+        click.echo(f"Made a new vault in {plan.root}", err=True)
+        return config.find_vault(vault)
+
+
+def _caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
+    from ulid_transform import ulid_now
+
+    from vaultmem.desk import Caller
+
+    around = config.surroundings()
+    return Caller(
+        user=settings["user"],
+        project=settings["project"],
+        default_project=around.project,
+        session=given["session"] or around.session or ulid_now(),
+        read_only=settings["read_only"],
+    )
+
+
+def _built(root: Path, settings: config.Settings, given: dict[str, Any], caller: Caller) -> Served:
+    from vaultmem.service import Vault
+    from vaultmem.surfaces.mcp import server, tools
+
+    flags = {name: settings[name] for name in ("user", "project", "read_only")}
+    options = server.Options(
+        read_only=settings["read_only"],
+        toolsets=tools.parse_toolsets(given["toolsets"]),
+        caller=caller,
+        watch=not given["no_watch"],
+    )
+    return server.build(lambda: Vault.open(root, flags, caller=caller), options, http.caller_of)
+
+
+def _on_stdio(root: Path, settings: config.Settings, given: dict[str, Any]) -> None:
+    if sys.stdin.isatty():
+        _say_how_to_connect(root)
+    served = _built(root, settings, given, _caller(settings, given))
+    import anyio
+
+    from vaultmem.surfaces.mcp import stdio
+
+    try:
+        anyio.run(stdio.serve, served.server, served.start)
+    finally:
+        served.stop()
+
+
+def _on_http(root: Path, settings: config.Settings, given: dict[str, Any], address: str) -> None:
+    host, port = http.parse_address(address)
+    caller = _caller(settings, given)
+    http.serve(
+        lambda: _built(root, settings, given, caller),
+        host,
+        port,
+        caller=caller,
+        token_file=given["token_file"],
+        title=str(root),
+    )
+
+
+def _say_how_to_connect(root: Path) -> None:
+    launcher = [*_this_program(), "serve", "--vault", str(root)]
+    entry = {"mcpServers": {"vaultmem": {"command": launcher[0], "args": launcher[1:]}}}
+    click.echo(
+        f"Serving {root} over MCP; it waits for a client on stdin, Ctrl-C ends it.\n"
+        "A client starts the server itself. Claude Code learns of it with\n"
+        f"  claude mcp add vaultmem -- {shlex.join(launcher)}\n"
+        "and other clients with this in their configuration:\n"
+        f"  {json.dumps(entry)}\n",
+        err=True,
+        nl=False,
+    )
+
+
+def _this_program() -> list[str]:
+    """How a client starts the same program: by absolute paths, since it has no PATH of ours."""
+    started = Path(sys.argv[0]).absolute()
+    return [sys.executable, "-m", "vaultmem"] if started.suffix == ".py" else [str(started)]

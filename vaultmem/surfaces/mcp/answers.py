@@ -1,0 +1,58 @@
+"""What a tool call answers: structured content, and the same as compact JSON text.
+
+Some clients show the model only the one, some only the other.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from vaultmem.errors import Conflict, VaultmemError
+from vaultmem.surfaces import render
+
+log = logging.getLogger("vaultmem")
+
+
+def success(value: Any) -> dict[str, Any]:
+    return _result(render.plain(value), is_error=False)
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """Every exception becomes the contract's envelope; no traceback leaves the process."""
+    return _result(envelope(error), is_error=True)
+
+
+def envelope(error: Exception) -> dict[str, Any]:
+    if not isinstance(error, VaultmemError):
+        log.error("an unexpected error: %s: %s", type(error).__name__, error)
+        log.debug("where it happened", exc_info=error)
+        message = (
+            f"The memory could not do this: an unexpected {type(error).__name__}. "
+            "Your notes are files and stay as they are. Try once more; if it fails again, "
+            "go on without memory and tell the user to run: vaultmem doctor"
+        )
+        return _envelope("memory_unavailable", message, retry=True, degraded=True)
+    degraded = error.code == "memory_unavailable"
+    told = _envelope(error.code, error.message, retry=error.retry_possible, degraded=degraded)
+    if isinstance(error, Conflict):
+        told |= {"current": error.text, "version": error.version}
+    plain: dict[str, Any] = render.plain(told)
+    return plain
+
+
+def _envelope(code: str, message: str, *, retry: bool, degraded: bool) -> dict[str, Any]:
+    return {"error": code, "message": message, "retry_possible": retry, "degraded": degraded}
+
+
+def _result(value: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
+    return {
+        "content": [{"type": "text", "text": compact(value)}],
+        "structuredContent": value,
+        "isError": is_error,
+    }
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,129 @@
+"""A tool's arguments against its input schema, with sentences that an agent can act on.
+
+Covers the part of JSON Schema that our own schemas use, and says what is wrong by the
+argument's name instead of by the schema's.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from vaultmem.errors import InvalidInput
+
+Schema = Mapping[str, Any]
+
+MOST_SENTENCES: Final = 5
+_SHOWN: Final = 60  # characters of a wrong value that a sentence repeats
+_KINDS: Final = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def checked(tool: str, schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments without the empty ones; raises InvalidInput with what is wrong."""
+    arguments = {name: value for name, value in (given or {}).items() if value is not None}
+    wrong = [*_strangers(tool, schema, arguments), *_missing(tool, schema, arguments)]
+    for name, value in arguments.items():
+        if name in schema["properties"]:
+            wrong += _faults(name, schema["properties"][name], value)
+    if wrong:
+        raise InvalidInput(" ".join(wrong[:MOST_SENTENCES]))
+    return arguments
+
+
+def _strangers(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
+    known = list(schema["properties"])
+    for name in arguments:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]}?" if close else "."
+            takes = f" It takes {', '.join(known)}." if known else " It takes none."
+            yield f"{tool} has no argument {_shown(name)}{hint}{takes}"
+
+
+def _missing(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            yield f"{tool} needs {name}: {_kind(schema['properties'][name])}."
+
+
+def _faults(name: str, schema: Schema, value: Any) -> Iterator[str]:
+    if "oneOf" in schema:
+        if all(any(_faults(name, each, value)) for each in schema["oneOf"]):
+            yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+    elif not _is_of(schema.get("type"), value):
+        yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+    elif "enum" in schema:
+        if value not in schema["enum"]:
+            yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _faults(f"{name}[{place}]", schema.get("items", {}), item)
+    elif isinstance(value, dict):
+        yield from _object_faults(name, schema, value)
+    elif not isinstance(value, (str, bool)):
+        yield from _range_faults(name, schema, value)
+
+
+def _object_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator[str]:
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    for key, item in value.items():
+        if key in properties:
+            if item is not None:
+                yield from _faults(f"{name}.{key}", properties[key], item)
+        elif properties:
+            yield f"{name} has no {_shown(key)}; it takes {', '.join(properties)}."
+    for key in schema.get("required", ()):
+        if value.get(key) is None:
+            yield f"{name} needs {key}: {_kind(properties[key])}."
+
+
+def _range_faults(name: str, schema: Schema, value: float) -> Iterator[str]:
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if not low <= value <= high:  # "not a number" is in no range
+        yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+
+
+def _is_of(kind: str | None, value: Any) -> bool:
+    match kind:
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer" | "number":
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return number and (kind == "number" or value == value // 1)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+    return True
+
+
+def _kind(schema: Schema) -> str:
+    if "oneOf" in schema:
+        return " or ".join(_kind(each) for each in schema["oneOf"])
+    if "enum" in schema:
+        return "one of " + ", ".join(schema["enum"])
+    kind = _KINDS.get(schema.get("type", ""), "a value")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f"{kind} between {low} and {high}"
+    if low is not None:
+        return f"{kind}, at least {low}"
+    if kind == "a list" and "items" in schema:
+        return f"a list, each {_kind(schema['items'])}"
+    return kind
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,202 @@
+"""The vault as resources: a few fixed ones that summarise it, and every note by id or path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, quote, unquote
+
+import mcp_types as types
+from mcp import MCPError
+
+from vaultmem.surfaces import render
+from vaultmem.surfaces.mcp import answers
+
+if TYPE_CHECKING:
+    from vaultmem.service import Vault
+
+ROOT: Final = "memory://"
+PAGE: Final = 100  # notes in one answer of resources/list
+MOST: Final = 500  # notes on one page of memory://vault
+JSON: Final = "application/json"
+MARKDOWN: Final = "text/markdown"
+CONFLICTS: Final = frozenset({"conflict-markers", "conflict-copy", "duplicate-id"})
+
+FIXED: Final[Mapping[str, tuple[str, str, str]]] = {  # path: title, what it is, type
+    "status": ("Memory status", "Health, counts, index and current session", JSON),
+    "session/summary": ("Current session", "What this session stored and logged", MARKDOWN),
+    "project/knowledge-graph": ("Knowledge graph", "Entities and how they relate", MARKDOWN),
+    "user/preferences": ("User preferences", "What the user prefers and how", MARKDOWN),
+    "recent": ("Recent memories", "The notes that changed last", JSON),
+    "vault": ("All memories", "Every note, in pages", JSON),
+    "conflicts": ("Conflicts", "Notes that two machines or people changed at once", JSON),
+}
+TEMPLATES: Final = tuple(
+    {"uriTemplate": ROOT + path, "name": name, "description": text, "mimeType": kind}
+    for path, name, text, kind in (
+        ("vault{?offset,limit}", "memories", "Every note, in pages", JSON),
+        ("vault/{+key}", "memory", "One note by id, key or path", MARKDOWN),
+        ("session/{session_id}", "session", "One session's journal", JSON),
+    )
+)
+
+
+# --- listing -----------------------------------------------------------------------------
+
+
+def listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
+    """One page: the fixed resources first, then the notes by title."""
+    offset = _offset(cursor)
+    found = vault.list(order="title", limit=PAGE, offset=offset)
+    first = [_fixed(path) for path in FIXED] if cursor is None else []
+    page = {"resources": first + [_entry(render.plain(memory)) for memory in found.memories]}
+    more = {} if found.next_offset is None else {"nextCursor": f"notes-{found.next_offset}"}
+    return page | more
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    match = re.fullmatch(r"notes-(\d{1,9})", cursor)
+    if match is None:
+        raise MCPError(types.INVALID_PARAMS, "This cursor is not one that this server gave out.")
+    return int(match[1])
+
+
+def _fixed(path: str) -> dict[str, Any]:
+    title, text, kind = FIXED[path]
+    return {"uri": ROOT + path, "name": path, "title": title, "description": text, "mimeType": kind}
+
+
+def _entry(memory: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "uri": uri_of(memory["path"]),
+        "name": memory["path"],
+        "title": memory["title"],
+        "mimeType": MARKDOWN,
+        "annotations": {"lastModified": memory["updated_at"]},
+    }
+
+
+def uri_of(path: str) -> str:
+    return f"{ROOT}vault/{quote(path)}"
+
+
+# --- reading -----------------------------------------------------------------------------
+
+
+def read(vault: Vault, uri: str) -> dict[str, Any]:
+    kind, text = _text(vault, uri)
+    return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
+
+
+def _text(vault: Vault, uri: str) -> tuple[str, str]:
+    require_known(uri)
+    path, _, query = uri.removeprefix(ROOT).partition("?")
+    if path in _READERS:
+        return FIXED[path][2], _READERS[path](vault)
+    if path == "vault":
+        return JSON, _page(vault, query)
+    first, _, rest = path.partition("/")
+    if first == "session":
+        return JSON, _json(vault.session_summary(unquote(rest)))
+    return MARKDOWN, _note(vault, unquote(rest), uri)
+
+
+def is_known(uri: str) -> bool:
+    """One of ours by its form; whether the note is there is another question."""
+    path = uri.removeprefix(ROOT) if uri.startswith(ROOT) else ""
+    bare = path.partition("?")[0]
+    return bare in FIXED or any(
+        bare.startswith(prefix) and len(bare) > len(prefix) for prefix in ("vault/", "session/")
+    )
+
+
+def require_known(uri: str) -> None:
+    if not is_known(uri):
+        raise unknown(uri, "There is no such resource; resources/list names those there are.")
+
+
+def unknown(uri: str, message: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, message, {"uri": uri})
+
+
+def _note(vault: Vault, key: str, uri: str) -> str:
+    found = vault.get([key])
+    if not found.memories:
+        raise unknown(uri, f"There is no note {key!r} in this vault.")
+    text: str = render.plain(found.memories[0].content)
+    return text
+
+
+def _page(vault: Vault, query: str) -> str:
+    given = {name: values[-1] for name, values in parse_qs(query).items()}
+    numbers = {}
+    for name, least, most in (("offset", 0, 10**9), ("limit", 1, MOST)):
+        text = given.get(name, "50" if name == "limit" else "0")
+        if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= most:
+            reason = f"{name} must be a whole number between {least} and {most}."
+            raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}vault?{query}"})
+        numbers[name] = int(text)
+    return _json(vault.list(order="title", **numbers))
+
+
+def _json(value: Any) -> str:
+    return answers.compact(render.plain(value))
+
+
+# --- the fixed ones ----------------------------------------------------------------------
+
+
+def _status(vault: Vault) -> str:
+    return _json(replace(vault.status(), settings=None))
+
+
+def _session(vault: Vault) -> str:
+    """The summary as a short Markdown list of its own fields."""
+    told: dict[str, Any] = render.plain(vault.session_summary())
+    lines = [f"- **{name.replace('_', ' ')}**: {_words(value)}" for name, value in told.items()]
+    return "\n".join(["## Session", "", *lines, ""])
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_words, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(item)}" for name, item in value.items()) or "none"
+    return str(value)
+
+
+def _graph(vault: Vault) -> str:
+    graph: dict[str, Any] = render.plain(vault.search_graph(include_memories=False, limit=100))
+    lines = ["## Knowledge graph", "", _words(graph["graph_stats"]), ""]
+    for entity in graph["entities"]:
+        lines.append(
+            f"- **{entity['name']}** ({entity['type']}, {entity['memory_count']} memories)"
+        )
+        lines += [
+            f"  - {edge['type']} {'→' if edge['direction'] == 'outgoing' else '←'} {edge['target']}"
+            for edge in entity["relationships"]
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _preferences(vault: Vault) -> str:
+    return vault.context(sections=("preferences",), max_tokens=4000).context_block
+
+
+def _conflicts(vault: Vault) -> str:
+    found = [each for each in vault.examine() if each.problem in CONFLICTS]
+    return _json({"conflicts": [render.finding(each) for each in found]})
+
+
+_READERS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "status": _status,
+    "session/summary": _session,
+    "project/knowledge-graph": _graph,
+    "user/preferences": _preferences,
+    "recent": lambda vault: _json(vault.recent(20)),
+    "conflicts": _conflicts,
+}

@@ -1,0 +1,288 @@
+"""One MCP server over one vault, for stdio and HTTP alike.
+
+Nothing heavy happens before the first reply: the vault is opened by the first call that
+needs it, or by `start`, in a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import CacheHint, NotificationOptions, ServerRequestContext
+from mcp.server.lowlevel import Server
+
+from vaultmem import __version__
+from vaultmem.desk import Caller
+from vaultmem.errors import NotFound, ReadOnly, VaultmemError
+from vaultmem.service import Vault
+from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, tools
+from vaultmem.surfaces.mcp.notify import Look, Notifier
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from vaultmem.follow import Follower
+
+log = logging.getLogger("vaultmem")
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+CallerOf = Callable[[Any], "Caller | None"]
+
+AT_ONCE: Final = 16  # calls that work at the same time
+
+
+@dataclass(frozen=True)
+class Options:
+    read_only: bool = False
+    toolsets: tuple[str, ...] = tools.TOOLSETS
+    caller: Caller = Caller()  # who speaks when nobody says otherwise
+    watch: bool = True
+    dialect: str = "native"
+
+
+class _Server(Server[Any]):
+    """Says in the handshake that the list of resources may change."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
+    ) -> Any:
+        changing = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(changing, *more, **named)
+
+
+class Served:
+    def __init__(
+        self,
+        provide: Callable[[], Vault],
+        options: Options,
+        caller_of: CallerOf | None = None,
+    ) -> None:
+        self.options = options
+        self.notifier = Notifier()
+        self._provide = provide
+        self._caller_of = caller_of or (lambda request: None)
+        self._opening = threading.Lock()
+        self._vault: Vault | None = None
+        self._follower: Follower | None = None
+        self._started: threading.Thread | None = None
+        self._stopped = False
+        self._slots: anyio.CapacityLimiter | None = None
+        self.server = self._make_server()
+
+    # --- the vault -----------------------------------------------------------------------
+
+    def vault(self) -> Vault:
+        """The open vault; opens it when nobody has. A failure is tried again next time."""
+        with self._opening:
+            if self._vault is None:
+                self._vault = self._provide()
+                self._vault.on_write.append(self.notifier.changed)
+            return self._vault
+
+    def start(self) -> None:
+        """Open the vault and follow its files, in a thread."""
+        if self._started is None:
+            self._started = threading.Thread(target=self._start, name="vaultmem-open", daemon=True)
+            self._started.start()
+
+    def _start(self) -> None:
+        try:
+            follower = self.vault().follower(self.notifier.changed, watch=self.options.watch)
+        except VaultmemError as error:
+            log.error("The vault could not be opened: %s", error.message)
+            return
+        with self._opening:
+            if not self._stopped:
+                self._follower = follower
+                follower.start()
+
+    def stop(self) -> None:
+        with self._opening:
+            if self._stopped:
+                return
+            self._stopped = True
+        if self._follower is not None:
+            self._follower.stop()
+        if self._vault is not None:
+            self._vault.close()
+
+    # --- who asks ------------------------------------------------------------------------
+
+    def caller(self, ctx: Context) -> Caller:
+        caller = self._caller_of(ctx.request) or self.options.caller
+        client = ctx.session.client_params
+        if client is not None and not caller.client:
+            caller = replace(caller, client=client.client_info.name)
+        return replace(caller, read_only=True) if self.options.read_only else caller
+
+    async def _work(self, ctx: Context, do: Callable[[Vault], T]) -> T:
+        """Do something with the caller's view of the vault, in a thread."""
+        caller = self.caller(ctx)
+        if self._slots is None:
+            self._slots = anyio.CapacityLimiter(AT_ONCE)
+        return await anyio.to_thread.run_sync(
+            lambda: do(self.vault().for_caller(caller)), limiter=self._slots
+        )
+
+    # --- tools ---------------------------------------------------------------------------
+
+    def _tools(self, ctx: Context) -> tuple[tools.Tool, ...]:
+        return tools.served(self.options.toolsets, read_only=self.caller(ctx).read_only)
+
+    async def _list_tools(self, ctx: Context, params: Any) -> Any:
+        return {"tools": [tool.listing() for tool in self._tools(ctx)]}
+
+    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+        tool = tools.BY_NAME.get(params.name)
+        if tool is None:
+            message = f"There is no tool {params.name!r}{tools.near(params.name)}"
+            raise MCPError(types.INVALID_PARAMS, message)
+        try:
+            self._require_served(ctx, tool)
+            given = arguments.checked(tool.name, tool.schema, params.arguments)
+            result = await self._work(ctx, lambda vault: answers.success(tool.run(vault, given)))
+        except Exception as error:  # the edge: an agent gets a sentence, never a traceback
+            return answers.failure(error)
+        return result
+
+    def _require_served(self, ctx: Context, tool: tools.Tool) -> None:
+        if tool in self._tools(ctx):
+            return
+        if tool.toolset in self.options.toolsets:
+            raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
+        raise NotFound(
+            f"{tool.name} belongs to the toolset {tool.toolset}, which this server was told "
+            f"not to serve; it serves {', '.join(self.options.toolsets)}."
+        )
+
+    # --- resources -----------------------------------------------------------------------
+
+    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Any:
+        cursor = params.cursor
+        return await self._answer(ctx, lambda vault: resources.listing(vault, cursor))
+
+    async def _list_templates(self, ctx: Context, params: Any) -> Any:
+        return {"resourceTemplates": list(resources.TEMPLATES)}
+
+    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
+        return await self._answer(ctx, lambda vault: resources.read(vault, params.uri))
+
+    async def _answer(self, ctx: Context, do: Callable[[Vault], T]) -> T:
+        """Outside of tools an error is a JSON-RPC error, with the same envelope as its data."""
+        try:
+            return await self._work(ctx, do)
+        except MCPError:
+            raise
+        except Exception as error:  # the edge, as for tools
+            told = answers.envelope(error)
+            wrong = told["error"] in ("not_found", "invalid_input", "outside_vault")
+            code = types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR
+            raise MCPError(code, told["message"], told) from None
+
+    # --- subscriptions -------------------------------------------------------------------
+
+    def _look(self, caller: Caller, uri: str) -> Look:
+        def look() -> str:
+            try:
+                found = resources.read(self.vault().for_caller(caller), uri)
+            except (MCPError, VaultmemError):
+                return ""
+            text: str = found["contents"][0]["text"]
+            return text
+
+        return look
+
+    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
+        resources.require_known(params.uri)
+        await self.notifier.subscribe(ctx, params.uri, self._look(self.caller(ctx), params.uri))
+        return {}
+
+    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
+        self.notifier.unsubscribe(ctx, params.uri)
+        return {}
+
+    async def _listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
+        caller = self.caller(ctx)
+        wanted = params.notifications.resource_subscriptions or ()
+        looks = {uri: self._look(caller, uri) for uri in wanted if resources.is_known(uri)}
+        if caller.user or caller.project:  # what a pinned caller cannot see does not change either
+            looks = {uri: look for uri, look in looks.items() if await _sees(look)}
+        return await self.notifier.serve_listen(ctx, params, looks)
+
+    async def _initialized(self, ctx: Context, params: Any) -> None:
+        self.notifier.remember(ctx)
+
+    # --- prompts and completions ---------------------------------------------------------
+
+    async def _list_prompts(self, ctx: Context, params: Any) -> Any:
+        return {"prompts": list(prompts.LISTING)}
+
+    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
+        return prompts.get(params.name, params.arguments or {})
+
+    async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> Any:
+        argument = params.argument
+        return await self._answer(
+            ctx, lambda vault: prompts.complete(vault, argument.name, argument.value)
+        )
+
+    # --- the server ----------------------------------------------------------------------
+
+    def _make_server(self) -> Server[Any]:
+        private = CacheHint(ttl_ms=0, scope="private")
+        server = _Server(
+            "vaultmem",
+            title="vaultmem",
+            version=__version__,
+            instructions=prompts.INSTRUCTIONS,
+            lifespan=self._lifespan,
+            cache_hints={"tools/list": CacheHint(ttl_ms=60_000), "resources/list": private},
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=self._listen,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
+        )
+        server.middleware.clear()  # the library's tracing
+        server.add_notification_handler(
+            "notifications/initialized", types.NotificationParams, self._initialized
+        )
+        return server
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, server: Server[Any]) -> AsyncIterator[None]:
+        self.notifier.bind()
+        yield
+
+    def _input_schema(self, name: str) -> dict[str, Any] | None:
+        return tools.BY_NAME[name].schema if name in tools.BY_NAME else None
+
+    def http_app(self, **options: Any) -> Starlette:
+        return self.server.streamable_http_app(**options)
+
+
+async def _sees(look: Look) -> bool:
+    return bool(await anyio.to_thread.run_sync(look))
+
+
+def build(
+    provide: Callable[[], Vault], options: Options, caller_of: CallerOf | None = None
+) -> Served:
+    """A server over the vault that `provide` opens; `caller_of` says who sends a request."""
+    return Served(provide, options, caller_of)

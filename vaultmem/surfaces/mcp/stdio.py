@@ -1,0 +1,300 @@
+"""The MCP server on stdin and stdout, kinder than the library's own transport.
+
+Every line gets an answer: one that is not JSON gets -32700, one that is no request -32600,
+both also a line on stderr. The end of input, SIGTERM, SIGINT and the end of the parent let
+what runs finish (bounded) before the process ends with 0. Both protocol eras may speak on
+the same pipe: a client that asks `server/discover` and then falls back to `initialize`
+finds either answered.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import re
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO, Final
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.server.lowlevel import Server
+from mcp.shared.message import SessionMessage
+from mcp_types import PROTOCOL_VERSION_META_KEY
+from pydantic import ValidationError
+
+log = logging.getLogger("vaultmem")
+
+GRACE_SECONDS: Final = 10.0  # for what runs when the end comes
+LINE_BYTES: Final = 64_000_000
+PARENT_SECONDS: Final = 0.5  # between two looks whether the parent is still there
+_ENDLESS: Final = frozenset({"subscriptions/listen"})  # never answered before the end
+
+
+async def serve(server: Server[Any], on_first_reply: Callable[[], None]) -> None:
+    """Serve one client until it leaves or the process is asked to end."""
+    pipe = _Pipe(on_first_reply)
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(pipe.heed_signals)
+            group.start_soon(pipe.heed_parent)
+            group.start_soon(pipe.finish)
+            async with anyio.create_task_group() as lanes:
+                for receive in pipe.receives:
+                    lanes.start_soon(_run, server, receive, pipe)
+                pipe.start()
+            group.cancel_scope.cancel()
+    finally:
+        pipe.close()
+
+
+async def _run(server: Server[Any], receive: Any, pipe: _Pipe) -> None:
+    send, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def write() -> None:
+        async with outgoing:
+            async for message in outgoing:
+                pipe.write(message.message)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(write)
+        await server.run(receive, send, server.create_initialization_options())
+
+
+class _Pipe:
+    """stdin and stdout, with what is under way between them.
+
+    The wire is moved to private descriptors: whatever else writes to stdout reaches
+    stderr, and a child process cannot read the client's requests.
+    """
+
+    def __init__(self, on_first_reply: Callable[[], None]) -> None:
+        self._in, self._out = os.dup(0), os.dup(1)
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, 0)
+        os.dup2(2, 1)
+        os.close(empty)
+        self._on_first_reply = on_first_reply
+        self._token = anyio.lowlevel.current_token()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write_lines, name="stdout", daemon=True)
+        legacy, from_legacy = anyio.create_memory_object_stream[Any](0)
+        modern, from_modern = anyio.create_memory_object_stream[Any](0)
+        self._legacy: MemoryObjectSendStream[Any] = legacy
+        self._modern: MemoryObjectSendStream[Any] = modern
+        self.receives = (from_legacy, from_modern)
+        self._running: set[str | int] = set()
+        self._idle = anyio.Event()
+        self._ending = anyio.Event()
+        self._hurry = anyio.Event()
+
+    def start(self) -> None:
+        self._writer.start()
+        threading.Thread(target=self._read_lines, name="stdin", daemon=True).start()
+
+    def close(self) -> None:
+        """Everything answered is written before this returns, unless nobody reads."""
+        self._lines.put(None)
+        self._writer.join(GRACE_SECONDS)
+
+    # --- in ------------------------------------------------------------------------------
+
+    def _read_lines(self) -> None:
+        try:
+            with os.fdopen(self._in, "rb", buffering=1 << 16) as lines:
+                while line := _next(lines):
+                    if line.strip(_BLANK):
+                        anyio.from_thread.run(self._take, parsed(line), token=self._token)
+        except (RuntimeError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+            log.debug("reading ended", exc_info=True)
+        finally:
+            self.end()
+
+    async def _take(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCError) and message.error.code in _OURS:
+            self.write(message)
+            return
+        lane = self._legacy
+        if isinstance(message, types.JSONRPCRequest):
+            if message.method not in _ENDLESS:
+                self._running.add(message.id)
+            lane = self._modern if _is_modern(message) else self._legacy
+        elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
+            self._running.discard((message.params or {}).get("requestId", ""))
+            await self._modern.send(SessionMessage(message))
+        await lane.send(SessionMessage(message))
+
+    # --- out -----------------------------------------------------------------------------
+
+    def write(self, message: types.JSONRPCMessage) -> None:
+        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        self._lines.put(line)
+        if isinstance(message, (types.JSONRPCResponse, types.JSONRPCError)):
+            self._running.discard(message.id or "")
+            if not self._running:
+                self._idle.set()
+
+    def _write_lines(self) -> None:
+        """A thread of its own: a client that reads slowly delays nothing but its own answers."""
+        first = True
+        while (line := self._lines.get()) is not None:
+            try:
+                _write_all(self._out, line)
+            except OSError:
+                log.debug("the client no longer reads")
+                self.end()
+                return
+            if first:
+                first = False
+                self._on_first_reply()
+
+    # --- the end -------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """No more is read; what runs may finish. From any thread."""
+
+        async def begin() -> None:
+            self._ending.set()
+
+        try:
+            anyio.from_thread.run(begin, token=self._token)
+        except RuntimeError:
+            log.debug("the end had come already")
+
+    async def finish(self) -> None:
+        await self._ending.wait()
+        with anyio.move_on_after(GRACE_SECONDS):
+            while self._running and not self._hurry.is_set():
+                self._idle = anyio.Event()
+                await self._idle.wait()
+        _end_at_last()
+        await self._legacy.aclose()
+        await self._modern.aclose()
+
+    async def heed_signals(self) -> None:
+        try:
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for _ in signals:
+                    if self._ending.is_set():  # asked twice
+                        self._hurry.set()
+                        self._idle.set()
+                    self._ending.set()
+        except (NotImplementedError, ValueError):
+            log.debug("this system has no signals to heed")
+
+    async def heed_parent(self) -> None:
+        parent = os.getppid()
+        while os.getppid() == parent:
+            await anyio.sleep(PARENT_SECONDS)
+        log.warning("The program that started this server has ended, so it ends too.")
+        self._ending.set()
+
+
+# --- one line ----------------------------------------------------------------------------
+
+_OURS: Final = frozenset({types.PARSE_ERROR, types.INVALID_REQUEST})
+_CANCELLED: Final = "notifications/cancelled"
+_BLANK: Final = b" \t\r\n\0"
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
+def _next(lines: BinaryIO) -> bytes:
+    """The next line; of one that is too long, only that it was."""
+    line = lines.readline(LINE_BYTES)
+    if len(line) < LINE_BYTES or line.endswith(b"\n"):
+        return line
+    while (rest := lines.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+        pass
+    return b"more than %d bytes" % LINE_BYTES
+
+
+def parsed(line: bytes) -> types.JSONRPCMessage:
+    """The message on a line, or the error that its sender is to get."""
+    try:
+        found = json.loads(
+            line.strip(_BLANK).removeprefix(b"\xef\xbb\xbf").decode(),
+            parse_constant=_refuse_constant,
+        )
+    except (ValueError, RecursionError) as error:
+        log.warning("a line that is not JSON was refused: %s", str(error)[:200])
+        return _error(None, types.PARSE_ERROR, f"Parse error: the line is not JSON ({error}).")
+    if isinstance(found, list):
+        return _refused(None, "batches are not part of the protocol; send one message per line")
+    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
+        return _refused(_id_of(found), 'a message is an object with "jsonrpc": "2.0"')
+    if "method" in found and "id" in found and _id_of(found) is None:
+        return _refused(None, "the id of a request is a text or a whole number")
+    if found.get("method") == "initialize":
+        _complete(found)
+    try:
+        return types.jsonrpc_message_adapter.validate_python(_whole(found), by_name=False)
+    except ValidationError as error:
+        return _refused(_id_of(found), f"{error.error_count()} fields are not as they must be")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _refused(id_: str | int | None, reason: str) -> types.JSONRPCError:
+    log.warning("a message was refused: %s", reason)
+    return _error(id_, types.INVALID_REQUEST, f"Invalid request: {reason}.")
+
+
+def _error(id_: str | int | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(
+        jsonrpc="2.0", id=id_, error=types.ErrorData(code=code, message=message)
+    )
+
+
+def _id_of(found: Any) -> str | int | None:
+    id_ = found.get("id") if isinstance(found, dict) else None
+    return id_ if isinstance(id_, (str, int)) and not isinstance(id_, bool) else None
+
+
+def _complete(initialize: dict[str, Any]) -> None:
+    """Small clients leave out what the library insists on."""
+    params = initialize.setdefault("params", {})
+    if isinstance(params, dict):
+        params.setdefault("protocolVersion", "2024-11-05")
+        params.setdefault("capabilities", {})
+        params.setdefault("clientInfo", {"name": "unknown", "version": ""})
+
+
+def _whole(value: Any) -> Any:
+    """Half of a surrogate pair becomes U+FFFD, as in every encoder of the web."""
+    if isinstance(value, str):
+        return value if value.isascii() else _HALF.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    return value
+
+
+def _is_modern(request: types.JSONRPCRequest) -> bool:
+    meta = (request.params or {}).get("_meta")
+    return (
+        request.method != "initialize"
+        and isinstance(meta, dict)
+        and PROTOCOL_VERSION_META_KEY in meta
+    )
+
+
+def _end_at_last() -> None:
+    """Something that cannot be interrupted must not keep the process for ever."""
+    last = threading.Timer(GRACE_SECONDS / 2, os._exit, (0,))
+    last.daemon = True
+    last.start()
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
