@@ -7,6 +7,7 @@ and what is found is cut from the text itself.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -272,6 +273,8 @@ _ENTRY: Final = re.compile(
 _MORE: Final = re.compile(r"(?:(?:\n ?\r?(?=\n))*+\n(?:  |\t)[^\n]*+)*+")
 _WORD: Final = re.compile(r"\S+")
 _INDENT: Final = re.compile(r"\n(?:  |\t)")
+_ULID: Final = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
+_VERBATIM: Final = re.compile(r"\n(`{3,}+)(text|text crlf|json)\n(.*)\n\1", re.DOTALL)
 _NOTED: Final = re.compile(r"\n[ \t]*+[-*+][ \t]++\[([^\s\[\]()#|^][^\[\]()#|\n]++)\][ \t]++(?=\S)")
 _RELATION: Final = re.compile(
     r"\n[ \t]*+[-*+][ \t]++(?P<kind>[^\W\d][\w-]*+(?: [\w-]++){0,3}+)[ \t]++"
@@ -375,8 +378,9 @@ def _entries(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Obser
             start, stop = _trimmed(said, start, line_end)
         stop, tags = _without_tags(said, start, stop)
         more, end = _continuation(said, line_end)
+        kept = _verbatim(more) if start == stop and _ULID.fullmatch(block) else None
         yield Observation(
-            content=said[start:stop] + more,
+            content=said[start:stop] + more if kept is None else kept,
             category=m["category"] or "",
             tags=tags,
             time=m[1],
@@ -406,6 +410,20 @@ def _continuation(said: str, line_end: int) -> tuple[str, int]:
     more = _INDENT.sub("\n", found[0].replace("\r\n", "\n"))
     end = found.end()
     return (more[:-1], end - 1) if more.endswith("\r") else (more, end)
+
+
+def _verbatim(more: str) -> str | None:
+    """What an agent's entry keeps in a code block, because as Markdown it would not survive."""
+    block = _VERBATIM.fullmatch(more)
+    if block is None or block[2] == "text":
+        return block and block[3]
+    if block[2] == "text crlf":
+        return block[3].replace("\n", "\r\n")
+    try:
+        kept = json.loads(block[3])
+    except ValueError:
+        return None
+    return kept if isinstance(kept, str) else None
 
 
 def _noted(said: str, seen: str, tags: list[tuple[int, str]]) -> Iterator[Observation]:

@@ -1,0 +1,166 @@
+"""The text of a session's journal: an observation as an entry of its log, and back.
+
+Ordinary text stands there as it is. Text that Markdown would read as something else (a tag
+at the end of its first line, a comment, blank lines at its end) is put into a code block
+under an empty first line, where a person can still read it, and comes back as it was given.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ulid_transform import ulid_at_time, ulid_to_timestamp
+
+from vaultmem import markdown, themes
+from vaultmem.markdown import Observation, outline
+from vaultmem.note import Note
+
+LOG: Final = "Log"
+SUMMARY: Final = "Summary"
+KIND: Final = "note"  # of an observation that nobody gave one
+
+# What may do something to other entries or to later edits, however it reads here.
+_TRICKY: Final = re.compile(
+    r"%%|<!--|\$\$|\r|\^[A-Za-z0-9-]+[ \t]*(?:\n|\Z)|(?:\A|\n)[^\S\n]*\Z|<{7} |>{7} "
+)
+_TICKS: Final = re.compile(r"`+")
+_KIND: Final = re.compile(r"[\w-]+")
+_ULID: Final = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}", re.IGNORECASE)
+_AROUND: Final = ("- **00:00:00** note: before ^before", "- **00:00:00** note: after ^after")
+
+
+def new_block(moment: dt.datetime) -> str:
+    return ulid_at_time(moment.timestamp()).lower()
+
+
+def is_kind(name: str) -> bool:
+    return _KIND.fullmatch(name) is not None
+
+
+def entry(moment: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str) -> str:
+    """The lines of one observation; reading them gives exactly these parts again."""
+    head = f"- **{moment:%H:%M:%S}** {kind}: "
+    tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
+    first, *more = text.split("\n")
+    plain = "\n".join([f"{head}{first} {tail}", *map(_indented, more)])
+    if not _TRICKY.search(text) and _survives(plain, kind, text, tags, block):
+        return plain
+    return "\n".join([head + tail, *map(_indented, verbatim(text).split("\n"))])
+
+
+def verbatim(text: str) -> str:
+    """The text in a code block, from which every byte of it can be had again."""
+    unix = text.replace("\r\n", "\n")
+    if unix == text and "\r" not in text:
+        info, inside = "text", text
+    elif "\r" not in unix and unix.replace("\n", "\r\n") == text:
+        info, inside = "text crlf", unix
+    else:
+        info, inside = "json", json.dumps(text, ensure_ascii=False)
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(inside)), default=0))
+    return f"{fence}{info}\n{inside}\n{fence}"
+
+
+def _indented(line: str) -> str:
+    return f"  {line}" if line else ""
+
+
+def _survives(lines: str, kind: str, text: str, tags: tuple[str, ...], block: str) -> bool:
+    """Whether the entry reads as it should, and its neighbours and headings as before."""
+    before, after = _AROUND
+    found = outline(f"## {LOG}\n\n{before}\n{lines}\n{after}\n\n## {SUMMARY}\n")
+    entries = [(o.category, o.content, o.tags, o.block) for o in found.observations if o.time]
+    return (
+        entries
+        == [
+            ("note", "before", (), "before"),
+            (kind, text, tags, block),
+            ("note", "after", (), "after"),
+        ]
+        and [heading.text for heading in found.headings] == [LOG, SUMMARY]
+        and [b.id for b in found.blocks] == ["before", block, "after"]
+    )
+
+
+# --- reading ----------------------------------------------------------------------------
+
+
+def entries_of(note: Note) -> list[Observation]:
+    """The entries of a journal's log, in the order in which they stand."""
+    return [seen for seen in note.observations if seen.time]
+
+
+def time_of(seen: Observation, note: Note) -> dt.datetime:
+    """When it was seen: by its id, else at its time on the journal's day or the one after."""
+    started = note.created or dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    try:
+        if _ULID.fullmatch(seen.block):
+            return dt.datetime.fromtimestamp(ulid_to_timestamp(seen.block) / 1000, dt.UTC)
+        at = dt.time.fromisoformat(seen.time)
+    except (ValueError, OverflowError, OSError):  # 25:00, or a year beyond the calendar
+        return started
+    moment = dt.datetime.combine(started.date(), at, dt.UTC)
+    return moment if moment >= started.replace(second=0) else moment + dt.timedelta(days=1)
+
+
+def summary_in(note: Note) -> str:
+    span = markdown.section(note.headings, SUMMARY, len(note.body))
+    return note.body[slice(*span)].strip() if span else ""
+
+
+# --- the summary ------------------------------------------------------------------------
+
+_WEIGHTY: Final = frozenset(
+    [
+        "bug",
+        "bugfix",
+        "change",
+        "discovery",
+        "error",
+        "failure",
+        "feature",
+        "finding",
+        "fix",
+        "insight",
+        "learned",
+        "lesson",
+        "milestone",
+        "outcome",
+        "problem",
+        "result",
+    ]
+)
+_MOST_LINES: Final = 8
+_LINE: Final = 200
+
+
+def summary_of(entries: Sequence[Observation]) -> str:
+    """What a log says, in few of its own lines: decisions, then what weighs most of the rest."""
+    said = [(seen, themes.one_line(seen.content, _LINE)) for seen in entries]
+    said = [(seen, line) for seen, line in said if line]
+    shares = themes.centrality([line for _, line in said])
+    order = sorted(range(len(said)), key=lambda i: (_rank(said[i][0]), -shares[i], i))
+    chosen = sorted(order[:_MOST_LINES], key=lambda i: (_rank(said[i][0]), i))
+    lines = [f"- {said[i][0].category or KIND}: {said[i][1]}" for i in chosen]
+    if left := len(entries) - len(lines):
+        lines.append(f"- and {left} more in the log")
+    return "\n".join(lines)
+
+
+def _rank(seen: Observation) -> int:
+    kind = seen.category.casefold()
+    return 0 if kind == "decision" else 1 if kind in _WEIGHTY else 2
+
+
+def below_heading(text: str) -> str:
+    """The text with its headings made small enough to stand under one of the second rank."""
+    heads = markdown.headings(text)
+    step = 3 - min((head.level for head in heads), default=3)
+    for head in reversed(heads if step > 0 else ()):
+        title = f"{'#' * min(6, head.level + step)} {head.text}".rstrip()
+        text = text[: head.start] + title + text[head.end :]
+    return text.strip()
