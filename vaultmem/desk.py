@@ -13,20 +13,22 @@ from ulid_transform import ulid_now
 from vaultmem import finding, hidden
 from vaultmem.attributes import attributes_of
 from vaultmem.config import Settings
-from vaultmem.edit import Change, edit, new_note
-from vaultmem.errors import AlreadyExists, Busy, InvalidInput, NotFound, ReadOnly, VaultmemError
+from vaultmem.edit import Change, SetProperty, edit, new_note
+from vaultmem.errors import AlreadyExists, Busy, InvalidInput, NotFound, ReadOnly
 from vaultmem.history import History
-from vaultmem.index import Filters, Index
+from vaultmem.index import TROUBLE, Filters, Index
 from vaultmem.names import name_key, safe_name, unique_name
-from vaultmem.note import Note, moment
+from vaultmem.note import Note, moment, parse
 from vaultmem.properties import Writable
 from vaultmem.store import VOLATILE, Store, Stored
 from vaultmem.usage import Usage
 
 if TYPE_CHECKING:
-    from vaultmem.index.embed import Embedder
+    from vaultmem.index import IndexStatus
+    from vaultmem.index.embed import Embedder, ModelState
     from vaultmem.recall import Recall
     from vaultmem.sync import Sync
+    from vaultmem.views import Freshness
 
 TYPES: Final = ("episodic", "semantic", "procedural")
 SCOPES: Final = ("session", "project", "user")
@@ -59,6 +61,7 @@ class Parts(Protocol):
 
     settings: Settings
     store: Store
+    opened_at: dt.datetime
     on_write: list[Callable[[Sequence[str]], None]]
 
     @property
@@ -74,6 +77,8 @@ class Parts(Protocol):
     def embedder(self) -> Embedder | None: ...
     def loaded_embedder(self) -> Embedder | None: ...
     def catch_up(self) -> str: ...
+    def freshness(self) -> Freshness: ...
+    def health(self) -> tuple[IndexStatus, ModelState, str]: ...
 
 
 class Desk:
@@ -100,7 +105,7 @@ class Desk:
         try:
             self._parts.catch_up()
             index: Index | None = self.index
-        except VaultmemError:
+        except TROUBLE:
             index = None  # no index to be had: the files will do
         try:
             return finding.find(self.store, index, ref, self._visible)
@@ -112,7 +117,7 @@ class Desk:
         if index is not None:
             try:
                 close = finding.near(index, finding.plain_ref(ref), self._filters())
-            except VaultmemError:
+            except TROUBLE:
                 close = []
         if close:
             return f"Near it are: {', '.join(close)}."
@@ -150,7 +155,7 @@ class Desk:
         if first is not None and last is not None and first > last:
             raise InvalidInput(f"The time range runs backwards: {after} is later than {before}.")
         if min_importance is not None:
-            _require_share(min_importance, "min_importance")
+            require_share(min_importance, "min_importance")
         return Filters(
             types=_several(type),
             scopes=_several(scope),
@@ -177,13 +182,18 @@ class Desk:
             origin = self.settings.values["read_only"].origin
             raise ReadOnly(f"This vault is read-only ({origin}); nothing was changed.")
 
-    def _create(self, folder: str, title: str, values: Mapping[str, Writable], body: str) -> Stored:
+    def _create(
+        self, folder: str, title: str, values: Mapping[str, Writable], body: str
+    ) -> Written:
         """A new note whose name no other note of the vault has."""
         self._require_writable()
         names = self.settings.properties
         kept = {names.get(k, k): v for k, v in values.items() if v not in (None, "", [], ())}
-        raw = new_note(kept, body)
-        taken = _TakenNames(self)
+        return self._place(folder, title, new_note(kept, body))
+
+    def _place(self, folder: str, title: str, raw: bytes, *, instead_of: str = "") -> Written:
+        """Give bytes a place in the vault; the volatile note they replace goes away."""
+        taken = _TakenNames(self, instead_of)
         for _ in range(100):
             path = f"{folder.rstrip('/')}/{unique_name(title, taken)}.md".lstrip("/")
             try:
@@ -191,7 +201,9 @@ class Desk:
             except AlreadyExists:
                 taken.also.add(name_key(path.rpartition("/")[2].removesuffix(".md")))
                 continue
-            return self._written(stored)
+            if instead_of:
+                self.store.discard(instead_of)
+            return self._written(stored, instead_of)
         raise Busy(f"No free name could be found for {title!r}; try another title.")
 
     def _change(
@@ -199,6 +211,20 @@ class Desk:
     ) -> Written:
         """Edit a note as a splice; its old bytes are kept before anything is written."""
         return self._rewrite(note, action, lambda current: edit(current, *changes), expect)
+
+    def _edited(
+        self, note: Note, action: str, *changes: Change, expect: str | None = None
+    ) -> Written:
+        """`_change` that also sets `updated`, on notes of ours."""
+
+        def change(current: Note) -> bytes:
+            raw = edit(current, *changes)
+            if raw == current.raw or not (current.id or current.get("updated")):
+                return raw
+            after = parse(raw, current.path, current.names)
+            return edit(after, SetProperty("updated", self._now()))
+
+        return self._rewrite(note, action, change, expect)
 
     def _rewrite(
         self, note: Note, action: str, change: Callable[[Note], bytes], expect: str | None = None
@@ -214,8 +240,8 @@ class Desk:
         stored = self.store.update(note.path, remembered, expect=expect)
         return self._written(stored)
 
-    def _written(self, stored: Stored) -> Written:
-        behind = self._wrote([stored.path])
+    def _written(self, stored: Stored, *gone: str) -> Written:
+        behind = self._wrote([stored.path, *filter(None, gone)])
         return Written(stored.path, stored.raw, stored.stat, behind)
 
     def _trash(self, note: Note, action: str, expect: str | None = None) -> str:
@@ -246,7 +272,7 @@ class Desk:
         behind = ""
         try:
             self._parts.sync.these(paths)
-        except VaultmemError as error:
+        except TROUBLE as error:
             behind = f"index_behind: {error}"
         for listener in self._parts.on_write:
             listener(paths)
@@ -300,16 +326,18 @@ class Desk:
 class _TakenNames:
     """The names of all notes in the vault, asked for one at a time."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, apart_from: str) -> None:
         self.also: set[str] = set()
         self._desk = desk
+        self._apart_from = apart_from
 
     def __contains__(self, key: object) -> bool:
         if key in self.also:
             return True
         try:
-            return bool(self._desk.index.lookup.named([str(key)]))
-        except VaultmemError:
+            paths = self._desk.index.lookup.paths_named(str(key))
+            return any(path != self._apart_from for path in paths)
+        except TROUBLE:
             return False  # without an index the store refuses at least a clash in one folder
 
 
@@ -329,7 +357,7 @@ def _seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | N
     return seconds + 86_399 if whole_day and len(text) <= 10 else seconds
 
 
-def _require_share(value: Any, name: str) -> None:
+def require_share(value: Any, name: str) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 <= value <= 1:
         raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r}.")

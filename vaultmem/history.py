@@ -93,7 +93,7 @@ class History:
             return None
         return Place(lines[0], lines[1] if len(lines) > 1 else "") if lines else None
 
-    def keys(self) -> list[str]:
+    def notes(self) -> list[str]:
         return [folder.name for folder in _files(self.folder)]
 
 

@@ -1,67 +1,392 @@
-"""What one can do with memories."""
+"""What one can do with memories: recall, read, list and change them."""
 
 from __future__ import annotations
 
-import contextlib
-import posixpath
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
 
-from vaultmem.errors import InvalidInput, NotFound, OutsideVault, VaultmemError
-from vaultmem.names import copy_rank, name_key
-from vaultmem.note import Note
-from vaultmem.store import Store, Stored
+from vaultmem import finding, scan
+from vaultmem.config import PROPERTIES
+from vaultmem.curate import Curating
+from vaultmem.desk import Written, require_one_of, require_share
+from vaultmem.edit import (
+    AddItems,
+    Change,
+    RemoveItems,
+    RemoveProperty,
+    ReplaceBody,
+    SetProperty,
+    edit,
+)
+from vaultmem.errors import InvalidInput, NotFound, VaultmemError
+from vaultmem.hidden import without_private
+from vaultmem.index import TROUBLE, Filters, Row
+from vaultmem.index.lookup import ORDERS
+from vaultmem.note import Note, body_of, printable, version
+from vaultmem.recall import Answer, Hit
+from vaultmem.remember import EntityRef, entity_name
+from vaultmem.session import Sessions
+from vaultmem.views import (
+    DEFAULT_IMPORTANCE,
+    Gotten,
+    Listed,
+    Memory,
+    Recalled,
+    RecalledMemory,
+    Source,
+    Summary,
+    TagCount,
+    Tagged,
+    Tags,
+    Updated,
+    identity,
+    memory,
+    row_moment,
+    source_value,
+    summary,
+)
 
-_ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
+_MOST_IDS: Final = 100
+_DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.IGNORECASE)
+_HOURS: Final = {"h": 1, "d": 24, "w": 168}
 
 
-def find(store: Store, ref: str) -> Note:
-    """The note behind an id, a vault path, a title or an alias; never a guess between two."""
-    ref = ref.strip().removeprefix("memory:")
-    if not ref:
-        raise InvalidInput("Name a note by its id, its path in the vault or its title.")
-    if "/" in ref or "\\" in ref or ref.lower().endswith(".md"):
-        return _by_path(store, ref)
-    notes = store.walk().notes
-    if _ULID.match(ref) and (found := _by_id(store, notes, ref)):
-        return found
-    named = [path for path in notes if name_key(_stem(path)) == name_key(ref)]
-    if not named:
-        wanted = name_key(ref)
-        aliased = (store.parse(stored) for stored in _readable(store, notes))
-        named = [n.path for n in aliased if wanted in map(name_key, (*n.aliases, n.string("key")))]
-    if len(named) > 1:
-        places = ", ".join(sorted(named))
-        raise InvalidInput(f"{ref!r} could be any of these notes; name one by its path: {places}")
-    if not named:
-        raise NotFound(f"There is no note with the id, path, title or alias {ref!r}.")
-    return store.note(named[0])
+class Memories(Curating, Sessions):
+    # --- looking -------------------------------------------------------------------------
 
+    def recall(
+        self,
+        query: str,
+        *,
+        scope: str | Sequence[str] | None = None,
+        type: str | Sequence[str] | None = None,
+        strategy: str = "hybrid",
+        limit: int = 10,
+        offset: int = 0,
+        min_importance: float | None = None,
+        tags: Sequence[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        include_forgotten: bool = False,
+        project: str | None = None,
+        room: str | None = None,
+        folder: str | None = None,
+        explain: bool = False,
+    ) -> Recalled:
+        """The memories that answer a question best, best first."""
+        filters = self._filters(
+            scope=scope,
+            type=type,
+            tags=tags,
+            project=project,
+            room=room,
+            folder=folder,
+            after=after,
+            before=before,
+            min_importance=min_importance,
+            include_forgotten=include_forgotten,
+        )
+        found = self._ask(query, strategy, filters, limit, offset)
+        ids = [hit.row.id or hit.row.path for hit in found.hits]
+        used = self._parts.usage.of(ids)
+        self._parts.usage.note(ids, self.caller.session)
+        counts = [used[id_].count if id_ in used else 0 for id_ in ids]
+        hits = zip(found.hits, counts, strict=True)
+        return Recalled(
+            memories=tuple(_recalled(hit, count, explain=explain) for hit, count in hits),
+            total_matched=found.total,
+            strategy_used=found.strategy,
+            query_time_ms=round(found.milliseconds, 1),
+            index=self._parts.freshness(),
+            warnings=tuple(found.warnings),
+        )
 
-def _by_path(store: Store, ref: str) -> Note:
-    try:
-        return store.note(ref)
-    except (NotFound, OutsideVault):
-        if ref.lower().endswith(".md"):
+    def _ask(self, query: str, strategy: str, filters: Filters, limit: int, offset: int) -> Answer:
+        """By the index; where it cannot be used, by looking through the files themselves."""
+        try:
+            behind = self._parts.catch_up()
+            found = self._parts.recall.ask(
+                query, strategy=strategy, filters=filters, limit=limit, offset=offset
+            )
+        except InvalidInput:
             raise
-        return store.note(ref + ".md")
+        except TROUBLE as error:
+            found = scan.ask(self.store, query, filters, limit=limit, offset=offset)
+            found.warnings.append(f"partial_results: the index cannot be used now ({error}).")
+            return found
+        if behind:
+            found.warnings.append(behind)
+        return found
+
+    def get(self, ids: Sequence[str]) -> Gotten:
+        """Memories in full, by id, path, key or title; observations by their id."""
+        if len(ids) > _MOST_IDS:
+            raise InvalidInput(f"Ask for at most {_MOST_IDS} memories at a time.")
+        found: list[Memory] = []
+        missing: list[str] = []
+        for ref in ids:
+            try:
+                found.append(self._memory(ref))
+            except NotFound:
+                missing.append(ref)
+        self._parts.usage.note((m.id for m in found), self.caller.session, question=False)
+        return Gotten(tuple(found), tuple(missing))
+
+    def _memory(self, ref: str) -> Memory:
+        if (observed := self.observation(finding.plain_ref(ref))) is not None:
+            return self._observed(observed.path, observed.id)
+        note = self._note(ref)
+        stamp = self.store.stat(note.path)
+        used = self._parts.usage.of([identity(note)]).get(identity(note))
+        return memory(
+            note, self.settings, stamp.mtime_ns if stamp else 0, used.count if used else 0
+        )
+
+    def _observed(self, path: str, block: str) -> Memory:
+        """An observation of a journal as a memory of its own."""
+        note = self.store.note(path)
+        whole = memory(note, self.settings, 0, 0)
+        seen = self.observation(block)
+        assert seen is not None
+        return Memory(
+            id=seen.id,
+            path=path,
+            title=note.title,
+            content=seen.content,
+            type="episodic",
+            scope=whole.scope,
+            tags=seen.tags,
+            version=whole.version,
+            created_at=seen.time,
+            updated_at=seen.time,
+            importance=DEFAULT_IMPORTANCE,
+            access_count=0,
+            forgotten=whole.forgotten,
+            project=whole.project,
+            user=whole.user,
+            session=whole.session,
+            kind=seen.type,
+            block=seen.block,
+        )
+
+    def list(
+        self,
+        *,
+        scope: str | None = None,
+        type: str | None = None,
+        project: str | None = None,
+        tag: str | None = None,
+        room: str | None = None,
+        folder: str | None = None,
+        order: str = "recent",
+        limit: int = 20,
+        offset: int = 0,
+        include_forgotten: bool = False,
+    ) -> Listed:
+        require_one_of(order, tuple(ORDERS), "order")
+        if not 1 <= limit <= 1000 or offset < 0:
+            raise InvalidInput("limit must be from 1 to 1000 and offset not negative.")
+        filters = self._filters(
+            scope=scope,
+            type=type,
+            project=project,
+            tags=tag,
+            room=room,
+            folder=folder,
+            include_forgotten=include_forgotten,
+        )
+        self._parts.catch_up()
+        rows, total = self.index.lookup.select(filters, order, limit, offset)
+        more = offset + len(rows)
+        shown = tuple(self._summary(row) for row in rows)
+        return Listed(shown, total, more if more < total else None)
+
+    def recent(self, limit: int = 20) -> Listed:
+        return self.list(limit=limit)
+
+    def _summary(self, row: Row) -> Summary:
+        try:
+            return summary(row, body_of(self.store.read(row.path).raw))
+        except VaultmemError:
+            return summary(row, "")
+
+    def tags(self) -> Tags:
+        self._parts.catch_up()
+        return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(self._filters())))
+
+    def source(self, memory_id: str) -> Source:
+        """A note as it is on disk, for an editor."""
+        note = self._note(memory_id)
+        return Source(identity(note), note.path, printable(note.text), version(note.raw))
+
+    # --- changing ------------------------------------------------------------------------
+
+    def update(
+        self,
+        memory_id: str,
+        *,
+        content: str | None = None,
+        importance: float | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        add_entities: Sequence[EntityRef] = (),
+        remove_entities: Sequence[str] = (),
+        expected_version: str | None = None,
+    ) -> Updated:
+        """Change what is given and nothing else."""
+        self._require_writable()
+        note = self._note(memory_id)
+        fields: dict[str, Sequence[Change]] = {
+            "content": self._new_content(note, content),
+            "importance": _new_importance(importance),
+            "tags": self._new_tags(note, add_tags, remove_tags),
+            "metadata": self._new_metadata(note, metadata or {}),
+            "related_entities": self._new_entities(note, add_entities, remove_entities),
+        }
+        given = {name: changes for name, changes in fields.items() if changes}
+        if not given:
+            raise InvalidInput(
+                "Nothing to change was given; give content, importance, tags, metadata or "
+                "related_entities."
+            )
+        changes = [change for some in given.values() for change in some]
+        written = self._edited(note, "update", *changes, expect=expected_version)
+        self._ensure_entities(add_entities)
+        changed = _changed(note, written, given)
+        searchable = self._searchable(written) if changed else "text"
+        return Updated(
+            memory_id=identity(note),
+            path=written.path,
+            updated_fields=changed,
+            re_embedded="content" in changed and searchable == "now",
+            version=written.version,
+            warnings=(written.behind,) if written.behind else (),
+        )
+
+    def rewrite(self, memory_id: str, text: str, expected_version: str) -> Updated:
+        """A note's whole text, as a person left it in an editor."""
+        note = self._note(memory_id)
+        raw = text.encode("utf-8", "surrogateescape")
+        written = self._rewrite(note, "edit", lambda current: raw, expected_version)
+        fields = ("content",) if written.version != version(note.raw) else ()
+        return Updated(identity(note), written.path, fields, False, written.version)
+
+    def _new_content(self, note: Note, content: str | None) -> Sequence[Change]:
+        if content is None:
+            return ()
+        if without_private(note.body) != note.body:
+            raise InvalidInput(
+                f"{note.path} has private passages, which a new content would delete. "
+                "Its owner can change the text in the note itself."
+            )
+        return (ReplaceBody(self._content(content) + "\n"),)
+
+    def _new_tags(self, note: Note, add: Sequence[str], remove: Sequence[str]) -> Sequence[Change]:
+        changes: list[Change] = []
+        if remove:
+            changes.append(RemoveItems("tags", tuple(tag.lstrip("#") for tag in remove)))
+        if new := tuple(self._tags(add)):
+            changes.append(AddItems("tags", new))
+        return changes
+
+    def _new_metadata(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[Change]:
+        changes: list[Change] = []
+        for name, value in metadata.items():
+            name = self._line(name, "A property's name", 100)
+            if name.casefold() in (*PROPERTIES, "tag", "alias"):
+                raise InvalidInput(
+                    f"{name!r} is one of vaultmem's own properties; it is changed by its own "
+                    "argument or tool, not by metadata."
+                )
+            if isinstance(value, Mapping) or (
+                isinstance(value, (list, tuple))
+                and any(isinstance(item, (Mapping, list, tuple)) for item in value)
+            ):
+                raise InvalidInput(
+                    f"The property {name!r} cannot hold an object or a list of lists; properties "
+                    "are texts, numbers, true or false, or lists of those."
+                )
+            changes.append(RemoveProperty(name) if value is None else SetProperty(name, value))
+        return [
+            c
+            for c in changes
+            if not (isinstance(c, RemoveProperty) and note.key_of(c.name) is None)
+        ]
+
+    def _new_entities(
+        self, note: Note, add: Sequence[EntityRef], remove: Sequence[str]
+    ) -> Sequence[Change]:
+        changes: list[Change] = []
+        for gone in map(entity_name, remove):
+            for name, value in note.properties.items():
+                held = [i for i in value if _links_to(i, gone)] if isinstance(value, list) else []
+                if held:
+                    changes.append(RemoveItems(name, tuple(held)))
+        edges = self._edges(add)
+        return [*changes, *(AddItems(name, tuple(items)) for name, items in edges.items())]  # type: ignore[arg-type]
+
+    def tag(
+        self,
+        memory_id: str,
+        *,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        expected_version: str | None = None,
+    ) -> Tagged:
+        if not add and not remove:
+            raise InvalidInput("Say which tags to add or to remove.")
+        note = self._note(memory_id)
+        changes = self._new_tags(note, add, remove)
+        written = self._edited(note, "tag", *changes, expect=expected_version)
+        after = self.store.parse(written)
+        return Tagged(identity(note), written.path, after.tags, written.version)
 
 
-def _by_id(store: Store, paths: Iterable[str], wanted: str) -> Note | None:
-    """The note with this id; of several, the one that is not named like a copy."""
-    needle = wanted.upper().encode()
-    likely = (s for s in _readable(store, paths) if needle in s.raw[:4096].upper())
-    found = [note for note in map(store.parse, likely) if note.id.upper() == wanted.upper()]
-    return min(found, key=lambda note: (copy_rank(note.title), note.path), default=None)
+def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
+    row = hit.row
+    return RecalledMemory(
+        id=hit.block.upper() if hit.block and row.type == "session" else row.id or row.path,
+        title=row.title,
+        path=row.path,
+        content=hit.passage,
+        snippet=hit.snippet,
+        type=row.type,
+        scope=row.scope,
+        importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
+        tags=row.tags,
+        created_at=row_moment(row),
+        relevance_score=round(hit.score, 4),
+        access_count=count,
+        why=hit.why,
+        heading=hit.heading or None,
+        block=hit.block or None,
+        project=row.project or None,
+        source=source_value(row.more.get("source", "")),
+        forgotten=True if row.forgotten else None,
+        lanes=[asdict(lane) for lane in hit.lanes] if explain else None,
+    )
 
 
-def _readable(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
-    """The notes that can be read; one that cannot does not hide the others."""
-    for path in paths:
-        with contextlib.suppress(VaultmemError):
-            yield store.read(path)
+def _new_importance(importance: float | None) -> Sequence[Change]:
+    if importance is None:
+        return ()
+    require_share(importance, "importance")
+    return (SetProperty("importance", importance),)
 
 
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
+def _changed(
+    note: Note, written: Written, given: Mapping[str, Sequence[Change]]
+) -> tuple[str, ...]:
+    """Which of the given fields made a difference."""
+    if written.version == version(note.raw):
+        return ()
+    return tuple(name for name, changes in given.items() if edit(note, *changes) != note.raw)
+
+
+def _links_to(item: Any, name: str) -> bool:
+    return (
+        isinstance(item, str) and item.strip("[]").partition("|")[0].casefold() == name.casefold()
+    )

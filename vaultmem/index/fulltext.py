@@ -315,11 +315,10 @@ def _headings(note: Note) -> str:
 
 
 def _numbers(note: Note) -> dict[str, int | float]:
-    values: dict[str, int | float] = {}
+    importance = note.number("importance")
+    values: dict[str, int | float] = {"importance": 0.5 if importance is None else importance}
     if note.created:
         values["created"] = int(note.created.timestamp())
-    if (importance := note.number("importance")) is not None:
-        values["importance"] = importance
     return values
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from vaultmem.index.catalog import Catalog, Row
@@ -67,12 +67,16 @@ class Lookup:
         sql = f"SELECT DISTINCT title FROM note WHERE {condition} ORDER BY note DESC LIMIT 20000"
         return [row[0] for row in self._catalog.db.execute(sql, values)]
 
-    def named(self, folded: Iterable[str]) -> set[str]:
+    def named(self, folded: Sequence[str]) -> set[str]:
         """Which of these folded names some note has."""
-        wanted = list(folded)
-        marks = ",".join("?" * len(wanted))
+        marks = ",".join("?" * len(folded))
         sql = f"SELECT DISTINCT folded FROM name WHERE folded IN ({marks})"
-        return {row[0] for row in self._catalog.db.execute(sql, wanted)}
+        return {row[0] for row in self._catalog.db.execute(sql, list(folded))}
+
+    def paths_named(self, folded: str) -> list[str]:
+        """Notes that have this folded name as their title or an alias."""
+        sql = "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ?"
+        return [row[0] for row in self._catalog.db.execute(sql, (folded,))]
 
     def paths_with_block(self, block: str) -> list[str]:
         """Notes that have this block id on one of their observations or facts."""
@@ -86,6 +90,12 @@ class Lookup:
             f"WHERE {condition} GROUP BY folded ORDER BY 2 DESC, 1"
         )
         return self._catalog.db.execute(sql, values).fetchall()
+
+    def relationships(self, filters: Filters) -> int:
+        """How many links and facts there are in these notes."""
+        condition, values = where(filters)
+        sql = f"SELECT count(*) FROM {{}} JOIN note USING (note) WHERE {condition}"
+        return sum(self._catalog.db.execute(sql.format(t), values).fetchone()[0] for t in ("link", "fact"))
 
     def counts(self, column: str, filters: Filters) -> dict[str, int]:
         """How many notes there are of each scope, type or project."""
@@ -133,9 +143,9 @@ def where(filters: Filters) -> tuple[str, list[object]]:
     for column, sign, bound in (
         ("created", ">=", filters.after),
         ("created", "<=", filters.before),
-        ("importance", ">=", filters.min_importance),
+        ("coalesce(importance, 0.5)", ">=", filters.min_importance),
     ):
         if bound is not None:
-            terms.append(f"note.{column} {sign} ?")
+            terms.append(f"{column} {sign} ?")
             values.append(bound)
     return " AND ".join(terms) or "1", values

@@ -1,0 +1,290 @@
+"""Remembering: a text becomes a note, and its entities links."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from vaultmem import lock
+from vaultmem.config import PROPERTIES
+from vaultmem.desk import SCOPES, TYPES, Written, require_one_of, require_share
+from vaultmem.edit import AddItems, Change, ReplaceBody, SetProperty
+from vaultmem.errors import InvalidInput
+from vaultmem.graph import Graph
+from vaultmem.index import TROUBLE
+from vaultmem.markdown import is_tag
+from vaultmem.names import cut, safe_name
+from vaultmem.note import Note
+from vaultmem.properties import Writable
+from vaultmem.recall import query_words
+from vaultmem.store import VOLATILE
+from vaultmem.views import Remembered, Similar, identity, source_text
+
+_TITLE_BYTES: Final = 80
+_RELATION: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
+_NO_NAME: Final = re.compile(r"[\[\]|#^\n\r]")
+_SIMILAR: Final = 3
+_ALIKE: Final = 0.5  # share of words in common that makes two texts similar
+_NEAR: Final = 0.86  # similarity of meaning that does
+_LEADING: Final = re.compile(r"^(?:\s|#{1,6}\s|[-*+>]\s|\d+[.)]\s|[*_`~]+)+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
+
+EntityRef = Mapping[str, str]
+
+
+class Remembering(Graph):
+    def remember(
+        self,
+        content: str,
+        *,
+        type: str = "semantic",
+        scope: str = "user",
+        importance: float | None = None,
+        confidence: float | None = None,
+        tags: Sequence[str] = (),
+        source: str | Mapping[str, Any] | None = None,
+        related_entities: Sequence[EntityRef] = (),
+        session_id: str | None = None,
+        project: str | None = None,
+        title: str | None = None,
+        key: str | None = None,
+        room: str | None = None,
+    ) -> Remembered:
+        """Store a new memory; with a key that is known, the memory with this key is updated."""
+        self._require_writable()
+        require_one_of(type, TYPES, "type")
+        require_one_of(scope, SCOPES, "scope")
+        text = self._content(content)
+        session = self._line(session_id or self.caller.session, "session_id", 200)
+        if scope == "session" and not session:
+            raise InvalidInput("A session memory needs a session: give session_id.")
+        values: dict[str, Writable] = {
+            "key": self._line(key or "", "key"),
+            "type": type,
+            "scope": scope,
+            "project": self._project(scope, project),
+            "session": session,
+            "user": self.caller.user,
+            "room": self._line(room or "", "room", 100),
+            "importance": _share(importance, "importance"),
+            "confidence": _share(confidence, "confidence"),
+            "tags": list(self._tags(tags)),
+            "source": self._line(source_text(source) or self.caller.client, "source"),
+            **self._edges(related_entities),
+        }
+        name = self._title(title, text)
+        similar = self._similar(text)
+        with self._keyed(str(values["key"] or "")):
+            if known := self._with_key(values):
+                return self._upsert(known, text, values, similar)
+            return self._remember(name, title, text, values, related_entities, similar)
+
+    # --- parts ---------------------------------------------------------------------------
+
+    def _content(self, content: str) -> str:
+        text = self._clean(content)
+        if not text.strip():
+            raise InvalidInput("There is nothing to remember: the content is empty.")
+        return text
+
+    def _project(self, scope: str, project: str | None) -> str:
+        """Where a project memory belongs; with no project known, to the vault itself."""
+        wanted = self._line(project or "", "project", 100)
+        pinned = self.caller.project
+        if wanted and pinned and wanted.casefold() != pinned.casefold():
+            raise InvalidInput(
+                f"This server is bound to the project {pinned!r}; leave project out."
+            )
+        if scope == "project":
+            return pinned or wanted or self.caller.default_project
+        return wanted
+
+    def _tags(self, tags: Iterable[str]) -> Iterator[str]:
+        seen: set[str] = set()
+        for given in tags:
+            tag = re.sub(r"\s+", "-", self._line(given, "A tag", 100).lstrip("#")).strip("/")
+            if not is_tag(tag):
+                raise InvalidInput(
+                    f"{given!r} cannot be a tag: use letters, digits, - _ and /, not digits alone."
+                )
+            if tag.casefold() not in seen:
+                seen.add(tag.casefold())
+                yield tag
+
+    def _title(self, title: str | None, text: str) -> str:
+        if not title:
+            return derived_title(text)
+        if "/" in title or "\\" in title:
+            raise InvalidInput(
+                f"{title!r} looks like a path; a title is a name. The note's place is chosen by "
+                "its scope and project."
+            )
+        return self._line(title, "title", 300)
+
+    def _edges(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
+        """Links to entities, in a list under the relationship's name."""
+        lists: dict[str, list[Writable]] = {}
+        for entity in entities:
+            name = entity_name(self._line(entity.get("name", ""), "An entity's name", 100))
+            relation = relation_name(entity.get("relationship", ""))
+            link = f"[[{name}]]"
+            if link not in lists.setdefault(relation, []):
+                lists[relation].append(link)
+        return dict(lists)
+
+    # --- writing -------------------------------------------------------------------------
+
+    def _remember(
+        self,
+        name: str,
+        title: str | None,
+        text: str,
+        values: dict[str, Writable],
+        entities: Sequence[EntityRef],
+        similar: tuple[Similar, ...],
+    ) -> Remembered:
+        values = {"id": self._new_id(), **values, "created": self._now()}
+        if title and safe_name(name) != name:
+            values["aliases"] = [name]
+        written = self._create(self._folder(values), name, values, text + "\n")
+        self._ensure_entities(entities)
+        edges = sum(len(links) for _, links in _link_lists(values))
+        return self._receipt(written, values, edges, similar, created=True)
+
+    def _folder(self, values: Mapping[str, Writable]) -> str:
+        if values["scope"] == "session":
+            return VOLATILE + safe_name(str(values["session"]))
+        folder: str = self.settings["folders.memories"].strip("/")
+        project = str(values["project"] or "")
+        return f"{folder}/{safe_name(project)}" if project else folder
+
+    def _upsert(
+        self, note: Note, text: str, values: dict[str, Writable], similar: tuple[Similar, ...]
+    ) -> Remembered:
+        changes: list[Change] = [ReplaceBody(text + "\n")]
+        given = ("type", "importance", "confidence", "room", "source")
+        new = [name for name in given if values[name] not in (None, "", note.get(name))]
+        changes += [SetProperty(name, values[name]) for name in new]
+        changes += [AddItems(name, tuple(items)) for name, items in _link_lists(values)]
+        if tags := values["tags"]:
+            changes.append(AddItems("tags", tuple(tags)))  # type: ignore[arg-type]
+        written = self._edited(note, "update", *changes)
+        others = tuple(s for s in similar if s.path != note.path)
+        edges = sum(len(links) for _, links in _link_lists(values))
+        kept = {**values, "id": identity(note)}
+        return self._receipt(written, kept, edges, others, created=False)
+
+    def _receipt(
+        self,
+        written: Written,
+        values: Mapping[str, Writable],
+        edges: int,
+        similar: tuple[Similar, ...],
+        *,
+        created: bool,
+    ) -> Remembered:
+        searchable = self._searchable(written)
+        return Remembered(
+            memory_id=str(values["id"]),
+            path=written.path,
+            title=written.path.rpartition("/")[2].removesuffix(".md"),
+            type=str(values["type"]),
+            scope=str(values["scope"]),
+            version=written.version,
+            embedding_generated=searchable == "now",
+            graph_edges_created=edges,
+            searchable=searchable,
+            similar=similar,
+            created=created,
+            project=str(values["project"] or "") or None,
+            warnings=(written.behind,) if written.behind else (),
+        )
+
+    def _ensure_entities(self, entities: Iterable[EntityRef]) -> None:
+        for entity in entities:
+            if entity.get("type"):
+                self.ensure_entity(entity_name(entity["name"]), entity["type"])
+
+    # --- what is there already -----------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _keyed(self, key: str) -> Iterator[None]:
+        """Two callers with one new key take turns, so that only one makes the note."""
+        if not key:
+            yield
+            return
+        with lock.held(self.store.local() / "keys.lock", timeout=10, what="storing by key"):
+            yield
+
+    def _with_key(self, values: Mapping[str, Writable]) -> Note | None:
+        if not values["key"]:
+            return None
+        filters = self._filters(scope=str(values["scope"]), include_forgotten=True)
+        for row in self.index.lookup.with_key(str(values["key"]), filters):
+            same_home = row.project.casefold() == str(values["project"] or "").casefold()
+            same_user = row.user.casefold() == self.caller.user.casefold()
+            same_session = row.session == values["session"] or values["scope"] != "session"
+            if same_home and same_user and same_session:
+                return self.store.note(row.path)
+        return None
+
+    def _similar(self, text: str) -> tuple[Similar, ...]:
+        """Memories that say nearly the same: the writer decides what to do about them."""
+        strategy = "hybrid" if self._parts.loaded_embedder() else "keyword"
+        try:
+            self._parts.catch_up()
+            found = self._parts.recall.ask(
+                text[:1000], strategy=strategy, filters=self._filters(), limit=_SIMILAR + 2
+            )
+        except TROUBLE:
+            return ()
+        words = set(query_words(text[:2000]))
+        alike = []
+        for hit in found.hits:
+            other = set(query_words(hit.passage))
+            shared = len(words & other) / max(1, len(words | other))
+            nearness = max((lane.score for lane in hit.lanes if lane.name == "vector"), default=0.0)
+            if shared >= _ALIKE or nearness >= _NEAR:
+                score = round(max(shared, nearness), 3)
+                row = hit.row
+                alike.append(Similar(row.id or row.path, row.title, row.path, score))
+        return tuple(sorted(alike, key=lambda s: -s.relevance_score)[:_SIMILAR])
+
+
+def derived_title(text: str) -> str:
+    """The first sentence or line, without its Markdown, short enough for a file name."""
+    for line in text.strip().splitlines():
+        plain = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", _LEADING.sub("", line)).strip()
+        if plain.strip("-= "):
+            sentence = _SENTENCE.split(plain, 1)[0].rstrip(" .,;:。")
+            return cut(sentence, _TITLE_BYTES) or "Memory"
+    return "Memory"
+
+
+def entity_name(name: str) -> str:
+    name = _NO_NAME.sub(" ", name.strip().removeprefix("[[").removesuffix("]]")).strip()
+    if not name:
+        raise InvalidInput("An entity needs a name.")
+    return safe_name(name)
+
+
+def relation_name(relationship: str) -> str:
+    """A property name for a relationship; what cannot be one is simply what a note is about."""
+    name = re.sub(r"[\s-]+", "_", relationship.strip()).lower()
+    return name if _RELATION.match(name) and name not in PROPERTIES else "about"
+
+
+def _link_lists(values: Mapping[str, Writable]) -> list[tuple[str, tuple[Writable, ...]]]:
+    return [
+        (name, tuple(value))
+        for name, value in values.items()
+        if isinstance(value, list) and value and str(value[0]).startswith("[[")
+    ]
+
+
+def _share(value: float | None, name: str) -> float | None:
+    if value is not None:
+        require_share(value, name)
+    return value
