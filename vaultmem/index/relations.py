@@ -15,13 +15,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
-from vaultmem import markdown
+from vaultmem.factlines import has_ended, link_key, link_target, relation_key
 from vaultmem.index.catalog import Catalog
 from vaultmem.index.fulltext import Filters
 from vaultmem.index.lookup import where
 from vaultmem.links import LinkMap
 from vaultmem.names import name_key
-from vaultmem.note import moment
 
 LINKS_TO: Final = "links_to"
 # Properties that say where a memory came from or went: their links make nothing an entity.
@@ -35,7 +34,6 @@ _NO_FILE: Final = """NOT (instr(folded, '.') > 0 AND (
   OR substr(folded, -5) IN ('.jpeg', '.webp', '.webm', '.avif', '.flac', '.base')
   OR substr(folded, -7) = '.canvas'))"""
 _NEWEST: Final = "ORDER BY coalesce(updated, created, mtime_ns / 1000000000) DESC, path"
-_LINK: Final = re.compile(r"\[\[[^\[\]\n]+\]\]")
 
 Ref: TypeAlias = int | str
 
@@ -90,29 +88,6 @@ class Census:
     connected: Mapping[Ref, int]
     names: Mapping[Ref, str]
     relations: Mapping[str, int]
-
-
-def link_target(text: str) -> str:
-    """The name in a text that is nothing but one `[[link]]`; empty for any other text."""
-    if not _LINK.fullmatch(text):
-        return ""
-    found = markdown.property_links(text, "")
-    return found[0].target if found else ""
-
-
-def link_key(name: str) -> str:
-    return name_key(name.strip()).removesuffix(".md")
-
-
-def has_ended(valid_to: str, now: dt.datetime) -> bool:
-    """Whether a fact's TO lies behind us; one that is no date was closed at an unknown time."""
-    until = moment(valid_to)
-    return bool(valid_to) and (until is None or until <= now)
-
-
-def relation_key(relation: str) -> str:
-    """`Depends on`, `depends-on` and `depends_on` are one relation."""
-    return re.sub(r"[\s-]+", "_", relation.strip()).casefold()
 
 
 class Relations:

@@ -1,0 +1,329 @@
+"""Facts: what is said of an entity, and from when to when it held.
+
+They are bullets of the subject's note, closed but never deleted. An entity without a note
+gets one with its first fact.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from vaultmem import printing
+from vaultmem.desk import Desk, Written, require_share
+from vaultmem.edit import SetProperty, edit, new_note
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
+from vaultmem.factlines import (
+    Plan,
+    as_link,
+    has_ended,
+    link_key,
+    link_target,
+    plan,
+    relation_key,
+    unwrapped,
+)
+from vaultmem.finding import ULID, plain_ref
+from vaultmem.index import Filters
+from vaultmem.index.relations import FactRow, Relations
+from vaultmem.markdown import Fact
+from vaultmem.names import name_key, safe_name
+from vaultmem.note import Note, moment, parse
+from vaultmem.properties import Writable
+
+_PREDICATE: Final = re.compile(r"(?=[\w-]*[^\W_])\w[\w-]{0,63}")
+
+
+@dataclass(frozen=True)
+class FactView:
+    subject: str
+    predicate: str
+    object: str
+    valid_from: dt.datetime | str | None  # as text where a person wrote no date
+    valid_to: dt.datetime | str | None
+    confidence: float | None
+    provenance: str | None
+    path: str
+    block: str | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    facts: tuple[FactView, ...]
+
+
+@dataclass(frozen=True)
+class Asserted:
+    status: str  # "asserted", "unchanged" or, when an open fact was given an end, "closed"
+    fact: FactView
+    closed: tuple[FactView, ...]
+
+
+class KnownFacts(Desk):
+    def facts(
+        self,
+        subject: str | None = None,
+        *,
+        predicate: str | None = None,
+        object: str | None = None,
+        as_of: str | dt.date | None = None,
+        include_closed: bool = False,
+    ) -> Facts:
+        """Facts that hold now or at a moment, newest first. A bare date is that day's end."""
+        self._parts.catch_up()
+        filters, relations = self._filters(), self.index.relations
+        notes = None if subject is None else self._graph_subjects(subject, filters)
+        rows = relations.facts(filters, notes)
+        if predicate is not None:
+            rows = [r for r in rows if relation_key(r.predicate) == relation_key(predicate)]
+        if object is not None:
+            keys = _names_of(relations, object, filters)
+            rows = [row for row in rows if link_key(unwrapped(row.object)) in keys]
+        if as_of is not None:
+            at = _end_of_day(as_of)
+            rows = [row for row in rows if _holds(row, at)]
+        elif not include_closed:
+            rows = [row for row in rows if not has_ended(row.valid_to, self._now())]
+        newest = rows[::-1]  # of one day's, the line further down
+        newest.sort(key=lambda row: _sortable(row.valid_from), reverse=True)
+        return Facts(tuple(_view(row.title, row.path, row) for row in newest))
+
+    def _graph_subjects(self, subject: str, filters: Filters) -> list[int]:
+        name = plain_ref(subject)
+        if ULID.match(name):
+            return self._graph_numbers(self.index.lookup.find(name))
+        found = self.index.relations.named(name, filters)
+        return [node.ref for node in found if isinstance(node.ref, int)]
+
+    def assert_fact(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        confidence: float | None = None,
+        provenance: str | None = None,
+        valid_from: str | dt.date | None = None,
+        valid_to: str | dt.date | None = None,
+        multi: bool = False,
+    ) -> Asserted:
+        """Write a fact into its subject's note, and close the one it takes the place of.
+
+        An open fact that is asserted again stays as it is; with `valid_to` it gets its end.
+        """
+        self._require_writable()
+        self._parts.catch_up()
+        name = plain_ref(self._graph_text(subject, "The subject", 200))
+        if confidence is not None:
+            require_share(confidence, "confidence")
+        since, until = _date_text(valid_from, "valid_from"), _date_text(valid_to, "valid_to")
+        new = Fact(
+            _predicate(predicate),
+            self._graph_object(self._graph_text(object, "The object", 2000)),
+            since or printing.utc_text(self._now()),
+            until,
+            None if confidence is None else float(confidence),
+            self._graph_provenance(provenance or ""),
+        )
+        try:
+            note = self._graph_note(name)
+            if note is None:
+                return self._graph_first_fact(name, new)
+        except AlreadyExists:  # another process made it just now
+            note = self._note(name)
+        planned: list[Plan] = []
+
+        def change(current: Note) -> bytes:
+            planned[:] = [plan(current, new, multi=multi, dated=bool(since), now=self._now())]
+            after = planned[0].note
+            if after is current or not (current.id or current.get("updated")):
+                return after.raw
+            return edit(after, SetProperty("updated", self._now()))
+
+        self._rewrite(note, "assert_fact", change)
+        return _asserted(planned[0], note)
+
+    def _graph_first_fact(self, name: str, new: Fact) -> Asserted:
+        bare = parse(b"", f"{safe_name(name)}.md")
+        made = plan(bare, new, multi=True, dated=True, now=self._now())
+        return _asserted(made, self.store.parse(self._graph_create(name, "", made.note.text)))
+
+    def _graph_text(self, text: str, what: str, most: int) -> str:
+        text = self._clean(text, what).strip()
+        if not text:
+            raise InvalidInput(f"{what} of the fact is empty.")
+        if len(text.splitlines()) > 1:
+            raise InvalidInput(
+                f"{what} has line breaks in it, and a fact is one line. "
+                "Store long text as a memory and name that memory in the fact."
+            )
+        if len(text) > most:
+            raise InvalidInput(f"{what} has more than {most} characters; make it shorter.")
+        if "%%" in text or "<!--" in text:
+            raise InvalidInput(f"{what} has %% or <!-- in it, which would begin a comment.")
+        return text
+
+    def _graph_object(self, text: str) -> str:
+        """A link where there is a note or an entity of that name; an alias becomes the title."""
+        filters, target = self._filters(), link_target(text)
+        found = self.index.relations.named(target or text, filters)
+        if len(found) == 1:
+            title = found[0].name
+            as_given = target and link_key(target).endswith(name_key(title))
+            return text if as_given else as_link(title) or text
+        if not target and self.index.relations.mentions(text, filters):
+            return as_link(text) or text
+        return text
+
+    def _graph_provenance(self, text: str) -> str:
+        if not text.strip():
+            return ""
+        text = self._graph_text(text, "The provenance", 500)
+        ref = text.removeprefix("memory:").strip()
+        if link_target(text):
+            return text
+        if ULID.match(ref):
+            numbers = self._graph_numbers(self.index.lookup.find(ref))
+            found = list(self.index.relations.nodes(numbers, self._filters()).values())
+        else:
+            found = self.index.relations.named(ref, self._filters())
+        return (as_link(found[0].name) if len(found) == 1 else "") or text
+
+    # --- entity notes ----------------------------------------------------------------------
+
+    def ensure_entity(self, name: str, kind: str = "") -> str | None:
+        """Make a note for an entity that has none; answers with its path if it was made."""
+        name = self._line(link_target(name.strip()) or name, "The entity's name", 200)
+        if not name:
+            raise InvalidInput("An entity needs a name.")
+        if self.index.relations.named(name, self._filters()) or self._graph_unindexed(name):
+            return None
+        try:
+            return self._graph_create(name, self._line(kind, "The entity's kind", 100), "").path
+        except AlreadyExists:  # another process made it just now
+            return None
+
+    def _graph_note(self, name: str) -> Note | None:
+        """The note of a subject; None when it has none yet."""
+        if ULID.match(name):
+            return self._note(name)
+        found = self.index.relations.named(name, self._filters())
+        if len(found) > 1:
+            raise ambiguous(name, (node.path for node in found))
+        try:
+            return self.store.note(found[0].path) if found else self._graph_unindexed(name)
+        except NotFound:  # gone since it was indexed
+            return None
+
+    def _graph_unindexed(self, name: str) -> Note | None:
+        """The entity's note where the index has not seen it yet."""
+        path = f"{self.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
+        if self.store.stat(path) is None:
+            return None
+        note = self.store.note(path)
+        return note if self._visible(note) else None
+
+    def _graph_create(self, name: str, kind: str, body: str) -> Written:
+        """In the caller's own namespace. A name that files cannot have, or that another
+        namespace has taken, is kept as an alias."""
+        folder, title = self.settings["folders.entities"].strip("/"), safe_name(name)
+        taken = bool(self.index.lookup.named([name_key(title)]))
+        values: dict[str, Writable] = {
+            "id": self._new_id(),
+            "type": "entity",
+            "project": self.caller.project,
+            "user": self.caller.user,
+            "kind": kind,
+            "aliases": [name] if taken or title != name else [],
+            "source": self.caller.client,
+            "created": self._now(),
+        }
+        if taken:
+            return self._create(folder, title, values, body)
+        names = self.settings.properties
+        raw = new_note({names.get(k, k): v for k, v in values.items() if v}, body)
+        return self._written(self.store.create(f"{folder}/{title}.md", raw))
+
+    def _graph_numbers(self, paths: Collection[str]) -> list[int]:
+        return [row.note for row in self.index.lookup.at(list(paths)).values()]
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+def _asserted(made: Plan, note: Note) -> Asserted:
+    closed = (_view(note.title, note.path, fact) for fact in made.closed)
+    return Asserted(made.status, _view(note.title, note.path, made.fact), tuple(closed))
+
+
+def _view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
+    return FactView(
+        subject,
+        fact.predicate,
+        unwrapped(fact.object),
+        moment(fact.valid_from) or fact.valid_from or None,
+        moment(fact.valid_to) or fact.valid_to or None,
+        fact.confidence,
+        unwrapped(fact.provenance) or None,
+        path,
+        fact.block or None,
+    )
+
+
+def _names_of(relations: Relations, name: str, filters: Filters) -> set[str]:
+    """All folded names of what is meant by a name."""
+    name = unwrapped(name.strip())
+    nodes = relations.named(name, filters)
+    return {link_key(name)} | relations.keys([node.ref for node in nodes])
+
+
+def _holds(fact: FactRow, at: dt.datetime) -> bool:
+    since = moment(fact.valid_from)
+    return (since is None or since <= at) and not has_ended(fact.valid_to, at)
+
+
+def _sortable(valid_from: str) -> dt.datetime:
+    return moment(valid_from) or dt.datetime.min.replace(tzinfo=dt.UTC)
+
+
+def ambiguous(name: str, paths: Iterable[str]) -> InvalidInput:
+    places = ", ".join(sorted(paths))
+    return InvalidInput(f"{name!r} could be any of these notes; name one by its path: {places}")
+
+
+# --- what is asked for ------------------------------------------------------------------------
+
+
+def _predicate(text: str) -> str:
+    text = text.strip()
+    if not _PREDICATE.fullmatch(text):
+        plain = re.sub(r"[^\w-]+", "_", text).strip("_-")[:64]
+        advice = f" Write {plain}." if _PREDICATE.fullmatch(plain) else ""
+        raise InvalidInput(
+            f"A predicate is one plain name of letters, digits, _ and -, not {text[:100]!r}.{advice}"
+        )
+    return text
+
+
+def _date_text(value: str | dt.date | None, name: str) -> str:
+    """As a note has it: a date, or a date and time in UTC."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, dt.datetime):
+        return printing.utc_text(value)
+    text = value.isoformat() if isinstance(value, dt.date) else value.strip()
+    at = moment(text)
+    if at is None:
+        raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text[:100]!r}.")
+    return text if len(text) == 10 and printing.is_date(text) else printing.utc_text(at)
+
+
+def _end_of_day(value: str | dt.date) -> dt.datetime:
+    text = _date_text(value, "as_of")
+    at = moment(text)
+    if at is None:
+        raise InvalidInput("as_of must be a date like 2026-01-31.")
+    return at + dt.timedelta(hours=23, minutes=59, seconds=59) if len(text) == 10 else at

@@ -1,0 +1,300 @@
+"""The knowledge graph: entities, how they are connected, and facts that hold for a time.
+
+Nothing is kept beside the notes. Facts are bullets of the subject's note and are closed,
+never deleted; every link is an edge. A memory that points at an entity is counted and
+listed as its memory; a person's plain note is an entity like others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from vaultmem.desk import require_one_of
+from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.factlines import link_key, relation_key
+from vaultmem.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
+from vaultmem.finding import ULID, plain_ref
+from vaultmem.index import Filters
+from vaultmem.index.relations import LINKS_TO, Edge, Node, Ref
+from vaultmem.names import name_key
+from vaultmem.note import body_of
+from vaultmem.views import Summary, summary
+
+__all__ = ["Asserted", "Entity", "FactView", "Facts", "Graph", "GraphAnswer", "GraphStats"]
+
+DIRECTIONS: Final = ("outgoing", "incoming", "both")
+MOST_STEPS: Final = 3
+_MOST_FOLLOWED: Final = 300  # ends from which a step goes on; the rest is only counted
+_MOST_SHOWN: Final = 50  # relationships of one entity
+
+
+@dataclass(frozen=True)
+class Relationship:
+    type: str
+    target: str
+    direction: str
+    stale: bool | None = None  # it stands in a note that was forgotten
+
+
+@dataclass(frozen=True)
+class Entity:
+    name: str
+    type: str
+    relationships: tuple[Relationship, ...]
+    memory_count: int
+    path: str | None = None
+    relationship_count: int | None = None  # when there are more than are shown
+
+
+@dataclass(frozen=True)
+class RelationCount:
+    type: str
+    count: int
+
+
+@dataclass(frozen=True)
+class GraphStats:
+    entities_traversed: int
+    relationships_found: int
+    depth_reached: int
+    truncated: bool | None = None  # not every end was followed: there were too many
+    total_entities: int | None = None
+    total_relationships: int | None = None
+    relationship_types: tuple[RelationCount, ...] | None = None
+
+
+@dataclass(frozen=True)
+class GraphAnswer:
+    entities: tuple[Entity, ...]
+    memories: tuple[Summary, ...]
+    graph_stats: GraphStats
+
+
+@dataclass
+class _Found:
+    """What a walk through the graph came upon."""
+
+    nodes: dict[Ref, Node]
+    depths: dict[Ref, int]
+    edges: dict[tuple[int, str, Ref], Edge] = field(default_factory=dict)
+    truncated: bool = False
+
+
+class Graph(KnownFacts):
+    def search_graph(
+        self,
+        entity: str | None = None,
+        *,
+        relationship_type: str | None = None,
+        direction: str = "both",
+        depth: int = 1,
+        include_memories: bool = True,
+        limit: int = 20,
+    ) -> GraphAnswer:
+        """What an entity is connected with; without one, the most connected of all."""
+        require_one_of(direction, DIRECTIONS, "direction")
+        _require_within(depth, 1, MOST_STEPS, "depth")
+        _require_within(limit, 1, 100, "limit")
+        self._parts.catch_up()
+        filters, kind = self._filters(), relation_key(relationship_type or "")
+        if not (entity or "").strip():
+            return self._graph_overview(filters, kind, include_memories, limit)
+        start = self._graph_start(entity or "", filters)
+        found = self._graph_walk(start, filters, kind, direction, depth)
+        others = _ranked(found, start.ref)[: limit - 1]
+        listed = [start, *others]
+        stats = GraphStats(
+            entities_traversed=sum(_is_listed(n) or n == start for n in found.nodes.values()),
+            relationships_found=len(found.edges),
+            depth_reached=max(found.depths.values()),
+            truncated=found.truncated or None,
+        )
+        return self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
+
+    def _graph_start(self, entity: str, filters: Filters) -> Node:
+        relations, name = self.index.relations, plain_ref(entity)
+        if ULID.match(name):
+            paths = {self._note(name).path}
+            found = list(relations.nodes(self._graph_numbers(paths), filters).values())
+        else:
+            found = relations.named(name, filters)
+        if len(found) > 1:
+            raise ambiguous(name, (node.path for node in found))
+        if found:
+            return found[0]
+        if spelling := relations.mentions(name, filters):
+            return Node(link_key(name), spelling)
+        near = relations.near(name, filters)
+        advice = f"Near it are: {', '.join(near)}." if near else "Ask without an entity to see all."
+        raise NotFound(f"Nothing in the graph is named {name!r}. {advice}")
+
+    def _graph_walk(
+        self, start: Node, filters: Filters, kind: str, direction: str, depth: int
+    ) -> _Found:
+        """Level by level. Journals and forgotten notes lead no further: each would join
+        everything that was spoken of on one day."""
+        found = _Found({start.ref: start}, {start.ref: 0})
+        frontier: Sequence[Ref] = [start.ref]
+        for level in range(1, depth + 1):
+            edges = self.index.relations.around(
+                frontier,
+                filters,
+                outgoing=direction != "incoming",
+                incoming=direction != "outgoing",
+            )
+            new = self._graph_add(found, edges, filters, kind)
+            found.depths |= dict.fromkeys((node.ref for node in new), level)
+            leading = [n for n in new if n.type != "session" and not n.forgotten]
+            leading.sort(key=lambda node: (not _is_listed(node), name_key(node.name), node.path))
+            found.truncated |= level < depth and len(leading) > _MOST_FOLLOWED
+            frontier = [node.ref for node in leading[:_MOST_FOLLOWED]]
+            if not frontier:
+                break
+        return found
+
+    def _graph_add(
+        self, found: _Found, edges: Iterable[Edge], filters: Filters, kind: str = ""
+    ) -> list[Node]:
+        """Take in edges of the wanted kind; answers with the ends that are new."""
+        wanted = [edge for edge in edges if not kind or relation_key(edge.relation) == kind]
+        written: dict[Ref, str] = {}
+        for edge in wanted:
+            found.edges.setdefault((edge.source, relation_key(edge.relation), edge.target), edge)
+            for ref, name in ((edge.source, ""), (edge.target, edge.written)):
+                if ref not in found.nodes:
+                    written.setdefault(ref, name)
+        new = self.index.relations.nodes(written, filters)
+        new |= {ref: Node(ref, name) for ref, name in written.items() if isinstance(ref, str)}
+        found.nodes |= new
+        return list(new.values())
+
+    def _graph_overview(
+        self, filters: Filters, kind: str, include_memories: bool, limit: int
+    ) -> GraphAnswer:
+        relations = self.index.relations
+        census = relations.census(filters)
+        nodes = relations.nodes(census.connected, filters)
+        named = {ref: nodes.get(ref) or Node(ref, census.names[ref]) for ref in census.connected}
+        ranked = sorted(
+            named.values(),
+            key=lambda n: (-census.connected[n.ref], name_key(n.name), n.path),
+        )
+        found = _Found(dict(named), {})
+        around = relations.around([node.ref for node in ranked[:limit]], filters)
+        self._graph_add(found, around, filters, kind)
+        touched = {ref for edge in found.edges.values() for ref in (edge.source, edge.target)}
+        listed = [node for node in ranked[:limit] if not kind or node.ref in touched]
+        counts = sorted(census.relations.items(), key=lambda pair: (-pair[1], pair[0]))
+        stats = GraphStats(
+            entities_traversed=len(listed),
+            relationships_found=len(found.edges),
+            depth_reached=0,
+            total_entities=len(named),
+            total_relationships=sum(census.relations.values()),
+            relationship_types=tuple(RelationCount(*pair) for pair in counts),
+        )
+        return self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
+
+    def _graph_answer(
+        self,
+        listed: Sequence[Node],
+        found: _Found,
+        stats: GraphStats,
+        filters: Filters,
+        kind: str,
+        include_memories: bool,
+        limit: int,
+    ) -> GraphAnswer:
+        memories = self._graph_memories(listed, filters)
+        entities = tuple(
+            _entity(node, found, len(memories[node.ref]), everything=bool(kind)) for node in listed
+        )
+        shown: dict[int, None] = {}
+        if include_memories:
+            for level in _levels(listed, found.depths):
+                near = {note for ref in level for note in memories[ref]} - shown.keys()
+                newest = self.index.relations.newest(near, limit - len(shown), filters)
+                shown |= dict.fromkeys(newest)
+        return GraphAnswer(entities, self._graph_summaries(list(shown)), stats)
+
+    def _graph_memories(self, listed: Sequence[Node], filters: Filters) -> dict[Ref, set[int]]:
+        """For each entity the notes that link to it or that it links to, entities left out."""
+        found = _Found({}, {})
+        around = self.index.relations.around([node.ref for node in listed], filters)
+        self._graph_add(found, around, filters)
+        memories: dict[Ref, set[int]] = {node.ref: set() for node in listed}
+        for edge in found.edges.values():
+            for ref, other in ((edge.source, edge.target), (edge.target, edge.source)):
+                node = found.nodes.get(other)
+                if ref in memories and node and isinstance(other, int):
+                    if not node.is_entity and not node.forgotten:
+                        memories[ref].add(other)
+        return memories
+
+    def _graph_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
+        rows = self.index.rows(notes)
+        found = []
+        for note in notes:
+            try:
+                raw = self.store.read(rows[note].path).raw
+            except (NotFound, KeyError):  # gone since it was indexed
+                continue
+            found.append(summary(rows[note], body_of(raw)))
+        return tuple(found)
+
+    def entity_names(self, prefix: str = "", limit: int = 20) -> tuple[str, ...]:
+        """Entities whose name or alias begins so, in alphabetical order."""
+        return tuple(self.index.relations.names(prefix.strip(), limit, self._filters()))
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+def _is_listed(node: Node) -> bool:
+    """Whether it is shown as an entity: memories and journals are shown as memories."""
+    return node.is_entity or (not node.id and node.type != "session")
+
+
+def _ranked(found: _Found, start: Ref) -> list[Node]:
+    """The entities come upon, most connected first."""
+    ends = (ref for edge in found.edges.values() for ref in (edge.source, edge.target))
+    connected = Counter(ends)
+    others = [n for n in found.nodes.values() if n.ref != start and _is_listed(n)]
+    return sorted(others, key=lambda n: (-connected[n.ref], name_key(n.name), n.path))
+
+
+def _levels(listed: Sequence[Node], depths: Mapping[Ref, int]) -> Iterator[list[Ref]]:
+    for level in sorted({depths.get(node.ref, 0) for node in listed}):
+        yield [node.ref for node in listed if depths.get(node.ref, 0) == level]
+
+
+def _entity(node: Node, found: _Found, memories: int, *, everything: bool) -> Entity:
+    related = sorted(
+        _relationships(node, found, everything=everything),
+        key=lambda r: (r.type == LINKS_TO, r.type, name_key(r.target), r.direction),
+    )
+    kind = node.kind or ("note" if not node.is_entity and not node.id else node.type)
+    count = len(related) if len(related) > _MOST_SHOWN else None
+    shown = tuple(related[:_MOST_SHOWN])
+    return Entity(node.name, kind, shown, memories, node.path or None, count)
+
+
+def _relationships(node: Node, found: _Found, *, everything: bool) -> Iterator[Relationship]:
+    """Its edges; but that a memory merely speaks of it is said by `memory_count`."""
+    for edge in found.edges.values():
+        stale = found.nodes[edge.source].forgotten or None
+        if edge.source == node.ref:
+            target = found.nodes[edge.target]
+            yield Relationship(edge.relation, target.name, "outgoing", stale)
+        elif edge.target == node.ref:
+            source = found.nodes[edge.source]
+            if everything or _is_listed(source) or edge.relation not in ("about", LINKS_TO):
+                yield Relationship(edge.relation, source.name, "incoming", stale)
+
+
+def _require_within(value: int, least: int, most: int, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, not {value!r}.")
