@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from ulid_transform import ulid_now
 
 from vaultmem import config
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.surfaces import http
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vaultmem.desk import Caller
+    from vaultmem.service import Vault
     from vaultmem.surfaces.mcp.server import Served
 
 
@@ -52,6 +55,7 @@ def command(vault: str | None, address: str | None, log_level: str, **given: Any
     flags = {"user": given["user"], "project": given["project"]}
     settings = config.load(root, flags | {"read_only": given["read_only"] or None})
     settings.require_valid()
+    given["session"] = given["session"] or config.surroundings().session or ulid_now()
     if address is None:
         _on_stdio(root, settings, given)
     else:
@@ -85,38 +89,43 @@ def _root(vault: str | None) -> Path:
 
 
 def _caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
-    from ulid_transform import ulid_now
-
     from vaultmem.desk import Caller
 
-    around = config.surroundings()
     return Caller(
         user=settings["user"],
         project=settings["project"],
-        default_project=around.project,
-        session=given["session"] or around.session or ulid_now(),
+        default_project=config.surroundings().project,
+        session=given["session"],
         read_only=settings["read_only"],
     )
 
 
-def _built(root: Path, settings: config.Settings, given: dict[str, Any], caller: Caller) -> Served:
-    from vaultmem.service import Vault
+def _built(
+    root: Path,
+    settings: config.Settings,
+    given: dict[str, Any],
+    caller_of: Callable[[Any], Caller | None] | None = None,
+) -> Served:
     from vaultmem.surfaces.mcp import server, tools
 
-    flags = {name: settings[name] for name in ("user", "project", "read_only")}
+    def open_vault() -> Vault:
+        from vaultmem.service import Vault
+
+        flags = {name: settings[name] for name in ("user", "project", "read_only")}
+        return Vault.open(root, flags, caller=_caller(settings, given))
+
     options = server.Options(
         read_only=settings["read_only"],
         toolsets=tools.parse_toolsets(given["toolsets"]),
-        caller=caller,
         watch=not given["no_watch"],
     )
-    return server.build(lambda: Vault.open(root, flags, caller=caller), options, http.caller_of)
+    return server.build(open_vault, options, caller_of)
 
 
 def _on_stdio(root: Path, settings: config.Settings, given: dict[str, Any]) -> None:
     if sys.stdin.isatty():
         _say_how_to_connect(root)
-    served = _built(root, settings, given, _caller(settings, given))
+    served = _built(root, settings, given)
     import anyio
 
     from vaultmem.surfaces.mcp import stdio
@@ -128,13 +137,14 @@ def _on_stdio(root: Path, settings: config.Settings, given: dict[str, Any]) -> N
 
 
 def _on_http(root: Path, settings: config.Settings, given: dict[str, Any], address: str) -> None:
+    from vaultmem.surfaces import http
+
     host, port = http.parse_address(address)
-    caller = _caller(settings, given)
     http.serve(
-        lambda: _built(root, settings, given, caller),
+        lambda: _built(root, settings, given, http.caller_of),
         host,
         port,
-        caller=caller,
+        caller=_caller(settings, given),
         token_file=given["token_file"],
         title=str(root),
     )

@@ -10,13 +10,12 @@ import logging
 from typing import Any
 
 from vaultmem.errors import Conflict, VaultmemError
-from vaultmem.surfaces import render
 
 log = logging.getLogger("vaultmem")
 
 
 def success(value: Any) -> dict[str, Any]:
-    return _result(render.plain(value), is_error=False)
+    return _result(plain(value), is_error=False)
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -24,7 +23,7 @@ def failure(error: Exception) -> dict[str, Any]:
     return _result(envelope(error), is_error=True)
 
 
-def envelope(error: Exception) -> dict[str, Any]:
+def envelope(error: Exception) -> Any:
     if not isinstance(error, VaultmemError):
         log.error("an unexpected error: %s: %s", type(error).__name__, error)
         log.debug("where it happened", exc_info=error)
@@ -38,8 +37,13 @@ def envelope(error: Exception) -> dict[str, Any]:
     told = _envelope(error.code, error.message, retry=error.retry_possible, degraded=degraded)
     if isinstance(error, Conflict):
         told |= {"current": error.text, "version": error.version}
-    plain: dict[str, Any] = render.plain(told)
-    return plain
+    return plain(told)
+
+
+def plain(value: Any) -> Any:
+    from vaultmem.surfaces import render  # it knows notes, and nothing before a call needs them
+
+    return render.plain(value)
 
 
 def _envelope(code: str, message: str, *, retry: bool, degraded: bool) -> dict[str, Any]:

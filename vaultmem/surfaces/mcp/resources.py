@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, quote, unquote
 import mcp_types as types
 from mcp import MCPError
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.mcp import answers
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
     offset = _offset(cursor)
     found = vault.list(order="title", limit=PAGE, offset=offset)
     first = [_fixed(path) for path in FIXED] if cursor is None else []
-    page = {"resources": first + [_entry(render.plain(memory)) for memory in found.memories]}
+    page = {"resources": first + [_entry(answers.plain(memory)) for memory in found.memories]}
     more = {} if found.next_offset is None else {"nextCursor": f"notes-{found.next_offset}"}
     return page | more
 
@@ -127,13 +126,13 @@ def _note(vault: Vault, key: str, uri: str) -> str:
     found = vault.get([key])
     if not found.memories:
         raise unknown(uri, f"There is no note {key!r} in this vault.")
-    text: str = render.plain(found.memories[0].content)
+    text: str = answers.plain(found.memories[0].content)
     return text
 
 
 def _page(vault: Vault, query: str) -> str:
     given = {name: values[-1] for name, values in parse_qs(query).items()}
-    numbers = {}
+    numbers: dict[str, Any] = {}
     for name, least, most in (("offset", 0, 10**9), ("limit", 1, MOST)):
         text = given.get(name, "50" if name == "limit" else "0")
         if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= most:
@@ -144,7 +143,7 @@ def _page(vault: Vault, query: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return answers.compact(render.plain(value))
+    return answers.compact(answers.plain(value))
 
 
 # --- the fixed ones ----------------------------------------------------------------------
@@ -156,7 +155,7 @@ def _status(vault: Vault) -> str:
 
 def _session(vault: Vault) -> str:
     """The summary as a short Markdown list of its own fields."""
-    told: dict[str, Any] = render.plain(vault.session_summary())
+    told: dict[str, Any] = answers.plain(vault.session_summary())
     lines = [f"- **{name.replace('_', ' ')}**: {_words(value)}" for name, value in told.items()]
     return "\n".join(["## Session", "", *lines, ""])
 
@@ -170,7 +169,7 @@ def _words(value: Any) -> str:
 
 
 def _graph(vault: Vault) -> str:
-    graph: dict[str, Any] = render.plain(vault.search_graph(include_memories=False, limit=100))
+    graph: dict[str, Any] = answers.plain(vault.search_graph(include_memories=False, limit=100))
     lines = ["## Knowledge graph", "", _words(graph["graph_stats"]), ""]
     for entity in graph["entities"]:
         lines.append(
@@ -189,7 +188,7 @@ def _preferences(vault: Vault) -> str:
 
 def _conflicts(vault: Vault) -> str:
     found = [each for each in vault.examine() if each.problem in CONFLICTS]
-    return _json({"conflicts": [render.finding(each) for each in found]})
+    return _json({"conflicts": found})
 
 
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {

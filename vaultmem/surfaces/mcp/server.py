@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,20 +17,21 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
-from mcp.server import CacheHint, NotificationOptions, ServerRequestContext
+from mcp.server import NotificationOptions, ServerRequestContext
+from mcp.server.caching import CACHEABLE_METHODS, CacheHint
 from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
-from vaultmem.desk import Caller
 from vaultmem.errors import NotFound, ReadOnly, VaultmemError
-from vaultmem.service import Vault
 from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, tools
 from vaultmem.surfaces.mcp.notify import Look, Notifier
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from vaultmem.desk import Caller
     from vaultmem.follow import Follower
+    from vaultmem.service import Vault
 
 log = logging.getLogger("vaultmem")
 T = TypeVar("T")
@@ -38,13 +39,14 @@ Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Any], "Caller | None"]
 
 AT_ONCE: Final = 16  # calls that work at the same time
+PAUSE_SECONDS: Final = 0.2  # after the first reply, for the few questions that come at once
 
 
 @dataclass(frozen=True)
 class Options:
     read_only: bool = False
     toolsets: tuple[str, ...] = tools.TOOLSETS
-    caller: Caller = Caller()  # who speaks when nobody says otherwise
+    caller: Caller | None = None  # who speaks when nobody says otherwise; else the vault's own
     watch: bool = True
     dialect: str = "native"
 
@@ -57,6 +59,15 @@ class _Server(Server[Any]):
     ) -> Any:
         changing = notification_options or NotificationOptions(resources_changed=True)
         return super().create_initialization_options(changing, *more, **named)
+
+
+def _complete(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
+    """Handlers answer with plain dicts; the 2026 era wants to be told that they are complete."""
+
+    async def answer(ctx: Context, params: Any) -> Any:
+        return {"resultType": "complete", **await handler(ctx, params)}
+
+    return answer
 
 
 class Served:
@@ -74,7 +85,7 @@ class Served:
         self._vault: Vault | None = None
         self._follower: Follower | None = None
         self._started: threading.Thread | None = None
-        self._stopped = False
+        self._stopping = threading.Event()
         self._slots: anyio.CapacityLimiter | None = None
         self.server = self._make_server()
 
@@ -95,21 +106,22 @@ class Served:
             self._started.start()
 
     def _start(self) -> None:
+        self._stopping.wait(PAUSE_SECONDS)
         try:
             follower = self.vault().follower(self.notifier.changed, watch=self.options.watch)
         except VaultmemError as error:
             log.error("The vault could not be opened: %s", error.message)
             return
         with self._opening:
-            if not self._stopped:
+            if not self._stopping.is_set():
                 self._follower = follower
                 follower.start()
 
     def stop(self) -> None:
         with self._opening:
-            if self._stopped:
+            if self._stopping.is_set():
                 return
-            self._stopped = True
+            self._stopping.set()
         if self._follower is not None:
             self._follower.stop()
         if self._vault is not None:
@@ -117,26 +129,37 @@ class Served:
 
     # --- who asks ------------------------------------------------------------------------
 
-    def caller(self, ctx: Context) -> Caller:
-        caller = self._caller_of(ctx.request) or self.options.caller
+    def _named(self, ctx: Context) -> Caller | None:
+        """Who the request or the options say it is, if they do."""
+        return self._caller_of(ctx.request) or self.options.caller
+
+    def _read_only(self, ctx: Context) -> bool:
+        caller = self._named(ctx)
+        return self.options.read_only or (caller is not None and caller.read_only)
+
+    def _view(self, ctx: Context) -> Callable[[], Vault]:
+        """The vault as this request's sender may see it; to be opened in a thread."""
+        named, read_only = self._named(ctx), self._read_only(ctx)
         client = ctx.session.client_params
-        if client is not None and not caller.client:
-            caller = replace(caller, client=client.client_info.name)
-        return replace(caller, read_only=True) if self.options.read_only else caller
+
+        def view() -> Vault:
+            vault = self.vault()
+            caller = named or vault.caller
+            name = caller.client or (client.client_info.name if client else "")
+            return vault.for_caller(replace(caller, client=name, read_only=read_only))
+
+        return view
 
     async def _work(self, ctx: Context, do: Callable[[Vault], T]) -> T:
-        """Do something with the caller's view of the vault, in a thread."""
-        caller = self.caller(ctx)
+        view = self._view(ctx)
         if self._slots is None:
             self._slots = anyio.CapacityLimiter(AT_ONCE)
-        return await anyio.to_thread.run_sync(
-            lambda: do(self.vault().for_caller(caller)), limiter=self._slots
-        )
+        return await anyio.to_thread.run_sync(lambda: do(view()), limiter=self._slots)
 
     # --- tools ---------------------------------------------------------------------------
 
     def _tools(self, ctx: Context) -> tuple[tools.Tool, ...]:
-        return tools.served(self.options.toolsets, read_only=self.caller(ctx).read_only)
+        return tools.served(self.options.toolsets, read_only=self._read_only(ctx))
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
         return {"tools": [tool.listing() for tool in self._tools(ctx)]}
@@ -166,8 +189,10 @@ class Served:
 
     # --- resources -----------------------------------------------------------------------
 
-    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Any:
-        cursor = params.cursor
+    async def _list_resources(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> Any:
+        cursor = params.cursor if params else None
         return await self._answer(ctx, lambda vault: resources.listing(vault, cursor))
 
     async def _list_templates(self, ctx: Context, params: Any) -> Any:
@@ -190,10 +215,12 @@ class Served:
 
     # --- subscriptions -------------------------------------------------------------------
 
-    def _look(self, caller: Caller, uri: str) -> Look:
+    def _look(self, ctx: Context, uri: str) -> Look:
+        view = self._view(ctx)
+
         def look() -> str:
             try:
-                found = resources.read(self.vault().for_caller(caller), uri)
+                found = resources.read(view(), uri)
             except (MCPError, VaultmemError):
                 return ""
             text: str = found["contents"][0]["text"]
@@ -203,7 +230,7 @@ class Served:
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
         resources.require_known(params.uri)
-        await self.notifier.subscribe(ctx, params.uri, self._look(self.caller(ctx), params.uri))
+        await self.notifier.subscribe(ctx, params.uri, self._look(ctx, params.uri))
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
@@ -211,10 +238,12 @@ class Served:
         return {}
 
     async def _listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
-        caller = self.caller(ctx)
         wanted = params.notifications.resource_subscriptions or ()
-        looks = {uri: self._look(caller, uri) for uri in wanted if resources.is_known(uri)}
-        if caller.user or caller.project:  # what a pinned caller cannot see does not change either
+        looks = {uri: self._look(ctx, uri) for uri in wanted if resources.is_known(uri)}
+        caller = self._named(ctx)
+        if caller and (caller.user or caller.project):
+            # A URI's events go to every stream that asks for it, so what a pinned caller
+            # cannot see is left out of its stream.
             looks = {uri: look for uri, look in looks.items() if await _sees(look)}
         return await self.notifier.serve_listen(ctx, params, looks)
 
@@ -229,7 +258,7 @@ class Served:
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
         return prompts.get(params.name, params.arguments or {})
 
-    async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> Any:
+    async def _completion(self, ctx: Context, params: types.CompleteRequestParams) -> Any:
         argument = params.argument
         return await self._answer(
             ctx, lambda vault: prompts.complete(vault, argument.name, argument.value)
@@ -238,26 +267,25 @@ class Served:
     # --- the server ----------------------------------------------------------------------
 
     def _make_server(self) -> Server[Any]:
-        private = CacheHint(ttl_ms=0, scope="private")
         server = _Server(
             "vaultmem",
             title="vaultmem",
             version=__version__,
             instructions=prompts.INSTRUCTIONS,
             lifespan=self._lifespan,
-            cache_hints={"tools/list": CacheHint(ttl_ms=60_000), "resources/list": private},
+            cache_hints=dict.fromkeys(CACHEABLE_METHODS, CacheHint()),  # nothing may be kept
             get_tool_input_schema=self._input_schema,
-            on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
-            on_subscribe_resource=self._subscribe,
-            on_unsubscribe_resource=self._unsubscribe,
+            on_list_tools=_complete(self._list_tools),
+            on_call_tool=_complete(self._call_tool),
+            on_list_resources=_complete(self._list_resources),
+            on_list_resource_templates=_complete(self._list_templates),
+            on_read_resource=_complete(self._read_resource),
+            on_subscribe_resource=_complete(self._subscribe),
+            on_unsubscribe_resource=_complete(self._unsubscribe),
             on_subscriptions_listen=self._listen,
-            on_list_prompts=self._list_prompts,
-            on_get_prompt=self._get_prompt,
-            on_completion=self._complete,
+            on_list_prompts=_complete(self._list_prompts),
+            on_get_prompt=_complete(self._get_prompt),
+            on_completion=_complete(self._completion),
         )
         server.middleware.clear()  # the library's tracing
         server.add_notification_handler(
