@@ -15,7 +15,7 @@ from vaultmem.surfaces.http import tokens
 
 
 def read(file: Path) -> tuple[tokens.Token, ...]:
-    return tokens.read(str(file), lambda sentence: pytest.fail(sentence))
+    return tokens.read(str(file), pytest.fail)
 
 
 def test_one_line_is_one_token_with_every_right(tmp_path: Path) -> None:

@@ -199,8 +199,7 @@ def _owner(caller: Caller) -> Any:
 
 
 def _only_listens(scope: Scope) -> bool:
-    method = dict(scope["headers"]).get(b"mcp-method", b"")
-    return scope["method"] == "GET" or method == b"subscriptions/listen"
+    return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
 def _work(served: Served, route: routes.Rest, given: routes.Given, caller: Caller) -> str:

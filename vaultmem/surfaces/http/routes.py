@@ -165,7 +165,7 @@ ROUTES: Final = (
         {
             "q": _text("the task, in a few words"),
             "project": _text("memories of this project and those of none"),
-            "max_tokens": _whole(1, 100_000, 2000, "how long the block may be"),
+            "max_tokens": _whole(100, 8000, 2000, "how long the block may be"),
         },
         try_it="/inject?q=fix+the+login&project=Atlas",
     ),

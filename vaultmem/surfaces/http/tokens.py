@@ -66,7 +66,8 @@ def bearer(tokens: Iterable[Token], presented: bytes) -> Token | None:
 
 
 def pinned(caller: Caller, token: Token) -> Caller:
-    """The caller behind a token: the server's own pins, narrowed by the token's."""
+    """The caller behind a token: the server's own pins, narrowed by the token's. Bearers of
+    different tokens are different clients, so each has a session of its own."""
     for what, mine, theirs in (
         ("user", caller.user, token.user),
         ("project", caller.project, token.project),
@@ -80,6 +81,9 @@ def pinned(caller: Caller, token: Token) -> Caller:
         caller,
         user=caller.user or token.user,
         project=caller.project or token.project,
+        session=f"{caller.session}-{token.name}"
+        if caller.session and token.name
+        else caller.session,
         read_only=caller.read_only or token.read_only,
         client=token.name or caller.client,
     )
