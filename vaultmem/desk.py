@@ -13,7 +13,6 @@ from ulid_transform import ulid_now
 from vaultmem import finding, hidden
 from vaultmem.attributes import attributes_of
 from vaultmem.config import Settings
-from vaultmem.edit import Change, SetProperty, edit, new_note
 from vaultmem.errors import AlreadyExists, Busy, InvalidInput, NotFound, ReadOnly
 from vaultmem.history import History
 from vaultmem.index import TROUBLE, Filters, Index
@@ -24,6 +23,7 @@ from vaultmem.store import VOLATILE, Store, Stored
 from vaultmem.usage import Usage
 
 if TYPE_CHECKING:
+    from vaultmem.edit import Change
     from vaultmem.index import IndexStatus
     from vaultmem.index.embed import Embedder, ModelState
     from vaultmem.recall import Recall
@@ -187,6 +187,8 @@ class Desk:
     ) -> Written:
         """A new note whose name no other note of the vault has."""
         self._require_writable()
+        from vaultmem.edit import new_note
+
         names = self.settings.properties
         kept = {names.get(k, k): v for k, v in values.items() if v not in (None, "", [], ())}
         return self._place(folder, title, new_note(kept, body))
@@ -210,12 +212,15 @@ class Desk:
         self, note: Note, action: str, *changes: Change, expect: str | None = None
     ) -> Written:
         """Edit a note as a splice; its old bytes are kept before anything is written."""
+        from vaultmem.edit import edit
+
         return self._rewrite(note, action, lambda current: edit(current, *changes), expect)
 
     def _edited(
         self, note: Note, action: str, *changes: Change, expect: str | None = None
     ) -> Written:
         """`_change` that also sets `updated`, on notes of ours."""
+        from vaultmem.edit import SetProperty, edit
 
         def change(current: Note) -> bytes:
             raw = edit(current, *changes)

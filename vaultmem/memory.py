@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
-from vaultmem import finding, scan
+from vaultmem import finding
 from vaultmem.config import PROPERTIES
 from vaultmem.curate import Curating
-from vaultmem.desk import Written, require_one_of, require_share
+from vaultmem.desk import Written, require_share
 from vaultmem.edit import (
     AddItems,
     Change,
@@ -20,32 +19,21 @@ from vaultmem.edit import (
     SetProperty,
     edit,
 )
-from vaultmem.errors import InvalidInput, NotFound, VaultmemError
+from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.hidden import without_private
-from vaultmem.index import TROUBLE, Filters, Row
-from vaultmem.index.lookup import ORDERS
-from vaultmem.note import Note, body_of, printable, version
-from vaultmem.recall import Answer, Hit
+from vaultmem.looking import Looking
+from vaultmem.note import Note, printable, version
 from vaultmem.remember import EntityRef, entity_name
 from vaultmem.session import Sessions
 from vaultmem.views import (
     DEFAULT_IMPORTANCE,
     Gotten,
-    Listed,
     Memory,
-    Recalled,
-    RecalledMemory,
     Source,
-    Summary,
-    TagCount,
     Tagged,
-    Tags,
     Updated,
     identity,
     memory,
-    row_moment,
-    source_value,
-    summary,
 )
 
 _MOST_IDS: Final = 100
@@ -53,72 +41,8 @@ _DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.
 _HOURS: Final = {"h": 1, "d": 24, "w": 168}
 
 
-class Memories(Curating, Sessions):
+class Memories(Curating, Sessions, Looking):
     # --- looking -------------------------------------------------------------------------
-
-    def recall(
-        self,
-        query: str,
-        *,
-        scope: str | Sequence[str] | None = None,
-        type: str | Sequence[str] | None = None,
-        strategy: str = "hybrid",
-        limit: int = 10,
-        offset: int = 0,
-        min_importance: float | None = None,
-        tags: Sequence[str] = (),
-        after: str | None = None,
-        before: str | None = None,
-        include_forgotten: bool = False,
-        project: str | None = None,
-        room: str | None = None,
-        folder: str | None = None,
-        explain: bool = False,
-    ) -> Recalled:
-        """The memories that answer a question best, best first."""
-        filters = self._filters(
-            scope=scope,
-            type=type,
-            tags=tags,
-            project=project,
-            room=room,
-            folder=folder,
-            after=after,
-            before=before,
-            min_importance=min_importance,
-            include_forgotten=include_forgotten,
-        )
-        found = self._ask(query, strategy, filters, limit, offset)
-        ids = [hit.row.id or hit.row.path for hit in found.hits]
-        used = self._parts.usage.of(ids)
-        self._parts.usage.note(ids, self.caller.session)
-        counts = [used[id_].count if id_ in used else 0 for id_ in ids]
-        hits = zip(found.hits, counts, strict=True)
-        return Recalled(
-            memories=tuple(_recalled(hit, count, explain=explain) for hit, count in hits),
-            total_matched=found.total,
-            strategy_used=found.strategy,
-            query_time_ms=round(found.milliseconds, 1),
-            index=self._parts.freshness(),
-            warnings=tuple(found.warnings),
-        )
-
-    def _ask(self, query: str, strategy: str, filters: Filters, limit: int, offset: int) -> Answer:
-        """By the index; where it cannot be used, by looking through the files themselves."""
-        try:
-            behind = self._parts.catch_up()
-            found = self._parts.recall.ask(
-                query, strategy=strategy, filters=filters, limit=limit, offset=offset
-            )
-        except InvalidInput:
-            raise
-        except TROUBLE as error:
-            found = scan.ask(self.store, query, filters, limit=limit, offset=offset)
-            found.warnings.append(f"partial_results: the index cannot be used now ({error}).")
-            return found
-        if behind:
-            found.warnings.append(behind)
-        return found
 
     def get(self, ids: Sequence[str]) -> Gotten:
         """Memories in full, by id, path, key or title; observations by their id."""
@@ -170,51 +94,6 @@ class Memories(Curating, Sessions):
             kind=seen.type,
             block=seen.block,
         )
-
-    def list(
-        self,
-        *,
-        scope: str | None = None,
-        type: str | None = None,
-        project: str | None = None,
-        tag: str | None = None,
-        room: str | None = None,
-        folder: str | None = None,
-        order: str = "recent",
-        limit: int = 20,
-        offset: int = 0,
-        include_forgotten: bool = False,
-    ) -> Listed:
-        require_one_of(order, tuple(ORDERS), "order")
-        if not 1 <= limit <= 1000 or offset < 0:
-            raise InvalidInput("limit must be from 1 to 1000 and offset not negative.")
-        filters = self._filters(
-            scope=scope,
-            type=type,
-            project=project,
-            tags=tag,
-            room=room,
-            folder=folder,
-            include_forgotten=include_forgotten,
-        )
-        self._parts.catch_up()
-        rows, total = self.index.lookup.select(filters, order, limit, offset)
-        more = offset + len(rows)
-        shown = tuple(self._summary(row) for row in rows)
-        return Listed(shown, total, more if more < total else None)
-
-    def recent(self, limit: int = 20) -> Listed:
-        return self.list(limit=limit)
-
-    def _summary(self, row: Row) -> Summary:
-        try:
-            return summary(row, body_of(self.store.read(row.path).raw))
-        except VaultmemError:
-            return summary(row, "")
-
-    def tags(self) -> Tags:
-        self._parts.catch_up()
-        return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(self._filters())))
 
     def source(self, memory_id: str) -> Source:
         """A note as it is on disk, for an editor."""
@@ -343,31 +222,6 @@ class Memories(Curating, Sessions):
         written = self._edited(note, "tag", *changes, expect=expected_version)
         after = self.store.parse(written)
         return Tagged(identity(note), written.path, after.tags, written.version)
-
-
-def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
-    row = hit.row
-    return RecalledMemory(
-        id=hit.block.upper() if hit.block and row.type == "session" else row.id or row.path,
-        title=row.title,
-        path=row.path,
-        content=hit.passage,
-        snippet=hit.snippet,
-        type=row.type,
-        scope=row.scope,
-        importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
-        tags=row.tags,
-        created_at=row_moment(row),
-        relevance_score=round(hit.score, 4),
-        access_count=count,
-        why=hit.why,
-        heading=hit.heading or None,
-        block=hit.block or None,
-        project=row.project or None,
-        source=source_value(row.more.get("source", "")),
-        forgotten=True if row.forgotten else None,
-        lanes=[asdict(lane) for lane in hit.lanes] if explain else None,
-    )
 
 
 def _new_importance(importance: float | None) -> Sequence[Change]:

@@ -6,13 +6,15 @@ import datetime as dt
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
 from vaultmem.config import Settings
 from vaultmem.desk import SCOPES, TYPES, Desk
 from vaultmem.index import Filters, IndexStatus
-from vaultmem.index.embed import ModelState
+
+if TYPE_CHECKING:
+    from vaultmem.index.embed import ModelState
 
 _STARTED: Final = time.monotonic()
 

@@ -29,15 +29,18 @@ from vaultmem.store import FileStat
 if TYPE_CHECKING:
     import numpy as np
 
+    from vaultmem.index.journal import Journals
     from vaultmem.index.nearest import Nearest
     from vaultmem.index.relations import Relations
     from vaultmem.index.vectors import PassageMap, VectorStore
 
-__all__ = ["Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
+__all__ = ["TROUBLE", "Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
 
+TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
 LOCK_SECONDS: Final = 30.0
 DAMAGED: Final = "damaged"
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
+MANY_PASSAGES: Final = 500  # so many more with vectors are worth being written down
 
 
 @dataclass
@@ -172,10 +175,11 @@ class Index:
     def _reopen(self) -> None:
         """The files were deleted or put in place anew under us: begin again with what is there."""
         with self._guard:
-            self._catalog.close()
+            self.close()
             self._text = None
-            self._map = None
+            self._map = self._nearest = self._vectors = None
             self._seen = (-1, "")
+            self.folder.mkdir(parents=True, exist_ok=True)
             with self._writing():
                 self._open_catalog()
 
@@ -285,6 +289,7 @@ class Index:
         self, vector: np.ndarray, identity: str, filters: Filters, limit: int
     ) -> list[tuple[int, int, float]]:
         """Note, passage, similarity; best first."""
+        self._look()
         with self._guard:
             selection = self._selection(filters)
             large = self._large(identity)
@@ -292,7 +297,8 @@ class Index:
                 notes, keep = selection
                 if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
                     return large.exact(vector, limit, self._catalog.of_notes(notes))
-                return large.search(vector, limit, self._catalog.with_hashes, *selection)
+                self._catalog.attach_vectors(self._vector_store().file)
+                return large.search(vector, limit, self._catalog.of_vectors, *selection)
             return self._mapped(identity).nearest(vector, limit, *selection)
 
     def _large(self, identity: str) -> Nearest | None:
@@ -325,9 +331,11 @@ class Index:
         if self._map is None or self._map.matrix.model != model:
             self._map = PassageMap(Matrix(store, model))
         self._map.matrix.refresh()
-        sql = "SELECT passage, note, hash FROM passage WHERE passage > ?"
-        self._map.extend(self._catalog.db.execute(sql, (self._map.last,)))
-        self._map.settle()
+        seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
+        if now != seen:
+            self._catalog.attach_vectors(store.file)
+            self._map.extend(self._catalog.of_new(model, seen, now))
+            self._map.seen = now
         return self._map
 
     def _selection(self, filters: Filters) -> tuple[list[int], bool]:
@@ -357,6 +365,12 @@ class Index:
         return Lookup(self._catalog)
 
     @cached_property
+    def journals(self) -> Journals:
+        from vaultmem.index.journal import Journals
+
+        return Journals(self._catalog)
+
+    @cached_property
     def relations(self) -> Relations:
         from vaultmem.index.relations import Relations
 
@@ -384,7 +398,24 @@ class Index:
         store = self._vector_store()
         model = store.model(identity)
         self._catalog.attach_vectors(store.file)
-        return self._catalog.without_vector(model, limit)
+        whole = store.whole_until(model, self._catalog.meta("uuid"))
+        found = self._catalog.without_vector(model, whole, limit)
+        if not found:
+            self._missing(identity)  # the next look need not begin so early
+        return found
+
+    def _missing(self, identity: str) -> int:
+        """How many passages have no vector. A vector is never taken away, so the passages
+        before the first of these need not be looked at again."""
+        store = self._vector_store()
+        model, catalog = store.model(identity), self._catalog.meta("uuid")
+        self._catalog.attach_vectors(store.file)
+        whole, last = store.whole_until(model, catalog), self._catalog.last_passage()
+        count, first = self._catalog.missing(model, whole)
+        reached = first - 1 if count else last
+        if reached - whole >= MANY_PASSAGES:
+            store.set_whole_until(model, catalog, reached)
+        return count
 
     def missing_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         store = self._vector_store()
@@ -393,25 +424,18 @@ class Index:
     def add_vectors(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
         store = self._vector_store()
         store.add(store.model(identity), hashes, vectors)
-        if self._map is not None:
-            self._map.matrix.look_again()
-        if self._nearest is not None:
-            self._nearest.look_again()
 
     # --- status ------------------------------------------------------------------------
 
     def status(self, identity: str = "") -> IndexStatus:
         self._look_quietly()
-        embedded = 0
-        if identity:
-            store = self._vector_store()
-            self._catalog.attach_vectors(store.file)
-            embedded = self._catalog.count_embedded(store.model(identity))
+        missing = self._missing(identity) if identity else 0
+        passages = self._catalog.count("passage")
         return IndexStatus(
             revision=self.revision,
             notes=self._catalog.count("note"),
-            passages=self._catalog.count("passage"),
-            embedded=embedded,
+            passages=passages,
+            embedded=max(0, passages - missing) if identity else 0,
             skipped=tuple(self._catalog.skipped()),
             fulltext=self._text_trouble or "ready",
         )

@@ -4,7 +4,6 @@ import sys
 
 import click
 
-from vaultmem import service
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 from vaultmem.template import Plan
@@ -25,6 +24,8 @@ def command(
     Nothing that is there is changed: files are only added, and an existing .obsidian
     folder is left alone.
     """
+    from vaultmem import service
+
     plan = service.plan_vault(folder, git=git, examples=examples)
     if not as_json:
         _show(plan)

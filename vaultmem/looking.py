@@ -1,0 +1,163 @@
+"""Looking at memories: recall, lists, tags. Light to load, for commands that only look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from vaultmem.desk import Desk, require_one_of
+from vaultmem.errors import InvalidInput, VaultmemError
+from vaultmem.index import TROUBLE, Filters, Row
+from vaultmem.index.lookup import ORDERS
+from vaultmem.note import body_of
+from vaultmem.recall import Answer, Hit
+from vaultmem.views import (
+    DEFAULT_IMPORTANCE,
+    Listed,
+    Recalled,
+    RecalledMemory,
+    Summary,
+    TagCount,
+    Tags,
+    row_moment,
+    source_value,
+    summary,
+)
+
+
+class Looking(Desk):
+    def recall(
+        self,
+        query: str,
+        *,
+        scope: str | Sequence[str] | None = None,
+        type: str | Sequence[str] | None = None,
+        strategy: str = "hybrid",
+        limit: int = 10,
+        offset: int = 0,
+        min_importance: float | None = None,
+        tags: Sequence[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        include_forgotten: bool = False,
+        project: str | None = None,
+        room: str | None = None,
+        folder: str | None = None,
+        explain: bool = False,
+    ) -> Recalled:
+        """The memories that answer a question best, best first."""
+        filters = self._filters(
+            scope=scope,
+            type=type,
+            tags=tags,
+            project=project,
+            room=room,
+            folder=folder,
+            after=after,
+            before=before,
+            min_importance=min_importance,
+            include_forgotten=include_forgotten,
+        )
+        found = self._ask(query, strategy, filters, limit, offset)
+        ids = [hit.row.id or hit.row.path for hit in found.hits]
+        used = self._parts.usage.of(ids)
+        self._parts.usage.note(ids, self.caller.session)
+        counts = [used[id_].count if id_ in used else 0 for id_ in ids]
+        hits = zip(found.hits, counts, strict=True)
+        return Recalled(
+            memories=tuple(_recalled(hit, count, explain=explain) for hit, count in hits),
+            total_matched=found.total,
+            strategy_used=found.strategy,
+            query_time_ms=round(found.milliseconds, 1),
+            index=self._parts.freshness(),
+            warnings=tuple(found.warnings),
+        )
+
+    def _ask(self, query: str, strategy: str, filters: Filters, limit: int, offset: int) -> Answer:
+        """By the index; where it cannot be used, by looking through the files themselves."""
+        try:
+            behind = self._parts.catch_up()
+            found = self._parts.recall.ask(
+                query, strategy=strategy, filters=filters, limit=limit, offset=offset
+            )
+        except InvalidInput:
+            raise
+        except TROUBLE as error:
+            from vaultmem import scan
+
+            found = scan.ask(self.store, query, filters, limit=limit, offset=offset)
+            found.warnings.append(f"partial_results: the index cannot be used now ({error}).")
+            return found
+        if behind:
+            found.warnings.append(behind)
+        return found
+
+    def list(
+        self,
+        *,
+        scope: str | None = None,
+        type: str | None = None,
+        project: str | None = None,
+        tag: str | None = None,
+        room: str | None = None,
+        folder: str | None = None,
+        order: str = "recent",
+        limit: int = 20,
+        offset: int = 0,
+        include_forgotten: bool = False,
+    ) -> Listed:
+        require_one_of(order, tuple(ORDERS), "order")
+        if not 1 <= limit <= 1000 or offset < 0:
+            raise InvalidInput("limit must be from 1 to 1000 and offset not negative.")
+        filters = self._filters(
+            scope=scope,
+            type=type,
+            project=project,
+            tags=tag,
+            room=room,
+            folder=folder,
+            include_forgotten=include_forgotten,
+        )
+        self._parts.catch_up()
+        rows, total = self.index.lookup.select(filters, order, limit, offset)
+        more = offset + len(rows)
+        shown = tuple(self._summary(row) for row in rows)
+        return Listed(shown, total, more if more < total else None)
+
+    def recent(self, limit: int = 20) -> Listed:
+        return self.list(limit=limit)
+
+    def _summary(self, row: Row) -> Summary:
+        try:
+            return summary(row, body_of(self.store.read(row.path).raw))
+        except VaultmemError:
+            return summary(row, "")
+
+    def tags(self) -> Tags:
+        self._parts.catch_up()
+        return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(self._filters())))
+
+
+def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
+    row = hit.row
+    return RecalledMemory(
+        id=hit.block.upper() if hit.block and row.type == "session" else row.id or row.path,
+        title=row.title,
+        path=row.path,
+        content=hit.passage,
+        snippet=hit.snippet,
+        type=row.type,
+        scope=row.scope,
+        importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
+        tags=row.tags,
+        created_at=row_moment(row),
+        relevance_score=round(hit.score, 4),
+        access_count=count,
+        why=hit.why,
+        heading=hit.heading or None,
+        block=hit.block or None,
+        project=row.project or None,
+        source=source_value(row.more.get("source", "")),
+        forgotten=True if row.forgotten else None,
+        lanes=[asdict(lane) for lane in hit.lanes] if explain else None,
+    )
