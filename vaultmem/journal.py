@@ -16,8 +16,9 @@ from typing import Final
 from ulid_transform import ulid_at_time, ulid_to_timestamp
 
 from vaultmem import markdown, themes
+from vaultmem.edit import AppendToSection, edit
 from vaultmem.markdown import Observation, outline
-from vaultmem.note import Note
+from vaultmem.note import Note, encode
 
 LOG: Final = "Log"
 SUMMARY: Final = "Summary"
@@ -63,6 +64,18 @@ def verbatim(text: str) -> str:
         info, inside = "json", json.dumps(text, ensure_ascii=False)
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(inside)), default=0))
     return f"{fence}{info}\n{inside}\n{fence}"
+
+
+def append(note: Note, lines: str) -> bytes:
+    """The note with an entry more. Behind the last one this is a matter of inserting it: the
+    careful way reads a long journal several times over."""
+    last = next((seen.end for seen in reversed(entries_of(note))), 0)
+    span = markdown.section(note.headings, LOG, len(note.body))
+    if not last or span is None or note.problems or note.body[last : span[1]].strip():
+        return edit(note, AppendToSection(LOG, lines))
+    at, newline = note.body_start + last, note.newline
+    added = newline + lines.replace("\n", newline)
+    return encode(note.text[:at] + added + (note.text[at:] or newline))
 
 
 def _indented(line: str) -> str:
@@ -114,28 +127,23 @@ def summary_in(note: Note) -> str:
 
 # --- the summary ------------------------------------------------------------------------
 
-_WEIGHTY: Final = frozenset(
-    [
-        "bug",
-        "bugfix",
-        "change",
-        "discovery",
-        "error",
-        "failure",
-        "feature",
-        "finding",
-        "fix",
-        "insight",
-        "learned",
-        "lesson",
-        "milestone",
-        "outcome",
-        "problem",
-        "result",
-    ]
-)
+_WEIGHTY_KINDS: Final = """
+    bug bugfix change discovery error failure feature finding fix insight learned lesson
+    milestone outcome problem result
+"""
+_WEIGHTY: Final = frozenset(_WEIGHTY_KINDS.split())
 _MOST_LINES: Final = 8
 _LINE: Final = 200
+
+
+def summary_still_ours(note: Note) -> bool:
+    """Whether the summary is what `summary_of` made of the log when the session ended."""
+    said, ended = summary_in(note).replace("\r\n", "\n"), note.updated
+    entries = entries_of(note)
+    times = [time_of(seen, note).replace(microsecond=0) for seen in entries]
+    first = sum(bool(ended and time < ended) for time in times)
+    last = sum(bool(ended and time <= ended) for time in times)
+    return any(said == summary_of(entries[:i]) for i in range(max(first, 1), last + 1))
 
 
 def summary_of(entries: Sequence[Observation]) -> str:

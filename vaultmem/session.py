@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from vaultmem import journal, lock, themes
-from vaultmem.attributes import attributes_of
 from vaultmem.desk import TYPES, Desk, Written
-from vaultmem.edit import AppendToSection, ReplaceSection, edit
+from vaultmem.edit import AppendToSection, ReplaceSection
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound, VaultmemError
 from vaultmem.hidden import without_private
 from vaultmem.index import Row
@@ -108,8 +107,7 @@ class Sessions(Desk):
         session = self._session_of(session_id)
         if not session or (not session_id and not self.caller.session):
             session = self._new_session()
-        note = self._journal_of(session, self._journal_project(project), title)
-        return Started(session, note.path)
+        return Started(session, self._journal_of(session, self._journal_project(project), title))
 
     def log(
         self,
@@ -142,7 +140,7 @@ class Sessions(Desk):
         given = journal.below_heading(self._stripped(summary or "", "The summary"))
         notes = self._journals(session)
         if not notes and given:
-            notes = [self._journal_of(session)]
+            notes = [self.store.note(self._journal_of(session))]
         elif not notes and session != self._session_of(None):
             self._require_known(session)
         path, said = (self._sum_up(notes[-1], given)) if notes else (None, "")
@@ -173,7 +171,7 @@ class Sessions(Desk):
                 self._require_known(session_id)
         else:
             rows = self.index.journals.latest(self._filters(type="session"), _count(before, after))
-            found = self._observations(self._read_journals(rows))
+            found = self._observations(self._read_journals(row.path for row in rows))
         if before is None and after is not None:
             return Timeline(tuple(found[:after]))
         many = _MOST if session_id and before is None else _count(before, after)
@@ -185,7 +183,7 @@ class Sessions(Desk):
         if not _BLOCK.fullmatch(block):
             return None
         for row in self.index.journals.with_observation(block, self._filters()):
-            for found in self._observations(self._read_journals([row])):
+            for found in self._observations(self._read_journals([row.path])):
                 if found.id.lower() == block:
                     return found
         return None
@@ -241,44 +239,40 @@ class Sessions(Desk):
 
     def _journals(self, session: str) -> list[Note]:
         """The session's journals, oldest first: one, unless two machines shared a session."""
+        return list(self._read_journals(self._journal_paths(session)))
+
+    def _journal_paths(self, session: str) -> list[str]:
         try:
             rows = self.index.journals.of_session(session, self._filters(type="session"))
-        except VaultmemError:
-            return list(self._journals_on_disk(session))  # no index to be had
-        return list(self._read_journals(rows))
+        except VaultmemError:  # no index to be had: the files will do
+            folder = self.settings["folders.sessions"].strip("/") + "/"
+            paths = [path for path in self.store.walk().notes if path.startswith(folder)]
+            return [note.path for note in self._read_journals(paths) if _is_of(note, session)]
+        return [row.path for row in rows]
 
-    def _read_journals(self, rows: Sequence[Row]) -> Iterator[Note]:
-        for row in rows:
+    def _read_journals(self, paths: Iterable[str]) -> Iterator[Note]:
+        for path in paths:
             try:
-                note = self.store.note(row.path)
+                note = self.store.note(path)
             except VaultmemError:
                 continue
             if self._visible(note):
                 yield note
 
-    def _journals_on_disk(self, session: str) -> Iterator[Note]:
-        folder = self.settings["folders.sessions"].strip("/") + "/"
-        for path in self.store.walk().notes:
-            if path.startswith(folder):
-                note = self.store.note(path)
-                named = attributes_of(note, self.settings)["session"]
-                if named.casefold() == session.casefold() and self._visible(note):
-                    yield note
-
     def _journal_of(
         self, session: str, project: str | None = None, title: str | None = None
-    ) -> Note:
+    ) -> str:
         """The journal to write in. Two processes that need a new one take turns."""
-        if found := self._journals(session):
+        if found := self._journal_paths(session):
             return found[-1]
         file = self.store.local() / "journals.lock"
         with lock.held(file, timeout=10, what="opening a journal"):
             self._parts.catch_up()
-            if found := self._journals(session):
+            if found := self._journal_paths(session):
                 return found[-1]
             return self._new_journal(session, project, title)
 
-    def _new_journal(self, session: str, project: str | None, title: str | None) -> Note:
+    def _new_journal(self, session: str, project: str | None, title: str | None) -> str:
         now = self._now()
         project = self._journal_project(None) if project is None else project
         name = self._line(title or "", "title", 300) or "Session"
@@ -294,7 +288,7 @@ class Sessions(Desk):
         }
         folder = f"{self.settings['folders.sessions'].strip('/')}/{now:%Y}"
         title = f"{now:%Y-%m-%d %H%M} {name}"
-        return self.store.parse(self._create(folder, title, values, f"## {journal.LOG}\n"))
+        return self._create(folder, title, values, f"## {journal.LOG}\n").path
 
     def _journal_project(self, given: str | None) -> str:
         wanted, pinned = self._line(given or "", "project", 100), self.caller.project
@@ -304,23 +298,17 @@ class Sessions(Desk):
             )
         return pinned or wanted or self.caller.default_project
 
-    def _append(self, note: Note, lines: str) -> Written:
+    def _append(self, path: str, lines: str) -> Written:
         """No snapshot is kept: adding a line loses nothing, and journals grow line by line."""
-        stored = self.store.update(
-            note.path, lambda current: edit(current, AppendToSection(journal.LOG, lines))
-        )
-        return self._written(stored)
+        return self._written(self.store.update(path, lambda note: journal.append(note, lines)))
 
     def _sum_up(self, note: Note, given: str) -> tuple[str, str]:
         """Where the summary stands, and what it says. One that is there stays as it is, unless
         another is given, or it was made from the log and the log has grown since."""
-        entries, old = journal.entries_of(note), journal.summary_in(note)
-        new = given or journal.summary_of(entries)
-        if old and not given:
-            ended = note.updated
-            earlier = [o for o in entries if ended and journal.time_of(o, note) <= ended]
-            if old.replace("\r\n", "\n") != journal.summary_of(earlier):
-                return note.path, printable(old)
+        old = journal.summary_in(note)
+        new = given or journal.summary_of(journal.entries_of(note))
+        if old and not given and not journal.summary_still_ours(note):
+            return note.path, printable(old)
         if not new or old == new:
             return note.path, new
         change = ReplaceSection if old else AppendToSection
@@ -332,7 +320,7 @@ class Sessions(Desk):
 
     # --- observations --------------------------------------------------------------------
 
-    def _observations(self, notes: Sequence[Note] | Iterator[Note]) -> list[ObservationView]:
+    def _observations(self, notes: Iterable[Note]) -> list[ObservationView]:
         found = [
             (journal.time_of(seen, note), _view(seen, note))
             for note in notes
@@ -386,6 +374,10 @@ class Sessions(Desk):
                     f"{given!r} cannot be a tag: use letters, digits, - _ and /, not digits alone."
                 )
             yield tag
+
+
+def _is_of(note: Note, session: str) -> bool:
+    return note.string("session").casefold() == session.casefold()
 
 
 def _view(seen: Observation, note: Note) -> ObservationView:

@@ -20,242 +20,30 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\W_]+(?:['’][^\W_]+)?")
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])|\n")
-_LINE_MARKS: Final = re.compile(r"(?:\s|#{1,6}\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX]\]\s)+")
-_LAST_MARKS: Final = re.compile(r"(?:\s|\s\^[A-Za-z0-9-]+|\s#[^\s#]+)+\Z")
+_LINE_MARKS: Final = re.compile(r"\A(?:\s|#{1,6}\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX]\]\s)+")
 _UNSAFE: Final = re.compile(r"%%|<!--|-->|\$\$|\||^[-=_*~`]+$|^(?:---|```|~~~)")
 _LONGEST: Final = 300  # characters of a sentence
+_READ: Final = 20_000  # characters of a text: what it is about is said by then
 _SAME: Final = 0.6  # share of words in common that makes a sentence a repetition
 
 # Words that say nothing about what a text is about.
-STOP_WORDS: Final = frozenset(
-    [
-        "a",
-        "about",
-        "above",
-        "after",
-        "again",
-        "against",
-        "all",
-        "almost",
-        "along",
-        "already",
-        "also",
-        "although",
-        "always",
-        "am",
-        "among",
-        "an",
-        "and",
-        "any",
-        "are",
-        "around",
-        "as",
-        "at",
-        "away",
-        "back",
-        "be",
-        "became",
-        "because",
-        "been",
-        "before",
-        "being",
-        "below",
-        "between",
-        "both",
-        "but",
-        "by",
-        "call",
-        "came",
-        "can",
-        "cannot",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "done",
-        "down",
-        "during",
-        "each",
-        "either",
-        "else",
-        "enough",
-        "even",
-        "ever",
-        "every",
-        "few",
-        "first",
-        "for",
-        "found",
-        "from",
-        "further",
-        "gave",
-        "get",
-        "gets",
-        "getting",
-        "give",
-        "given",
-        "go",
-        "goes",
-        "going",
-        "got",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "him",
-        "his",
-        "how",
-        "however",
-        "i",
-        "if",
-        "in",
-        "instead",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "keep",
-        "know",
-        "last",
-        "later",
-        "least",
-        "less",
-        "let",
-        "like",
-        "made",
-        "make",
-        "makes",
-        "making",
-        "many",
-        "may",
-        "me",
-        "might",
-        "more",
-        "most",
-        "much",
-        "must",
-        "my",
-        "need",
-        "needs",
-        "never",
-        "new",
-        "next",
-        "no",
-        "nor",
-        "not",
-        "nothing",
-        "now",
-        "of",
-        "off",
-        "on",
-        "once",
-        "one",
-        "only",
-        "onto",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "own",
-        "per",
-        "put",
-        "quite",
-        "rather",
-        "really",
-        "said",
-        "same",
-        "say",
-        "says",
-        "see",
-        "seem",
-        "seen",
-        "shall",
-        "she",
-        "should",
-        "show",
-        "since",
-        "so",
-        "some",
-        "something",
-        "soon",
-        "still",
-        "such",
-        "take",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "thing",
-        "things",
-        "this",
-        "those",
-        "though",
-        "through",
-        "thus",
-        "till",
-        "to",
-        "together",
-        "too",
-        "took",
-        "toward",
-        "two",
-        "under",
-        "until",
-        "up",
-        "upon",
-        "us",
-        "use",
-        "used",
-        "uses",
-        "using",
-        "very",
-        "via",
-        "want",
-        "wants",
-        "was",
-        "way",
-        "we",
-        "well",
-        "went",
-        "were",
-        "what",
-        "when",
-        "where",
-        "whether",
-        "which",
-        "while",
-        "who",
-        "whole",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "within",
-        "without",
-        "work",
-        "works",
-        "would",
-        "yes",
-        "yet",
-        "you",
-        "your",
-        "yours",
-    ]
-)
+_SMALL_WORDS: Final = """
+    a about above after again against all almost along already also although always am among
+    an and any are around as at away back be became because been before being below between
+    both but by call came can cannot could did do does doing done down during each either
+    else enough even ever every few first for found from further gave get gets getting give
+    given go goes going got had has have having he her here hers him his how however i if in
+    instead into is it its itself just keep know last later least less let like made make
+    makes making many may me might more most much must my need needs never new next no nor
+    not nothing now of off on once one only onto or other our out over own per put quite
+    rather really said same say says see seem seen shall she should show since so some
+    something soon still such take than that the their them then there these they thing
+    things this those though through thus till to together too took toward two under until
+    up upon us use used uses using very via want wants was way we well went were what when
+    where whether which while who whole whom whose why will with within without work works
+    would yes yet you your yours
+"""
+STOP_WORDS: Final = frozenset(_SMALL_WORDS.split())
 
 
 class Sentence(NamedTuple):
@@ -266,7 +54,7 @@ class Sentence(NamedTuple):
 def words(text: str) -> list[str]:
     """The words that carry meaning, plural or not; scripts without blanks by pairs of signs."""
     found: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    for word in _WORD.findall(text[:_READ].casefold()):
         if _WIDE.match(word):
             found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
         elif len(word) > 2 and word not in STOP_WORDS and not word.isdigit():
@@ -340,16 +128,25 @@ def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
 
 def sentences(text: str) -> list[str]:
     """Whole sentences of a text, out of code and comments, without their list and heading marks."""
+    text = text[:_READ]
     seen = visible(text)
     found, start = [], 0
     for end in [*(m.end() for m in _SENTENCE_END.finditer(seen)), len(seen)]:
         if seen[start:end].strip():
-            found.append(text[start:end])
+            found.append(_bare(text[start:end]))
         start = end
-    plain = (_LAST_MARKS.sub("", _LINE_MARKS.sub("", part, count=1)).strip() for part in found)
-    return [
-        part for part in plain if part and not _UNSAFE.search(part) and part.count("`") % 2 == 0
-    ]
+    return [part for part in found if part and not _UNSAFE.search(part) and _is_closed(part)]
+
+
+def _bare(sentence: str) -> str:
+    kept = _LINE_MARKS.sub("", sentence).split()
+    while kept and kept[-1][0] in "#^" and len(kept[-1]) > 1:
+        kept.pop()
+    return " ".join(kept)
+
+
+def _is_closed(sentence: str) -> bool:
+    return sentence.count("`") % 2 == 0 and sentence.count("[[") == sentence.count("]]")
 
 
 def main_sentences(texts: Sequence[str], most: int, room: int) -> list[str]:
