@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -71,3 +74,10 @@ def test_what_came_later_is_found_and_filters_hold(large: World) -> None:
     hits = large.index.search_vectors(vectors(1, 3)[0], IDENTITY, Filters(tags=("late",)), 100)
     rows = large.index.rows(note for note, _, _ in hits)
     assert len(rows) == 59
+
+
+@pytest.mark.parametrize("first", ["nearest.graph_class()", "import numkong"])
+def test_the_model_can_still_be_loaded_after_the_vectors(first: str) -> None:
+    code = f"from vaultmem.index import nearest\n{first}\nimport onnxruntime"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -9,12 +9,13 @@ a name that says what it covers; readers of an older one are not disturbed.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.index.vectors import Matrix, VectorStore
+from vaultmem.index.vectors import Matrix, VectorStore, halves
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,8 @@ LARGE: Final = 150_000
 _STALE: Final = 0.15  # share of vectors behind the graph's end that makes a new one worth while
 _PROPOSED: Final = 4  # times as many proposals as hits are wanted
 
-Lookup = Callable[[Sequence[bytes]], Iterable[tuple[int, int, bytes]]]
+# Passage, note and vector's number of the passages with these vectors.
+Lookup = Callable[[Sequence[int]], Iterable[tuple[int, int, int]]]
 
 
 class Nearest:
@@ -42,9 +44,7 @@ class Nearest:
         if newest is None:
             return False
         if newest != self._file:
-            from usearch.index import Index
-
-            self._graph = Index.restore(str(newest), view=True)
+            self._graph = graph_class().restore(str(newest), view=True)
             self._file = newest
             self._tail = Matrix(self.store, self.model, _covered(newest))
         return self._graph is not None
@@ -62,11 +62,12 @@ class Nearest:
     ) -> list[tuple[int, int, float]]:
         """Note, passage and similarity, as the exact search gives them."""
         wanted = limit * _PROPOSED * (4 if keep else 1)
-        scores = self._proposed(vector, wanted) | self._recent(vector, wanted)
+        numbers = self._proposed(vector, wanted) + self._recent(vector, wanted)
+        scores = self.store.similarities(numbers, vector)
         chosen = set(selected)
         found = [
-            (note, passage, scores[bytes(key)])
-            for passage, note, key in lookup(list(scores))
+            (note, passage, scores[number])
+            for passage, note, number in lookup(list(scores))
             if (note in chosen) == keep or not (selected or keep)
         ]
         return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
@@ -76,22 +77,18 @@ class Nearest:
     ) -> list[tuple[int, int, float]]:
         """All of these few passages compared, without the graph."""
         places = [(passage, note, bytes(key)) for passage, note, key in passages]
-        scores = _scores(self.store.with_hashes(self.model, {key for _, _, key in places}), vector)
+        vectors = self.store.with_hashes(self.model, {key for _, _, key in places})
+        scores = _scores(vectors, vector)
         found = [(note, passage, scores[key]) for passage, note, key in places if key in scores]
         return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
 
-    def _proposed(self, vector: np.ndarray, wanted: int) -> dict[bytes, float]:
-        numbers = [int(key) for key in self._graph.search(vector, wanted).keys]
-        return _scores(self.store.rows(numbers), vector)
+    def _proposed(self, vector: np.ndarray, wanted: int) -> list[int]:
+        return [int(number) for number in self._graph.search(vector, wanted).keys]
 
-    def _recent(self, vector: np.ndarray, wanted: int) -> dict[bytes, float]:
+    def _recent(self, vector: np.ndarray, wanted: int) -> list[int]:
         assert self._tail is not None
         self._tail.refresh()
         return self._tail.best(vector, wanted)
-
-    def look_again(self) -> None:
-        if self._tail is not None:
-            self._tail.look_again()
 
     def build(self) -> bool:
         """Build a new graph if the present one leaves out too much; says whether it did."""
@@ -114,27 +111,30 @@ class Nearest:
 
     def _fill(self, last: int) -> Any:
         import numpy as np
-        from usearch.index import Index
 
         graph: Any = None
         for rows in self.store.newer(self.model, 0):
             rows = [row for row in rows if row[0] <= last]
             if not rows:
                 break
-            block = np.frombuffer(b"".join(raw for _, _, raw in rows), dtype=np.float16)
-            block = block.reshape(len(rows), -1).astype(np.float32)
-            graph = graph or Index(ndim=block.shape[1], metric="ip", dtype="f16")
+            block = halves([raw for _, raw in rows])
+            graph = graph or graph_class()(ndim=block.shape[1], metric="ip", dtype="f16")
             graph.add(np.array([row[0] for row in rows], dtype=np.uint64), block, threads=1)
         return graph
 
 
-def _scores(rows: list[tuple[bytes, bytes]], vector: np.ndarray) -> dict[bytes, float]:
-    import numpy as np
+def graph_class() -> Any:
+    """usearch's index. If usearch is loaded before onnxruntime, loading that one later, for
+    a question, crashes the process."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("onnxruntime")
+    from usearch.index import Index
 
-    if not rows:
-        return {}
-    block = np.frombuffer(b"".join(raw for _, raw in rows), dtype=np.float16)
-    exact = block.reshape(len(rows), -1).astype(np.float32) @ vector
+    return Index
+
+
+def _scores(rows: list[tuple[bytes, bytes]], vector: np.ndarray) -> dict[bytes, float]:
+    exact = halves([raw for _, raw in rows]) @ vector if rows else ()
     return {key: float(score) for (key, _), score in zip(rows, exact, strict=True)}
 
 
