@@ -1,0 +1,150 @@
+"""Vectors compared in memory, a byte for each dimension, give the answers of the exact search;
+and how many passages lack one is known without counting them all."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.index.conftest import World
+from tests.index.test_nearest import IDENTITY, add_missing, vectors
+from vaultmem import index as index_module
+from vaultmem.index import Filters
+from vaultmem.index.vectors import halves
+
+
+@pytest.fixture
+def filled(world: World) -> World:
+    for number in range(900):
+        world.put(f"n{number}.md", f"---\ntags: [t{number % 5}]\n---\nword{number % 880}")
+    world.sync.everything()
+    add_missing(world, 1)
+    return world
+
+
+def exactly(world: World, question: np.ndarray, notes: set[int]) -> list[tuple[int, int, float]]:
+    """All passages of these notes compared one by one, as the table has their vectors."""
+    store = world.index._vector_store()
+    rows = dict(store.db.execute("SELECT hash, vector FROM vector"))
+    found = []
+    for passage, note, key in world.index._catalog.of_notes(sorted(notes)):
+        found.append((note, passage, float((halves([rows[key]]) @ question)[0])))
+    return sorted(found, key=lambda hit: (-hit[2], hit[1]))
+
+
+def assert_same(found: list, expected: list) -> None:  # type: ignore[type-arg]
+    assert [passage for _, passage, _ in found] == [passage for _, passage, _ in expected]
+    assert [s for _, _, s in found] == pytest.approx([s for _, _, s in expected], abs=1e-5)
+
+
+def notes(world: World, sql: str = "SELECT note FROM note") -> set[int]:
+    return {row[0] for row in world.index._catalog.db.execute(sql)}
+
+
+@pytest.mark.parametrize("limit", [1, 10, 300])
+def test_the_order_is_that_of_the_exact_search(filled: World, limit: int) -> None:
+    for question in vectors(20, 2):
+        found = filled.index.search_vectors(question, IDENTITY, Filters(), limit)
+        assert_same(found, exactly(filled, question, notes(filled))[:limit])
+
+
+def test_filters_keep_exactly_their_notes(filled: World) -> None:
+    tagged = notes(filled, "SELECT note FROM tag WHERE folded = 't3'")
+    for question in vectors(5, 3):
+        found = filled.index.search_vectors(question, IDENTITY, Filters(tags=("t3",)), 1000)
+        assert_same(found, exactly(filled, question, tagged))
+    assert not filled.index.search_vectors(vectors(1, 3)[0], IDENTITY, Filters(tags=("no",)), 10)
+
+
+def test_what_comes_later_is_found_whichever_comes_first(filled: World) -> None:
+    question = vectors(1, 4)[0]
+    filled.index.search_vectors(question, IDENTITY, Filters(), 10)
+    for number in range(900, 930):
+        filled.put(f"n{number}.md", f"word{number}")
+    filled.put("sub/n7.md", "word7")  # the same text under the same title: its vector is there
+    filled.sync.everything()
+    twin = notes(filled, "SELECT note FROM note WHERE path = 'sub/n7.md'")
+    found = filled.index.search_vectors(question, IDENTITY, Filters(), 1000)
+    assert twin < {note for note, _, _ in found}
+    assert len(found) == 901
+    add_missing(filled, 5)
+    found = filled.index.search_vectors(question, IDENTITY, Filters(), 1000)
+    assert_same(found, exactly(filled, question, notes(filled)))
+    assert len(found) == 931
+
+
+def test_another_process_sees_new_vectors(filled: World) -> None:
+    other = World(filled.root, filled.state)
+    question = vectors(1, 4)[0]
+    assert len(other.index.search_vectors(question, IDENTITY, Filters(), 2000)) == 900
+    filled.put("later.md", "later")
+    filled.sync.everything()
+    add_missing(filled, 6)
+    assert len(other.index.search_vectors(question, IDENTITY, Filters(), 2000)) == 901
+    other.close()
+
+
+def test_an_index_deleted_under_us_is_begun_again(filled: World) -> None:
+    question = vectors(1, 4)[0]
+    assert filled.index.search_vectors(question, IDENTITY, Filters(), 10)
+    shutil.rmtree(filled.index.folder)
+    assert not filled.index.search_vectors(question, IDENTITY, Filters(), 10)
+    filled.sync.everything(told=True)
+    add_missing(filled, 1)
+    assert len(filled.index.search_vectors(question, IDENTITY, Filters(), 10)) == 10
+    assert filled.index.status(IDENTITY).embedded == 900
+
+
+# --- counting ----------------------------------------------------------------------------------
+
+
+def counted(world: World) -> int:
+    """Passages with a vector, each looked up."""
+    store = world.index._vector_store()
+    keys = {row[0] for row in store.db.execute("SELECT hash FROM vector")}
+    hashes = world.index._catalog.db.execute("SELECT hash FROM passage")
+    return sum(row[0] in keys for row in hashes)
+
+
+def whole(world: World) -> int:
+    store = world.index._vector_store()
+    return store.whole_until(store.model(IDENTITY), world.index._catalog.meta("uuid"))
+
+
+def test_the_count_stays_right_whatever_happens(
+    filled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "MANY_PASSAGES", 1)
+
+    def check(embedded: int, passages: int) -> None:
+        status = filled.index.status(IDENTITY)
+        assert (status.embedded, status.passages) == (embedded, passages)
+        assert status.embedded == counted(filled)
+
+    check(900, 900)
+    assert whole(filled) == filled.index._catalog.last_passage(), "nothing is counted twice"
+    filled.put("n5.md", "quite new text")
+    (filled.root / "n6.md").unlink()
+    filled.sync.everything()
+    check(898, 899)
+    assert filled.index.without_vector(IDENTITY, 10) == ["n5.md"]
+    add_missing(filled, 7)
+    check(899, 899)
+    assert filled.index.without_vector(IDENTITY, 10) == []
+    filled.index.rebuild()
+    filled.sync.everything(told=True)
+    check(899, 899)
+    assert filled.index.status("another@1").embedded == 0
+    assert len(filled.index.without_vector("another@1", 2000)) == 899
+
+
+def test_vectors_thrown_away_are_missed_again(filled: World) -> None:
+    assert filled.index.status(IDENTITY).embedded == 900
+    filled.close()
+    for file in filled.index.folder.glob("vectors.db*"):
+        file.unlink()
+    filled.open()
+    assert filled.index.status(IDENTITY).embedded == 0
+    assert len(filled.index.without_vector(IDENTITY, 2000)) == 900
