@@ -285,14 +285,16 @@ def _entity(node: Node, found: _Found, memories: int, *, everything: bool) -> En
 def _relationships(node: Node, found: _Found, *, everything: bool) -> Iterator[Relationship]:
     """Its edges; but that a memory merely speaks of it is said by `memory_count`."""
     for edge in found.edges.values():
-        stale = found.nodes[edge.source].forgotten or None
-        if edge.source == node.ref:
-            target = found.nodes[edge.target]
-            yield Relationship(edge.relation, target.name, "outgoing", stale)
-        elif edge.target == node.ref:
-            source = found.nodes[edge.source]
-            if everything or _is_listed(source) or edge.relation not in ("about", LINKS_TO):
-                yield Relationship(edge.relation, source.name, "incoming", stale)
+        if node.ref == edge.source:
+            other, direction = found.nodes[edge.target], "outgoing"
+        elif node.ref == edge.target:
+            other, direction = found.nodes[edge.source], "incoming"
+        else:
+            continue
+        says_little = edge.relation in ("about", LINKS_TO) and not _is_listed(other)
+        if everything or not says_little or not _is_listed(node):
+            stale = found.nodes[edge.source].forgotten or None
+            yield Relationship(edge.relation, other.name, direction, stale)
 
 
 def _require_within(value: int, least: int, most: int, name: str) -> None:
