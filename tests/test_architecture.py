@@ -31,7 +31,7 @@ LAYERS = [
     ["store", "watch", "database"],
     ["index"],
     ["sync", "recall", "follow", "scan", "finding", "history", "usage", "views"],
-    ["desk", "journal", "themes", "factlines", "parts"],
+    ["desk", "journal", "themes", "insights", "factlines", "parts"],
     ["looking", "facts", "graph", "session", "remember", "curate", "memory", "context", "consolidate", "status", "reader"],
     ["template", "doctor"],
     ["service"],

@@ -13,6 +13,7 @@ from vaultmem.note import body_of
 from vaultmem.recall import Answer, Hit
 from vaultmem.views import (
     DEFAULT_IMPORTANCE,
+    Freshness,
     Listed,
     Recalled,
     RecalledMemory,
@@ -69,9 +70,15 @@ class Looking(Desk):
             total_matched=found.total,
             strategy_used=found.strategy,
             query_time_ms=round(found.milliseconds, 1),
-            index=self._parts.freshness(),
+            index=self._freshness(),
             warnings=tuple(found.warnings),
         )
+
+    def _freshness(self) -> Freshness:
+        try:
+            return self._parts.freshness()
+        except TROUBLE:
+            return Freshness(0, 0, 0)
 
     def _ask(self, query: str, strategy: str, filters: Filters, limit: int, offset: int) -> Answer:
         """By the index; where it cannot be used, by looking through the files themselves."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from vaultmem import finding
@@ -20,13 +21,14 @@ from vaultmem.edit import (
     edit,
 )
 from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.finding import ULID
 from vaultmem.hidden import without_private
+from vaultmem.index import TROUBLE
 from vaultmem.looking import Looking
 from vaultmem.note import Note, printable, version
 from vaultmem.remember import EntityRef, entity_name
 from vaultmem.session import Sessions
 from vaultmem.views import (
-    DEFAULT_IMPORTANCE,
     Gotten,
     Memory,
     Source,
@@ -59,40 +61,35 @@ class Memories(Curating, Sessions, Looking):
         return Gotten(tuple(found), tuple(missing))
 
     def _memory(self, ref: str) -> Memory:
-        if (observed := self.observation(finding.plain_ref(ref))) is not None:
-            return self._observed(observed.path, observed.id)
+        if ULID.match(finding.plain_ref(ref)) and (seen := self._observed(finding.plain_ref(ref))):
+            return seen
         note = self._note(ref)
         stamp = self.store.stat(note.path)
         used = self._parts.usage.of([identity(note)]).get(identity(note))
-        return memory(
-            note, self.settings, stamp.mtime_ns if stamp else 0, used.count if used else 0
-        )
+        count = used.count if used else 0
+        return memory(note, self.settings, stamp.mtime_ns if stamp else 0, count)
 
-    def _observed(self, path: str, block: str) -> Memory:
+    def _observed(self, ref: str) -> Memory | None:
         """An observation of a journal as a memory of its own."""
-        note = self.store.note(path)
-        whole = memory(note, self.settings, 0, 0)
-        seen = self.observation(block)
-        assert seen is not None
-        return Memory(
+        try:
+            seen = self.observation(ref)
+        except TROUBLE:
+            seen = None
+        if seen is None:
+            return None
+        journal = memory(self.store.note(seen.path), self.settings, 0, 0)
+        return replace(
+            journal,
             id=seen.id,
-            path=path,
-            title=note.title,
             content=seen.content,
             type="episodic",
-            scope=whole.scope,
             tags=seen.tags,
-            version=whole.version,
             created_at=seen.time,
             updated_at=seen.time,
-            importance=DEFAULT_IMPORTANCE,
-            access_count=0,
-            forgotten=whole.forgotten,
-            project=whole.project,
-            user=whole.user,
-            session=whole.session,
             kind=seen.type,
             block=seen.block,
+            observations=None,
+            facts=None,
         )
 
     def source(self, memory_id: str) -> Source:
@@ -173,27 +170,30 @@ class Memories(Curating, Sessions, Looking):
 
     def _new_metadata(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[Change]:
         changes: list[Change] = []
-        for name, value in metadata.items():
-            name = self._line(name, "A property's name", 100)
+        for given, value in metadata.items():
+            name = self._line(given, "A property's name", 100)
             if name.casefold() in (*PROPERTIES, "tag", "alias"):
                 raise InvalidInput(
                     f"{name!r} is one of vaultmem's own properties; it is changed by its own "
                     "argument or tool, not by metadata."
                 )
-            if isinstance(value, Mapping) or (
-                isinstance(value, (list, tuple))
-                and any(isinstance(item, (Mapping, list, tuple)) for item in value)
-            ):
-                raise InvalidInput(
-                    f"The property {name!r} cannot hold an object or a list of lists; properties "
-                    "are texts, numbers, true or false, or lists of those."
-                )
-            changes.append(RemoveProperty(name) if value is None else SetProperty(name, value))
-        return [
-            c
-            for c in changes
-            if not (isinstance(c, RemoveProperty) and note.key_of(c.name) is None)
+            if value is not None:
+                changes.append(SetProperty(name, self._plain_value(name, value)))
+            elif note.key_of(name) is not None:
+                changes.append(RemoveProperty(name))
+        return changes
+
+    def _plain_value(self, name: str, value: Any) -> Any:
+        items = value if isinstance(value, (list, tuple)) else [value]
+        if any(isinstance(item, (Mapping, list, tuple)) for item in items):
+            raise InvalidInput(
+                f"The property {name!r} cannot hold an object or a list of lists; properties "
+                "are texts, numbers, true or false, or lists of those."
+            )
+        clean = [
+            self._clean(i, f"The property {name!r}") if isinstance(i, str) else i for i in items
         ]
+        return clean if items is value else clean[0]
 
     def _new_entities(
         self, note: Note, add: Sequence[EntityRef], remove: Sequence[str]
