@@ -8,7 +8,6 @@ notes is one burst: the list changed once, and each subscribed resource at most 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ GATHER_SECONDS: Final = 0.1
 NOTE: Final = "memory://vault/"
 
 Context = ServerRequestContext[Any, Any]
-Look = Callable[[], str]  # the text of a resource as its subscriber sees it; "" when not there
+Look = Callable[[], str]  # the version of a note as its subscriber sees it; "" when not there
 
 
 @dataclass
@@ -44,15 +43,14 @@ class Subscription:
 
     @classmethod
     def to(cls, uri: str, look: Look) -> Subscription:
-        return cls(uri, look, _digest(look()) if uri.startswith(NOTE) else "")
+        return cls(uri, look, look() if uri.startswith(NOTE) else "")
 
     def moved(self) -> bool:
         """Notes are compared; whatever summarises the vault moves with every change."""
         if not self.uri.startswith(NOTE):
             return True
-        now = _digest(self.look())
-        changed, self.seen = now != self.seen, now
-        return changed
+        before, self.seen = self.seen, self.look()
+        return before != self.seen
 
 
 class Notifier:
@@ -70,7 +68,7 @@ class Notifier:
         """Called in the loop that serves; changes before that concern nobody."""
         self._loop = asyncio.get_running_loop()
 
-    def changed(self, *_: Any) -> None:
+    def changed(self) -> None:
         """Something in the vault changed. From any thread; returns at once."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -149,5 +147,24 @@ async def _moved(subscriptions: list[Subscription]) -> list[str]:
     return await anyio.to_thread.run_sync(lambda: [s.uri for s in subscriptions if s.moved()])
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() if text else ""
+class Lookout:
+    """Notices what other processes brought into the index: they tell only their own clients.
+
+    A revision counts once it has stood for a moment, because one change may come in batches.
+    """
+
+    def __init__(self, revision: Callable[[], int]) -> None:
+        self._revision = revision
+        self._told = self._last = revision()
+
+    def told(self) -> None:
+        """Our clients know of everything up to now."""
+        self._told = self._revision()
+
+    def has_news(self) -> bool:
+        now = self._revision()
+        stands, self._last = now == self._last, now
+        if not stands or now == self._told:
+            return False
+        self._told = now
+        return True

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, quote, unquote
 import mcp_types as types
 from mcp import MCPError
 
+from vaultmem.errors import VaultmemError
 from vaultmem.surfaces.mcp import answers
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _text(vault: Vault, uri: str) -> tuple[str, str]:
         return JSON, _page(vault, query)
     first, _, rest = path.partition("/")
     if first == "session":
-        return JSON, _json(vault.session_summary(unquote(rest)))
+        return JSON, _journal(vault, unquote(rest))
     return MARKDOWN, _note(vault, unquote(rest), uri)
 
 
@@ -130,6 +131,16 @@ def _note(vault: Vault, key: str, uri: str) -> str:
     return text
 
 
+def version(vault: Vault, uri: str) -> str:
+    """What a note is at now; unlike reading it, this counts as no use of the memory."""
+    return vault.source(unquote(uri.removeprefix(f"{ROOT}vault/"))).version
+
+
+def _journal(vault: Vault, session: str) -> str:
+    told = answers.plain(vault.session_summary(session))
+    return _json(told | {"log": vault.timeline(session_id=session).observations})
+
+
 def _page(vault: Vault, query: str) -> str:
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     numbers: dict[str, Any] = {}
@@ -153,28 +164,14 @@ def _status(vault: Vault) -> str:
     return _json(replace(vault.status(), settings=None))
 
 
-def _session(vault: Vault) -> str:
-    """The summary as a short Markdown list of its own fields."""
-    told: dict[str, Any] = answers.plain(vault.session_summary())
-    lines = [f"- **{name.replace('_', ' ')}**: {_words(value)}" for name, value in told.items()]
-    return "\n".join(["## Session", "", *lines, ""])
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_words, value)) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_words(item)}" for name, item in value.items()) or "none"
-    return str(value)
-
-
 def _graph(vault: Vault) -> str:
     graph: dict[str, Any] = answers.plain(vault.search_graph(include_memories=False, limit=100))
-    lines = ["## Knowledge graph", "", _words(graph["graph_stats"]), ""]
+    stats = graph["graph_stats"]
+    entities, edges = stats.get("total_entities", 0), stats.get("total_relationships", 0)
+    lines = ["## Knowledge graph", "", f"{entities} entities, {edges} relationships", ""]
     for entity in graph["entities"]:
-        lines.append(
-            f"- **{entity['name']}** ({entity['type']}, {entity['memory_count']} memories)"
-        )
+        known = f"{entity['type']}, {entity['memory_count']} memories"
+        lines.append(f"- **{entity['name']}** ({known})")
         lines += [
             f"  - {edge['type']} {'→' if edge['direction'] == 'outgoing' else '←'} {edge['target']}"
             for edge in entity["relationships"]
@@ -188,12 +185,21 @@ def _preferences(vault: Vault) -> str:
 
 def _conflicts(vault: Vault) -> str:
     found = [each for each in vault.examine() if each.problem in CONFLICTS]
+    if vault.caller.user or vault.caller.project:
+        found = [each for each in found if _sees(vault, each.path)]
     return _json({"conflicts": found})
+
+
+def _sees(vault: Vault, path: str) -> bool:
+    try:
+        return bool(vault.source(path))
+    except VaultmemError:
+        return False
 
 
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "status": _status,
-    "session/summary": _session,
+    "session/summary": lambda vault: str(answers.plain(vault.session_summary().text)),
     "project/knowledge-graph": _graph,
     "user/preferences": _preferences,
     "recent": lambda vault: _json(vault.recent(20)),

@@ -18,13 +18,13 @@ import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import NotificationOptions, ServerRequestContext
-from mcp.server.caching import CACHEABLE_METHODS, CacheHint
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
 from vaultmem.errors import NotFound, ReadOnly, VaultmemError
 from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, tools
-from vaultmem.surfaces.mcp.notify import Look, Notifier
+from vaultmem.surfaces.mcp.notify import Look, Lookout, Notifier
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -39,7 +39,17 @@ Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Any], "Caller | None"]
 
 AT_ONCE: Final = 16  # calls that work at the same time
+LOOK_SECONDS: Final = 1.0  # between two looks at what other processes wrote
 PAUSE_SECONDS: Final = 0.2  # after the first reply, for the few questions that come at once
+
+CACHING: Final[dict[CacheableMethod, CacheHint]] = {  # everything may change at any moment
+    "tools/list": CacheHint(),
+    "prompts/list": CacheHint(),
+    "resources/list": CacheHint(),
+    "resources/read": CacheHint(),
+    "resources/templates/list": CacheHint(),
+    "server/discover": CacheHint(),
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,7 @@ class Served:
         self._opening = threading.Lock()
         self._vault: Vault | None = None
         self._follower: Follower | None = None
+        self._lookout: Lookout | None = None
         self._started: threading.Thread | None = None
         self._stopping = threading.Event()
         self._slots: anyio.CapacityLimiter | None = None
@@ -96,7 +107,7 @@ class Served:
         with self._opening:
             if self._vault is None:
                 self._vault = self._provide()
-                self._vault.on_write.append(self.notifier.changed)
+                self._vault.on_write.append(self._changed)
             return self._vault
 
     def start(self) -> None:
@@ -108,7 +119,9 @@ class Served:
     def _start(self) -> None:
         self._stopping.wait(PAUSE_SECONDS)
         try:
-            follower = self.vault().follower(self.notifier.changed, watch=self.options.watch)
+            vault = self.vault()
+            follower = vault.follower(self._changed, watch=self.options.watch)
+            self._lookout = Lookout(lambda: vault.index.revision)
         except VaultmemError as error:
             log.error("The vault could not be opened: %s", error.message)
             return
@@ -116,6 +129,20 @@ class Served:
             if not self._stopping.is_set():
                 self._follower = follower
                 follower.start()
+        while not self._stopping.wait(LOOK_SECONDS):
+            self._look_out()
+
+    def _changed(self, what: object) -> None:
+        if self._lookout is not None:
+            self._lookout.told()
+        self.notifier.changed()
+
+    def _look_out(self) -> None:
+        try:
+            if self._lookout is not None and self._lookout.has_news():
+                self.notifier.changed()
+        except VaultmemError as error:
+            log.debug("the index could not be asked for news: %s", error)
 
     def stop(self) -> None:
         with self._opening:
@@ -220,11 +247,9 @@ class Served:
 
         def look() -> str:
             try:
-                found = resources.read(view(), uri)
-            except (MCPError, VaultmemError):
+                return resources.version(view(), uri)
+            except VaultmemError:
                 return ""
-            text: str = found["contents"][0]["text"]
-            return text
 
         return look
 
@@ -273,7 +298,7 @@ class Served:
             version=__version__,
             instructions=prompts.INSTRUCTIONS,
             lifespan=self._lifespan,
-            cache_hints=dict.fromkeys(CACHEABLE_METHODS, CacheHint()),  # nothing may be kept
+            cache_hints=CACHING,
             get_tool_input_schema=self._input_schema,
             on_list_tools=_complete(self._list_tools),
             on_call_tool=_complete(self._call_tool),
