@@ -282,18 +282,17 @@ def run(make: Callable[[], Served], door: Door, grace: int) -> None:
 
 
 async def _until_signal(make: Callable[[], Served], door: Door, grace: int) -> None:
+    """Signals ask for an end, which comes within `grace`; only after it do they force one."""
     stop = anyio.Event()
     loop = asyncio.get_running_loop()
     caught = (signal.SIGINT, signal.SIGTERM)
-
-    def ask_to_stop(*_: Any) -> None:
-        for number in caught:
-            signal.signal(number, signal.SIG_DFL)  # a second one is not asked to be patient
-        loop.call_soon_threadsafe(stop.set)
-
     for number in caught:
-        signal.signal(number, ask_to_stop)
-    await listen(make, door, stop, grace)
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    try:
+        await listen(make, door, stop, grace)
+    finally:
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)
 
 
 async def listen(make: Callable[[], Served], door: Door, stop: anyio.Event, grace: int) -> None:
