@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vaultmem.markdown import visible
+from vaultmem.markdown import shown, visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ _LINE_MARKS: Final = re.compile(r"\A(?:\s|#{1,6}\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX
 _UNSAFE: Final = re.compile(r"%%|<!--|-->|\$\$|\||^[-=_*~`]+$|^(?:---|```|~~~)")
 _LONGEST: Final = 300  # characters of a sentence
 _READ: Final = 20_000  # characters of a text: what it is about is said by then
-_SAME: Final = 0.6  # share of words in common that makes a sentence a repetition
+_SAME: Final = 0.75  # share of words in common that makes a sentence a repetition
 
 # Words that say nothing about what a text is about.
 _SMALL_WORDS: Final = """
@@ -128,7 +128,7 @@ def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
 
 def sentences(text: str) -> list[str]:
     """Whole sentences of a text, out of code and comments, without their list and heading marks."""
-    text = text[:_READ]
+    text = shown(text[:_READ])
     seen = visible(text)
     found, start = [], 0
     for end in [*(m.end() for m in _SENTENCE_END.finditer(seen)), len(seen)]:

@@ -1,0 +1,172 @@
+"""From what happened to what is so: groups of alike events become drafts of memories, and what
+comes up again and again becomes a pattern. Pure; every draft names the sources it is drawn from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vaultmem import themes
+
+_SENTENCES: Final = 5
+_ROOM: Final = 900  # characters of one draft
+_TAGS: Final = 5
+_SESSIONS: Final = 2  # in so many a tag comes up before it is a pattern
+_MANY_SESSIONS: Final = 3  # in so many a word, or a group of events
+_MOST_PATTERNS: Final = 10
+_MOST_TERMS: Final = 3
+_COVERED: Final = 0.8  # of a word's sources under one tag: the tag says it
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A memory or an observation that others can be drawn from."""
+
+    id: str
+    link: str
+    text: str
+    type: str
+    scope: str
+    project: str
+    user: str
+    occasion: str  # its session, or for a memory without one its day
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    used: bool = False  # drawn from already
+
+    @property
+    def home(self) -> tuple[str, str]:
+        return self.user.casefold(), self.project.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    pattern: str
+    frequency: int  # of memories and observations
+    suggested_scope: str
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory that could be written."""
+
+    title: str
+    content: str
+    type: str
+    scope: str
+    sources: tuple[Source, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def project(self) -> str:
+        return self.sources[0].project if self.scope == "project" else ""
+
+    @property
+    def user(self) -> str:
+        return self.sources[0].user
+
+    @property
+    def importance(self) -> float | None:
+        return max((s.importance for s in self.sources if s.importance is not None), default=None)
+
+
+def draft(sources: Sequence[Source], *, recurring: bool = False) -> Draft | None:
+    """One memory for a group of alike events; None when no sentence of theirs can stand alone."""
+    said = themes.main_sentences([source.text for source in sources], _SENTENCES, _ROOM)
+    if not said:
+        return None
+    often = [f"This came up in {occasions(sources)} sessions."] if recurring else []
+    more = ["\n".join(f"- {line}" for line in said[1:])] if said[1:] else []
+    common = Counter(tag for source in sources for tag in dict.fromkeys(source.tags))
+    tags = [tag for tag, count in common.most_common(_TAGS) if count * 2 >= len(sources)]
+    return Draft(
+        title=_title(said[0], sources),
+        content="\n\n".join([said[0], *often, *more]),
+        type="procedural" if recurring else "semantic",
+        scope=_scope(sources),
+        sources=tuple(sources),
+        tags=tuple(tags),
+    )
+
+
+def _title(lead: str, sources: Sequence[Source]) -> str:
+    """The words that most of them share: the first sentence is often a source's title already."""
+    shared = Counter(word for source in sources for word in set(themes.words(source.text)))
+    order = list(dict.fromkeys(themes.words(lead)))
+    order.sort(key=lambda word: -shared[word])
+    named = [word for word in order if shared[word] > 1][:3]
+    return f"About {', '.join(named)}" if named else lead
+
+
+def is_recurring(sources: Sequence[Source]) -> bool:
+    return occasions(sources) >= _MANY_SESSIONS
+
+
+def occasions(sources: Sequence[Source]) -> int:
+    return len({source.occasion for source in sources})
+
+
+def _scope(sources: Sequence[Source]) -> str:
+    """No wider than the sources: what is said of a project stays in it."""
+    scopes = {source.scope for source in sources}
+    narrow = "project" in scopes or ("session" in scopes and sources[0].project)
+    return "project" if narrow else "user"
+
+
+# --- patterns ---------------------------------------------------------------------------
+
+
+def patterns(sources: Sequence[Source], within: Sequence[Source]) -> list[Pattern]:
+    """The tags and words that come up in several sessions and in `within`, most frequent first."""
+    wanted = {tag.casefold() for source in within for tag in source.tags}
+    tags = _recurring(_by_tag(sources), wanted, _SESSIONS)
+    said = {word for source in within for word in themes.words(source.text)}
+    said -= {word for tag, _ in tags for word in themes.words(tag)}
+    terms = _recurring(_by_word(sources), said, _MANY_SESSIONS)
+    terms = [(word, of) for word, of in terms if not any(_covers(tag, of) for _, tag in tags)]
+    named = [(f"#{tag}", of) for tag, of in tags]
+    named += [(f'"{word}"', of) for word, of in terms[:_MOST_TERMS]]
+    found = [_pattern(name, of) for name, of in named]
+    return sorted(found, key=lambda p: (-p.frequency, p.pattern))[:_MOST_PATTERNS]
+
+
+def _covers(tagged: Sequence[Source], of: Sequence[Source]) -> bool:
+    ids = {source.id for source in tagged}
+    return sum(source.id in ids for source in of) >= _COVERED * len(of)
+
+
+def _by_tag(sources: Sequence[Source]) -> dict[str, list[Source]]:
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        for tag in dict.fromkeys(tag.casefold() for tag in source.tags):
+            found.setdefault(tag, []).append(source)
+    return found
+
+
+def _by_word(sources: Sequence[Source]) -> dict[str, list[Source]]:
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        for word in dict.fromkeys(themes.words(source.text)):
+            if len(word) > 3:
+                found.setdefault(word, []).append(source)
+    return found
+
+
+def _recurring(
+    groups: dict[str, list[Source]], wanted: set[str], sessions: int
+) -> list[tuple[str, list[Source]]]:
+    found = [
+        (name, of) for name, of in groups.items() if name in wanted and occasions(of) >= sessions
+    ]
+    return sorted(found, key=lambda pair: (-len(pair[1]), pair[0]))
+
+
+def _pattern(name: str, of: Sequence[Source]) -> Pattern:
+    one_home = len({source.home for source in of}) == 1
+    scope = "project" if one_home and of[0].project else "user"
+    times = occasions(of)
+    return Pattern(f"{name} comes up in {times} sessions", len(of), scope, times)
