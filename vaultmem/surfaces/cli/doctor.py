@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.doctor import Finding
-from vaultmem.note import printable
-from vaultmem.service import Vault
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.doctor import Finding
 
 SHOWN = 8
 
@@ -24,14 +25,14 @@ SHOWN = 8
 @options.as_json
 def command(fix: bool, everything: bool, vault: str | None, as_json: bool) -> int:
     """Find what is wrong with the vault, and what to do about it. Looking changes nothing."""
-    service = Vault.open(vault, strict=False)
-    findings = service.examine()
-    if fix:
-        fixed = service.fix(findings)
-        findings = [found for found in findings if found not in fixed]
-        click.echo(f"Fixed {len(fixed)}.", err=True)
+    with options.open_vault(vault, strict=False) as opened:
+        findings = opened.examine()
+        if fix:
+            fixed = opened.fix(findings)
+            findings = [found for found in findings if found not in fixed]
+            look.say(f"Fixed {len(fixed)}.")
     if as_json:
-        click.echo(render.to_json([render.finding(found) for found in findings]))
+        click.echo(render.to_json(findings))
     else:
         _print(findings, everything)
     return 1 if findings else 0
@@ -47,13 +48,14 @@ def _print(findings: list[Finding], everything: bool) -> None:
     for problem, group in groups.items():
         click.secho(f"{problem.replace('-', ' ')} ({len(group)})", bold=True)
         for found in group if everything else group[:SHOWN]:
-            click.echo(f"  {printable(found.path)}: {printable(found.message)}")
-            click.secho(f"    {printable(found.fix)}", dim=True)
+            click.echo(_shown(f"{found.path}: {found.message}", 2))
+            click.secho(_shown(found.fix, 4), dim=True)
         if len(group) > SHOWN and not everything:
             click.secho(f"  … and {len(group) - SHOWN} more (--all lists them)", dim=True)
     files = len({found.path for found in findings})
-    click.echo(f"{_count(len(findings), 'problem')} in {_count(files, 'file')}.")
+    click.echo(f"{look.count(len(findings), 'problem')} in {look.count(files, 'file')}.")
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def _shown(text: str, indent: int) -> str:
+    line = look.one_line(text)
+    return look.paragraphs(line, indent) if look.for_a_person() else " " * indent + line

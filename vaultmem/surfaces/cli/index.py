@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from vaultmem.service import Vault
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
-from vaultmem.sync import Report
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.sync import Report
 
 
 @click.command()
@@ -15,12 +18,12 @@ from vaultmem.sync import Report
 @options.as_json
 def command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> int:
     """Bring the index up to date with the notes, now."""
-    service = Vault.open(vault)
-    with options.progress("Notes") as shown:
-        report = service.index_now(rebuild=rebuild, progress=shown)
-    if vectors:
-        with options.progress("Vectors") as shown:
-            service.embed_all(shown)
+    with options.open_vault(vault) as opened:
+        with options.progress("Notes") as shown:
+            report = opened.index_now(rebuild=rebuild, progress=shown)
+        if vectors:
+            with options.progress("Vectors") as shown:
+                opened.embed_all(shown)
     if as_json:
         click.echo(render.to_json(render.report(report)))
     else:
@@ -39,7 +42,7 @@ def _print(report: Report) -> None:
     parts = [click.style(f"{sign} {n} {word}", fg=color) for sign, n, word, color in counts if n]
     click.echo("  ".join([*(parts or ["Nothing changed."]), f"({report.seconds:.2f} s)"]))
     for path, message in report.problems[:10]:
-        click.echo(f"  ! {path}: {message}")
+        click.echo(look.one_line(f"! {path}: {message}"))
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
     if report.withheld:

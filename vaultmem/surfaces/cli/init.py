@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
-from vaultmem.template import Plan
+
+if TYPE_CHECKING:
+    from vaultmem.template import Plan
 
 
 @click.command()

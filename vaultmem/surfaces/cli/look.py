@@ -16,6 +16,7 @@ from vaultmem.note import printable
 from vaultmem.surfaces import render
 
 _WIDEST: Final = 100  # longer lines are hard to read
+_NARROWEST: Final = 12  # column that still says something
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PIECES: Final = re.compile(r"\s+|[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _CODE: Final = ("```", "~~~")
@@ -74,9 +75,14 @@ def done(what: str, path: str, memory_id: str) -> None:
 
 
 def table(
-    rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, indent: int = 0, give: int = -1
+    rows: Sequence[Sequence[str]],
+    styles: Sequence[Style] = (),
+    *,
+    indent: int = 0,
+    give: Sequence[int] = (-1,),
 ) -> None:
-    """Aligned columns, of which `give` is cut where the line is too long; tabs in a pipe."""
+    """Aligned columns, of which those in `give` are cut, the first of them first, where a
+    line is too long; in a pipe tabs, and nothing cut."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     if not for_a_person():
         for row in cells:
@@ -93,11 +99,13 @@ def table(
         click.echo(" " * indent + line)
 
 
-def _widths(cells: Sequence[Sequence[str]], indent: int, give: int) -> list[int]:
+def _widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) -> list[int]:
     widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
     over = indent + sum(widths) + 2 * (len(widths) - 1) - width()
-    if over > 0:
-        widths[give] = max(12, widths[give] - over)
+    for column in give:
+        cut = max(0, min(over, widths[column] - _NARROWEST))
+        widths[column] -= cut
+        over -= cut
     return widths
 
 
@@ -115,12 +123,13 @@ def _fit(text: str, wide: int) -> str:
 
 def columns(text: str) -> int:
     """How many columns a terminal needs: East Asian letters take two, accents none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
-        for letter in text
-    )
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 # --- text ----------------------------------------------------------------------------------
@@ -157,11 +166,11 @@ def _wrapped(line: str, wide: int) -> list[str]:
 # --- time ----------------------------------------------------------------------------------
 
 
-def when(moment: dt.datetime | None) -> str:
-    """A moment as a person says it; exact in a pipe."""
-    if moment is None:
-        return ""
-    return friendly(moment) if for_a_person() else render.rfc3339(moment) or ""
+def when(moment: dt.datetime | str | None) -> str:
+    """A moment as a person says it; exact in a pipe. A text is what a person wrote."""
+    if moment is None or isinstance(moment, str):
+        return moment or ""
+    return friendly(moment) if for_a_person() else render.rfc3339(moment)
 
 
 def friendly(moment: dt.datetime, now: dt.datetime | None = None) -> str:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
 from vaultmem.note import printable
-from vaultmem.service import Vault
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options
 
@@ -26,9 +24,10 @@ def command() -> None:
 @options.as_json
 def list_(vault: str | None, as_json: bool) -> None:
     """List the models, and those worth a download."""
-    found = Vault.open(vault).models()
+    with options.open_vault(vault) as opened:
+        found = opened.models()
     if as_json:
-        click.echo(render.to_json([asdict(info) for info in found]))
+        click.echo(render.to_json(found))
     else:
         for info in found:
             _print(info)
@@ -40,7 +39,8 @@ def list_(vault: str | None, as_json: bool) -> None:
 @options.as_json
 def pull(name: str, vault: str | None, as_json: bool) -> None:
     """Download a model of fastembed's catalogue. The only command that goes to a model hub."""
-    _added(Vault.open(vault).pull_model(name), as_json)
+    with options.open_vault(vault) as opened:
+        _added(opened.pull_model(name), as_json)
 
 
 @command.command("import")
@@ -49,12 +49,13 @@ def pull(name: str, vault: str | None, as_json: bool) -> None:
 @options.as_json
 def import_(folder: str, vault: str | None, as_json: bool) -> None:
     """Take in a model from a folder with model.onnx and tokenizer.json."""
-    _added(Vault.open(vault).import_model(folder), as_json)
+    with options.open_vault(vault) as opened:
+        _added(opened.import_model(folder), as_json)
 
 
 def _added(info: Any, as_json: bool) -> None:
     if as_json:
-        click.echo(render.to_json(asdict(info)))
+        click.echo(render.to_json(info))
         return
     _print(info)
     click.echo(

@@ -5,13 +5,31 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from vaultmem.reader import Reader
+    from vaultmem.service import Vault
 
 vault = click.option(
     "--vault", metavar="DIR", help="The vault; else $VAULTMEM_VAULT, else the nearest one above."
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def open_vault(folder: str | None, *, strict: bool = True) -> Vault:
+    from vaultmem.service import Vault
+
+    return Vault.open(folder, strict=strict)
+
+
+def open_reader(folder: str | None, *, strict: bool = True) -> Reader:
+    """For commands that only look: nothing else is loaded, so they answer sooner."""
+    from vaultmem.reader import Reader
+
+    return Reader.open(folder, strict=strict)
 
 
 @contextlib.contextmanager

@@ -1,28 +1,33 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from vaultmem.recall import STRATEGIES, Answer, Hit
-from vaultmem.service import Vault
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.views import Recalled, RecalledMemory
+
+_MATCH: Final = re.compile(r"\*\*(.+?)\*\*")
+_MARKED: Final = re.compile("\u2061(.+?)\u2062")  # takes no room when lines are broken
+_STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
 
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--type", "types", multiple=True, help="episodic, semantic, procedural, entity …")
-@click.option("--scope", "scopes", multiple=True, help="session, project or user.")
-@click.option("--project", "projects", multiple=True)
+@click.option("--type", multiple=True, help="episodic, semantic, procedural, entity …")
+@click.option("--scope", multiple=True, help="session, project or user.")
+@click.option("--project", metavar="NAME")
 @click.option("--tag", "tags", multiple=True, help="Any of these; a tag stands for its children.")
 @click.option("--after", metavar="DATE", help="Made on this day or later.")
 @click.option("--before", metavar="DATE", help="Made on this day or earlier.")
-@click.option("--forgotten", is_flag=True, help="Look among forgotten memories too.")
+@click.option("--forgotten", "include_forgotten", is_flag=True, help="Forgotten memories too.")
 @click.option(
     "--strategy",
-    type=click.Choice(STRATEGIES),
+    type=click.Choice(_STRATEGIES),
     default="keyword",
     show_default=True,
     help="hybrid and vector also search by meaning, and take a second to load the model.",
@@ -32,47 +37,52 @@ from vaultmem.surfaces.cli import options
 @options.vault
 @options.as_json
 def command(
-    query: tuple[str, ...],
-    vault: str | None,
-    as_json: bool,
-    explain: bool,
-    strategy: str,
-    limit: int,
-    **filters: Any,
+    query: tuple[str, ...], vault: str | None, as_json: bool, explain: bool, **wanted: Any
 ) -> int:
     """Find memories by what they say and what they mean."""
-    service = Vault.open(vault)
-    answer = service.recall(" ".join(query), strategy=strategy, limit=limit, **filters)
+    with options.open_reader(vault) as opened:
+        found = opened.recall(" ".join(query), explain=explain, **wanted)
     if as_json:
-        click.echo(render.to_json(render.answer(answer, service.freshness(), explain=explain)))
+        click.echo(render.to_json(found))
     else:
-        _print(answer, explain)
-    return 0 if answer.hits else 1
+        _print(found, explain)
+    return 0 if found.memories else 1
 
 
-def _print(answer: Answer, explain: bool) -> None:
-    for warning in answer.warnings:
-        click.secho(warning, fg="yellow", err=True)
-    for number, hit in enumerate(answer.hits, 1):
-        _print_hit(number, hit, explain)
-    if not answer.hits:
-        click.echo("Nothing found.", err=True)
+def _print(found: Recalled, explain: bool) -> None:
+    look.warn(found.warnings)
+    if look.for_a_person():
+        for number, hit in enumerate(found.memories, 1):
+            _print_hit(number, hit, explain)
+    else:
+        look.table([_fields(hit, explain) for hit in found.memories])
+    if not found.memories:
+        look.say("Nothing found.")
         return
-    found = (
-        f"{answer.total} found" if answer.total > len(answer.hits) else f"{len(answer.hits)} found"
-    )
-    click.secho(f"{found}, {answer.strategy}, {answer.milliseconds:.0f} ms", dim=True, err=True)
+    number = max(found.total_matched, len(found.memories))
+    look.say(f"{number} found, {found.strategy_used}, {found.query_time_ms:.0f} ms", dim=True)
 
 
-def _print_hit(number: int, hit: Hit, explain: bool) -> None:
-    row = hit.row
-    heading = f" › {hit.heading}" if hit.heading else ""
-    click.echo(f"{number:2}. " + click.style(row.title, bold=True) + click.style(heading, dim=True))
-    words = [row.path, row.type, *(f"#{tag}" for tag in row.tags)]
-    click.secho("    " + " · ".join(words), dim=True)
+def _fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
+    snippet = _MATCH.sub(r"\1", hit.snippet)
+    return (hit.path, snippet, *((_reasons(hit),) if explain else ()))
+
+
+def _print_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
+    heading = f" › {look.one_line(hit.heading)}" if hit.heading else ""
     click.echo(
-        "    " + re.sub(r"\*\*(.+?)\*\*", lambda m: click.style(m[1], fg="yellow"), hit.snippet)
+        f"{number:2}. "
+        + click.style(look.one_line(hit.title), bold=True)
+        + click.style(heading, dim=True)
     )
+    small = look.labels(hit.tags, hit.path, hit.type, "forgotten" if hit.forgotten else None)
+    click.secho(look.paragraphs(small, 4), dim=True)
+    text = look.paragraphs(_MATCH.sub("\u2061\\1\u2062", hit.snippet), 4)
+    click.echo(_MARKED.sub(lambda match: click.style(match[1], fg="yellow"), text))
     if explain:
-        lanes = "; ".join(f"{x.name}: place {x.rank}, score {x.score:.3f}" for x in hit.lanes)
-        click.secho(f"    {hit.score:.3f} ({lanes})", fg="cyan")
+        click.secho(f"    {_reasons(hit)}", fg="cyan")
+
+
+def _reasons(hit: RecalledMemory) -> str:
+    lanes = (f"{x['name']}: place {x['rank']}, score {x['score']:.3f}" for x in hit.lanes or ())
+    return f"{hit.relevance_score:.3f} ({'; '.join(lanes)})"

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.note import Note, printable
-from vaultmem.service import Vault
+from vaultmem.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.service import Vault
+    from vaultmem.views import Memory
 
 
 @click.command()
@@ -17,25 +21,41 @@ from vaultmem.surfaces.cli import options
 @options.as_json
 def command(ref: str, raw: bool, vault: str | None, as_json: bool) -> None:
     """Show one note, named by its id, its path in the vault, its title or an alias."""
-    note = Vault.open(vault).show(ref)
-    if raw:
-        sys.stdout.buffer.write(note.raw)
-    elif as_json:
-        click.echo(render.to_json(render.memory(note)))
+    with options.open_vault(vault) as opened:
+        if raw:
+            sys.stdout.buffer.write(encode(opened.source(ref).text))
+            return
+        memory = _memory(opened, ref)
+    if as_json:
+        click.echo(render.to_json(memory))
     else:
-        _print(note)
+        _print(memory)
 
 
-def _print(note: Note) -> None:
-    click.secho(printable(note.title), bold=True)
-    click.secho(printable(note.path), dim=True)
-    words = [note.string(name) for name in ("type", "scope", "project", "kind")]
-    words += [f"#{tag}" for tag in note.tags]
-    if note.flag("forgotten"):
-        words.append(f"forgotten: {note.string('forgotten_reason') or 'no reason given'}")
-    if line := " · ".join(word for word in words if word):
-        click.secho(printable(line), dim=True)
-    for problem in note.problems:
-        click.secho(problem.message, fg="yellow")
+def _memory(opened: Vault, ref: str) -> Memory:
+    found = opened.get([ref]).memories
+    if not found:
+        opened.source(ref)  # says why not
+    return found[0]
+
+
+def _print(memory: Memory) -> None:
+    click.secho(look.one_line(memory.title), bold=True)
+    click.secho(look.one_line(memory.path), dim=True)
+    why = memory.forgotten_reason or "no reason given"
+    words = [*(f"#{tag}" for tag in memory.tags), f"forgotten: {why}" if memory.forgotten else ""]
+    small = look.labels((), memory.type, memory.scope, memory.project, memory.kind, *words)
+    if small:
+        click.secho(small, dim=True)
+    if look.for_a_person():
+        click.secho(_times(memory), dim=True)
+    for problem in memory.problems or ():
+        click.secho(look.one_line(problem.message), fg="yellow")
     click.echo()
-    click.echo(printable(note.body.rstrip("\n")))
+    text = memory.content.rstrip("\n")
+    click.echo(look.paragraphs(text) if look.for_a_person() else look.safe(text))
+
+
+def _times(memory: Memory) -> str:
+    made, changed = look.when(memory.created_at), look.when(memory.updated_at)
+    return look.labels((), f"made {made}", f"changed {changed}" if changed != made else None)
