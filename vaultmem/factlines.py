@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from vaultmem import markdown, printing
@@ -23,6 +24,7 @@ from vaultmem.note import Note, moment, parse
 _HEADING: Final = "Facts"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # base32 without look-alikes
 _LINK: Final = re.compile(r"\[\[[^\[\]\n]+\]\]")
+_PLAIN_LINK: Final = re.compile(r"\[\[[^\[\]\n|#\\]+\]\]")
 _AFTER_TO: Final = re.compile(r"[;)]")
 
 
@@ -43,6 +45,8 @@ def link_target(text: str) -> str:
     """The name in a text that is nothing but one `[[link]]`; empty for any other text."""
     if not _LINK.fullmatch(text):
         return ""
+    if _PLAIN_LINK.fullmatch(text):
+        return text[2:-2].strip()
     found = markdown.property_links(text, "")
     return found[0].target if found else ""
 
@@ -61,6 +65,7 @@ def link_key(name: str) -> str:
     return name_key(name.strip()).removesuffix(".md")
 
 
+@lru_cache(maxsize=1000)
 def relation_key(relation: str) -> str:
     """`Depends on`, `depends-on` and `depends_on` are one relation."""
     return re.sub(r"[\s-]+", "_", relation.strip()).casefold()

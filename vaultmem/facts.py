@@ -143,7 +143,7 @@ class KnownFacts(Desk):
                 return after.raw
             return edit(after, SetProperty("updated", self._now()))
 
-        self._rewrite(note, "assert_fact", change)
+        self._rewrite(note, "assert", change)
         return _asserted(planned[0], note)
 
     def _graph_first_fact(self, name: str, new: Fact) -> Asserted:

@@ -8,7 +8,7 @@ listed as its memory; a person's plain note is an entity like others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,7 +27,7 @@ __all__ = ["Asserted", "Entity", "FactView", "Facts", "Graph", "GraphAnswer", "G
 
 DIRECTIONS: Final = ("outgoing", "incoming", "both")
 MOST_STEPS: Final = 3
-_MOST_FOLLOWED: Final = 300  # ends from which a step goes on; the rest is only counted
+_MOST_FOLLOWED: Final = 100  # ends from which a step goes on; the rest is only counted
 _MOST_SHOWN: Final = 50  # relationships of one entity
 
 
@@ -208,9 +208,11 @@ class Graph(KnownFacts):
         include_memories: bool,
         limit: int,
     ) -> GraphAnswer:
-        memories = self._graph_memories(listed, filters)
+        memories = self.index.relations.memories([node.ref for node in listed], filters)
+        edges = _by_end(found, memories)
         entities = tuple(
-            _entity(node, found, len(memories[node.ref]), everything=bool(kind)) for node in listed
+            _entity(node, edges[node.ref], found.nodes, len(memories[node.ref]), bool(kind))
+            for node in listed
         )
         shown: dict[int, None] = {}
         if include_memories:
@@ -219,20 +221,6 @@ class Graph(KnownFacts):
                 newest = self.index.relations.newest(near, limit - len(shown), filters)
                 shown |= dict.fromkeys(newest)
         return GraphAnswer(entities, self._graph_summaries(list(shown)), stats)
-
-    def _graph_memories(self, listed: Sequence[Node], filters: Filters) -> dict[Ref, set[int]]:
-        """For each entity the notes that link to it or that it links to, entities left out."""
-        found = _Found({}, {})
-        around = self.index.relations.around([node.ref for node in listed], filters)
-        self._graph_add(found, around, filters)
-        memories: dict[Ref, set[int]] = {node.ref: set() for node in listed}
-        for edge in found.edges.values():
-            for ref, other in ((edge.source, edge.target), (edge.target, edge.source)):
-                node = found.nodes.get(other)
-                if ref in memories and node and isinstance(other, int):
-                    if not node.is_entity and not node.forgotten:
-                        memories[ref].add(other)
-        return memories
 
     def _graph_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
         rows = self.index.rows(notes)
@@ -271,30 +259,33 @@ def _levels(listed: Sequence[Node], depths: Mapping[Ref, int]) -> Iterator[list[
         yield [node.ref for node in listed if depths.get(node.ref, 0) == level]
 
 
-def _entity(node: Node, found: _Found, memories: int, *, everything: bool) -> Entity:
-    related = sorted(
-        _relationships(node, found, everything=everything),
-        key=lambda r: (r.type == LINKS_TO, r.type, name_key(r.target), r.direction),
-    )
+def _by_end(found: _Found, refs: Collection[Ref]) -> dict[Ref, list[Edge]]:
+    edges: dict[Ref, list[Edge]] = {ref: [] for ref in refs}
+    for edge in found.edges.values():
+        for ref in (edge.source, edge.target):
+            if ref in edges:
+                edges[ref].append(edge)
+    return edges
+
+
+def _entity(
+    node: Node, edges: Iterable[Edge], nodes: Mapping[Ref, Node], memories: int, everything: bool
+) -> Entity:
+    """That a memory merely speaks of it is said by `memory_count`, unless it is asked for."""
+    related = []
+    for edge in edges:
+        outgoing = edge.source == node.ref
+        other = nodes[edge.target if outgoing else edge.source]
+        says_little = edge.relation in ("about", LINKS_TO) and not _is_listed(other)
+        if everything or not says_little or not _is_listed(node):
+            direction = "outgoing" if outgoing else "incoming"
+            stale = nodes[edge.source].forgotten or None
+            related.append(Relationship(edge.relation, other.name, direction, stale))
+    related.sort(key=lambda r: (r.type == LINKS_TO, r.type, name_key(r.target), r.direction))
     kind = node.kind or ("note" if not node.is_entity and not node.id else node.type)
     count = len(related) if len(related) > _MOST_SHOWN else None
     shown = tuple(related[:_MOST_SHOWN])
     return Entity(node.name, kind, shown, memories, node.path or None, count)
-
-
-def _relationships(node: Node, found: _Found, *, everything: bool) -> Iterator[Relationship]:
-    """Its edges; but that a memory merely speaks of it is said by `memory_count`."""
-    for edge in found.edges.values():
-        if node.ref == edge.source:
-            other, direction = found.nodes[edge.target], "outgoing"
-        elif node.ref == edge.target:
-            other, direction = found.nodes[edge.source], "incoming"
-        else:
-            continue
-        says_little = edge.relation in ("about", LINKS_TO) and not _is_listed(other)
-        if everything or not says_little or not _is_listed(node):
-            stale = found.nodes[edge.source].forgotten or None
-            yield Relationship(edge.relation, other.name, direction, stale)
 
 
 def _require_within(value: int, least: int, most: int, name: str) -> None:

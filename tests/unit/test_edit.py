@@ -18,6 +18,7 @@ from vaultmem.edit import (
     RemoveItems,
     RemoveProperty,
     ReplaceBody,
+    ReplaceLine,
     ReplaceSection,
     SetProperty,
     edit,
@@ -431,6 +432,14 @@ def test_a_date_is_added_once() -> None:
         ("## Facts\n\n```\ncode\n", AppendToSection("Facts", "- c:: d")),
         ("---\na: 1\n? k\n---\n", AddItems("k", ("x",))),
         ("---\na: 1\n---\n", SetProperty("a", 10**5000)),
+        ("a\nb\n", ReplaceLine(2, "a", "x")),
+        ("a\nb\n", ReplaceLine(0, "a\nb", "x")),
+        ("ab\n", ReplaceLine(1, "b", "x")),
+        ("a\nb\n", ReplaceLine(2, "b", "x\ny")),
+        ("a\n", ReplaceLine(0, "a", "half \ud800")),
+        ("---\na: 1\n\n---\ntext\n---\n", ReplaceLine(0, "text", "x\ny")),
+        ("x\na: 1\n---\n", ReplaceLine(0, "x", "---")),
+        ("<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n", ReplaceLine(10, "x", "z")),
         ("x", AppendToSection("\ud800", "x")),
         ("x", AppendToSection("b\udc80", "x")),
         ("x", AppendToSection("two\nlines", "x")),
@@ -463,3 +472,16 @@ def test_replacing_a_body_of_mixed_line_ends_is_done_once() -> None:
     once = edit(parse(raw), ReplaceBody("q\n"))
     assert once == b"---\na: 1\n---\nq\n"
     assert edit(parse(once), ReplaceBody("q\n")) == once
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "after"),
+    [
+        ("a\nb\nc", ReplaceLine(2, "b", "B"), "a\nB\nc"),
+        ("---\nk: 1\n---\na\r\nb  \r\n", ReplaceLine(3, "b  ", "B"), "---\nk: 1\n---\na\r\nB\r\n"),
+        ("a\n\nb", ReplaceLine(2, "", "x"), "a\nx\nb"),
+        ("b", ReplaceLine(0, "b", "b"), "b"),
+    ],
+)
+def test_one_line_is_replaced_by_its_place(before: str, change: Change, after: str) -> None:
+    assert done(before, change) == after

@@ -11,9 +11,9 @@ import datetime as dt
 import json
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from vaultmem.factlines import has_ended, link_key, link_target, relation_key
 from vaultmem.index.catalog import Catalog
@@ -121,7 +121,7 @@ class Relations:
         """The notes among these."""
         visible, values = where(replace(filters, forgotten=True))
         sql = (
-            "SELECT note, title, path, casefold(type), kind, id, forgotten FROM note "
+            "SELECT note, title, path, lower(type), kind, id, forgotten FROM note "
             f"WHERE note IN {_THESE} AND {visible}"
         )
         rows = self._catalog.db.execute(sql, (_numbers(refs), *values))
@@ -134,10 +134,10 @@ class Relations:
         span = f"folded >= ? AND folded < ? AND {visible}"
         sql = (
             "SELECT DISTINCT title FROM name JOIN note USING (note) "
-            f"WHERE {span} AND casefold(note.type) = 'entity' UNION SELECT min(target) "
+            f"WHERE {span} AND lower(note.type) = 'entity' UNION SELECT min(target) "
             f"FROM link JOIN note USING (note) WHERE {span} AND {_NO_FILE} "
             f"AND relation NOT IN {_ORIGINS} GROUP BY folded UNION SELECT DISTINCT object "
-            f"FROM fact JOIN note USING (note) WHERE substr(casefold(object), 1, ?) = ? AND {visible}"
+            f"FROM fact JOIN note USING (note) WHERE substr(lower(object), 1, ?) = ? AND {visible}"
         )
         bounds = [first, first + "\U0010ffff", *values]
         opening = f"[[{first}"
@@ -153,7 +153,7 @@ class Relations:
         visible, values = where(filters)
         alike = "(substr({0}, 1, 2) = substr(?, 1, 2) OR instr({0}, ?) OR instr(?, {0}))"
         sql = (
-            f"SELECT title FROM note WHERE {visible} AND {alike.format('casefold(title)')} "
+            f"SELECT title FROM note WHERE {visible} AND {alike.format('lower(title)')} "
             f"UNION SELECT min(target) FROM link JOIN note USING (note) WHERE {visible} "
             f"AND {_NO_FILE} AND {alike.format('folded')} GROUP BY folded LIMIT 2000"
         )
@@ -187,13 +187,37 @@ class Relations:
         joined = self._with_facts(rows)
         ends = self._resolved({(row.folded, row.note) for row in joined}, filters)
         edges: dict[tuple[int, str, Ref], Edge] = {}
-        for row in sorted(joined):
-            target = ends[row.folded, row.note]
-            asked = (outgoing and row.note in wanted) or (incoming and target in wanted)
-            if asked and target != row.note:
-                key = row.note, relation_key(row.relation), target
-                edges.setdefault(key, Edge(row.note, row.relation, target, row.target))
+        for note, written, folded, relation in joined:
+            target = ends[folded, note]
+            asked = (outgoing and note in wanted) or (incoming and target in wanted)
+            if asked and target != note:
+                key = note, relation_key(relation), target
+                edge = Edge(note, relation, target, written)
+                edges[key] = min(edge, edges.get(key, edge))  # of two spellings always the same
         return list(edges.values())
+
+    def memories(self, refs: Collection[Ref], filters: Filters) -> dict[Ref, set[int]]:
+        """For each of these the notes that link to it or that it links to, entities left out."""
+        found: dict[Ref, set[int]] = {ref: set() for ref in refs}
+        visible, values = where(filters)
+        sql = (
+            "SELECT DISTINCT folded, link.note FROM link JOIN note USING (note) "
+            f"WHERE {{}} AND {visible} AND lower(note.type) <> 'entity'"
+        )
+        pairs = set(self._reaching(sql, refs, values))
+        for (_, note), end in self._resolved(pairs, filters).items():
+            if end in found and end != note:
+                found[end].add(note)
+        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {_THESE}"
+        pairs = set(self._catalog.db.execute(sql, (_numbers(refs),)))
+        ends = self._resolved(pairs, filters)
+        nodes = self.nodes(ends.values(), filters)
+        for (_, note), end in ends.items():
+            node = nodes.get(end)
+            if isinstance(end, int) and end != note and node and not node.is_entity:
+                if not node.forgotten:
+                    found[note].add(end)
+        return found
 
     def _links_from(self, refs: Iterable[Ref]) -> Iterator[_Link]:
         sql = (
@@ -210,15 +234,23 @@ class Relations:
         return keys
 
     def _links_to(self, refs: Collection[Ref], filters: Filters) -> Iterator[_Link]:
-        titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
         visible, values = where(replace(filters, forgotten=True))
-        sql = "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) WHERE"
-        exact = f"{sql} folded IN {_THESE} AND {visible}"
-        found = self._catalog.db.execute(exact, (_json(self.keys(refs)), *values))
-        yield from map(_Link._make, found)
-        # Markdown links like ../Folder/Name.md
-        relative = f"{sql} folded >= '.' AND folded < '/' AND {_BASENAME} IN {_THESE} AND {visible}"
-        yield from map(_Link._make, self._catalog.db.execute(relative, (_json(titles), *values)))
+        sql = (
+            "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) "
+            f"WHERE {{}} AND {visible}"
+        )
+        return map(_Link._make, self._reaching(sql, refs, values))
+
+    def _reaching(
+        self, sql: str, refs: Collection[Ref], values: Sequence[object]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Ask for the links that may reach one of these: by a name, or by a relative path
+        as Markdown links have it."""
+        titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
+        exact = sql.format(f"folded IN {_THESE}")
+        yield from self._catalog.db.execute(exact, (_json(self.keys(refs)), *values))
+        relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {_THESE}")
+        yield from self._catalog.db.execute(relative, (_json(titles), *values))
 
     def _own_names(self, refs: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """The folded path of each note among these, with each of its folded names."""
@@ -354,12 +386,12 @@ class Relations:
         visible, values = where(filters)
         sql = (
             "SELECT note.note, count(DISTINCT folded) FROM note LEFT JOIN link USING (note) "
-            f"WHERE casefold(note.type) = 'entity' AND {visible} GROUP BY note.note"
+            f"WHERE lower(note.type) = 'entity' AND {visible} GROUP BY note.note"
         )
         return dict(self._catalog.db.execute(sql, values).fetchall())
 
     def _journals(self, refs: Iterable[Ref]) -> set[int]:
-        sql = f"SELECT note FROM note WHERE note IN {_THESE} AND casefold(type) = 'session'"
+        sql = f"SELECT note FROM note WHERE note IN {_THESE} AND lower(type) = 'session'"
         return {row[0] for row in self._catalog.db.execute(sql, (_numbers(refs),))}
 
     def _kinds(
