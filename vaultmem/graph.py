@@ -60,7 +60,7 @@ class GraphStats:
     entities_traversed: int
     relationships_found: int
     depth_reached: int
-    truncated: bool | None = None  # not every end was followed: there were too many
+    truncated: bool | None = None  # there is more than was looked at
     total_entities: int | None = None
     total_relationships: int | None = None
     relationship_types: tuple[RelationCount, ...] | None = None
@@ -139,17 +139,18 @@ class Graph(KnownFacts):
         found = _Found({start.ref: start}, {start.ref: 0})
         frontier: Sequence[Ref] = [start.ref]
         for level in range(1, depth + 1):
-            edges = self.index.relations.around(
+            edges, more = self.index.relations.around(
                 frontier,
                 filters,
                 outgoing=direction != "incoming",
                 incoming=direction != "outgoing",
+                bounded=not kind,
             )
             new = self._graph_add(found, edges, filters, kind)
             found.depths |= dict.fromkeys((node.ref for node in new), level)
             leading = [n for n in new if n.type != "session" and not n.forgotten]
             leading.sort(key=lambda node: (not _is_listed(node), name_key(node.name), node.path))
-            found.truncated |= level < depth and len(leading) > _MOST_FOLLOWED
+            found.truncated |= more or (level < depth and len(leading) > _MOST_FOLLOWED)
             frontier = [node.ref for node in leading[:_MOST_FOLLOWED]]
             if not frontier:
                 break
@@ -183,7 +184,8 @@ class Graph(KnownFacts):
             key=lambda n: (-census.connected[n.ref], name_key(n.name), n.path),
         )
         found = _Found(dict(named), {})
-        around = relations.around([node.ref for node in ranked[:limit]], filters)
+        top = [node.ref for node in ranked[:limit]]
+        around, _ = relations.around(top, filters, bounded=not kind)
         self._graph_add(found, around, filters, kind)
         touched = {ref for edge in found.edges.values() for ref in (edge.source, edge.target)}
         listed = [node for node in ranked[:limit] if not kind or node.ref in touched]

@@ -33,6 +33,22 @@ _NO_FILE: Final = """NOT (instr(folded, '.') > 0 AND (
                          '.ogg', '.ogv', '.m4a', '.mov', '.mkv', '.3gp')
   OR substr(folded, -5) IN ('.jpeg', '.webp', '.webm', '.avif', '.flac', '.base')
   OR substr(folded, -7) = '.canvas'))"""
+# Of what reaches one end only so much is followed: memories can be thousands, and are counted
+# elsewhere. Those with a label come first, then the newest.
+_MEMORIES_EACH: Final = 25
+_OTHERS_EACH: Final = 500
+_REACHING: Final = """
+SELECT note, target, folded, relation, place > most FROM (
+  SELECT link.note, target, folded, relation, iif({memory}, {few}, {many}) AS most,
+    row_number() OVER (PARTITION BY folded, {memory}
+                       ORDER BY relation IN ('about', 'links_to'), link.note DESC) AS place
+  FROM link JOIN note USING (note) WHERE {{}} AND {{visible}})
+WHERE place <= most + 1
+""".format(
+    memory="(lower(note.type) <> 'entity' AND note.id <> '')",
+    few=_MEMORIES_EACH,
+    many=_OTHERS_EACH,
+)
 _NEWEST: Final = "ORDER BY coalesce(updated, created, mtime_ns / 1000000000) DESC, path"
 
 Ref: TypeAlias = int | str
@@ -172,18 +188,24 @@ class Relations:
         *,
         outgoing: bool = True,
         incoming: bool = True,
-    ) -> list[Edge]:
-        """Every edge that leaves or reaches one of these, each once.
+        bounded: bool = True,
+    ) -> tuple[list[Edge], bool]:
+        """The edges that leave or reach one of these, each once, and whether there are more.
 
         A bare link is an edge only where no label joins the two ends already: the links of
         facts and relations stand among the note's links as well.
         """
         wanted = set(refs)
         rows: set[_Link] = set()
+        more = False
         if outgoing:
             rows.update(self._links_from(wanted))
         if incoming:
-            rows.update(self._links_to(wanted, filters))
+            for *link, beyond in self._links_to(wanted, filters, bounded):
+                if beyond:
+                    more = True
+                else:
+                    rows.add(_Link(*link))
         joined = self._with_facts(rows)
         ends = self._resolved({(row.folded, row.note) for row in joined}, filters)
         edges: dict[tuple[int, str, Ref], Edge] = {}
@@ -194,7 +216,7 @@ class Relations:
                 key = note, relation_key(relation), target
                 edge = Edge(note, relation, target, written)
                 edges[key] = min(edge, edges.get(key, edge))  # of two spellings always the same
-        return list(edges.values())
+        return list(edges.values()), more
 
     def memories(self, refs: Collection[Ref], filters: Filters) -> dict[Ref, set[int]]:
         """For each of these the notes that link to it or that it links to, entities left out."""
@@ -233,13 +255,17 @@ class Relations:
             keys |= {name, f"/{path}", *("/".join(steps[i:]) for i in range(len(steps)))}
         return keys
 
-    def _links_to(self, refs: Collection[Ref], filters: Filters) -> Iterator[_Link]:
+    def _links_to(
+        self, refs: Collection[Ref], filters: Filters, bounded: bool
+    ) -> Iterator[tuple[Any, ...]]:
         visible, values = where(replace(filters, forgotten=True))
         sql = (
-            "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) "
+            "SELECT link.note, target, folded, relation, 0 FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible}"
         )
-        return map(_Link._make, self._reaching(sql, refs, values))
+        if bounded:
+            sql = _REACHING.replace("{visible}", visible)
+        return self._reaching(sql, refs, values)
 
     def _reaching(
         self, sql: str, refs: Collection[Ref], values: Sequence[object]
@@ -353,17 +379,17 @@ class Relations:
         now = dt.datetime.now(dt.UTC)
         facts = [f for f in self.facts(filters) if link_target(f.object)]
         objects = {link_key(link_target(fact.object)) for fact in facts}
-        linked = self._linked(filters)
         entities = self._entities(filters)
-        chosen = [row for row in linked if row[3] or row[0] in objects]
+        linked, own = self._linked(filters), self.keys(entities)
+        chosen = [row for row in linked if row[3] or row[0] in objects or row[0] in own]
         if not chosen and not entities:
             chosen = linked
-        ends = self._resolved({(row[0], 0) for row in linked}, filters)
-        kept = {ends[row[0], 0] for row in chosen} | set(entities)
+        ends = self._resolved({(row[0], 0) for row in chosen}, filters)
+        kept: set[Ref] = {*ends.values(), *entities}
         kept -= self._journals(kept)
         connected: dict[Ref, int] = {ref: entities.get(ref, 0) for ref in kept}
         names: dict[Ref, str] = {}
-        for folded, target, notes, _ in linked:
+        for folded, target, notes, _ in chosen:
             ref = ends[folded, 0]
             if ref in kept:
                 connected[ref] += notes
@@ -373,11 +399,10 @@ class Relations:
 
     def _linked(self, filters: Filters) -> list[tuple[str, str, int, int]]:
         """Each link target, its spelling, how many notes point at it, whether with a label."""
-        visible, values = where(filters)
+        hidden, values = _hidden(filters)
         sql = (
-            "SELECT folded, min(target), count(DISTINCT link.note), "
-            f"max(relation NOT IN {_ORIGINS}) FROM link JOIN note USING (note) "
-            f"WHERE {visible} AND {_NO_FILE} GROUP BY folded ORDER BY folded"
+            f"SELECT folded, min(target), count(DISTINCT note), max(relation NOT IN {_ORIGINS}) "
+            f"FROM link WHERE note NOT IN {hidden} AND {_NO_FILE} GROUP BY folded ORDER BY folded"
         )
         return self._catalog.db.execute(sql, values).fetchall()
 
@@ -398,19 +423,31 @@ class Relations:
         self, filters: Filters, facts: list[FactRow], open_facts: list[FactRow]
     ) -> dict[str, int]:
         """How many edges there are of each relation."""
-        visible, values = where(filters)
-        sql = (
-            "WITH edge AS (SELECT DISTINCT note, folded, relation FROM link JOIN note USING (note) "
-            f"WHERE {visible} AND {_NO_FILE}) SELECT relation, count(*) FROM edge "
-            "WHERE relation <> 'links_to' OR NOT EXISTS (SELECT 1 FROM link l WHERE "
-            "l.note = edge.note AND l.folded = edge.folded AND l.relation <> 'links_to') GROUP BY 1"
+        hidden, values = _hidden(filters)
+        seen = f"note NOT IN {hidden} AND {_NO_FILE}"
+        labelled = (
+            f"SELECT DISTINCT note, folded, relation FROM link WHERE {seen} AND relation <> ?"
         )
-        counts: dict[str, int] = dict(self._catalog.db.execute(sql, values).fetchall())
-        if LINKS_TO in counts:
-            counts[LINKS_TO] -= len({(f.note, link_key(link_target(f.object))) for f in facts})
+        sql = f"SELECT relation, count(*) FROM ({labelled}) GROUP BY relation"
+        rows = self._catalog.db.execute(sql, [*values, LINKS_TO])
+        counts: dict[str, int] = dict(rows.fetchall())
+        bare = (
+            f"SELECT note, folded FROM link WHERE {seen} AND relation = ? EXCEPT "
+            "SELECT note, folded FROM link WHERE relation <> ?"
+        )
+        sql = f"SELECT count(*) FROM ({bare})"
+        row = self._catalog.db.execute(sql, [*values, LINKS_TO, LINKS_TO]).fetchone()
+        counts[LINKS_TO] = row[0]
+        counts[LINKS_TO] -= len({(f.note, link_key(link_target(f.object))) for f in facts})
         for fact in open_facts:
             counts[fact.predicate] = counts.get(fact.predicate, 0) + 1
         return {name: count for name, count in counts.items() if count > 0}
+
+
+def _hidden(filters: Filters) -> tuple[str, list[object]]:
+    """The notes left out: for a look at all links they are fewer to go through."""
+    visible, values = where(filters)
+    return f"(SELECT note FROM note WHERE NOT ({visible}))", values
 
 
 def _json(values: Iterable[Ref]) -> str:
