@@ -14,15 +14,42 @@ import click
 from vaultmem import __version__
 from vaultmem.errors import VaultmemError
 
-COMMANDS: Final = {
-    "init": "Make a vault, or add to one what it lacks.",
-    "index": "Bring the index up to date now.",
-    "search": "Find memories.",
-    "show": "Show one note.",
-    "status": "Show how the vault and its index are.",
-    "models": "Embedding models: list, fetch, take from a folder.",
-    "doctor": "Find what is wrong with the vault, and what to do about it.",
+# What a person wants, and the commands for it.
+GROUPS: Final = {
+    "Remember": {
+        "add": "Remember something.",
+        "edit": "Change a note in your editor.",
+        "forget": "Forget a memory; it can come back.",
+        "restore": "Bring back a forgotten memory, or an earlier version.",
+    },
+    "Look around": {
+        "search": "Find memories.",
+        "show": "Show one note.",
+        "recent": "Show what was written or changed last.",
+        "tags": "List the tags.",
+        "history": "List a note's versions, or show one.",
+        "timeline": "Show what agents observed, in order.",
+        "graph": "Show entities and how they are connected.",
+        "facts": "Show what is known about something, now or on an earlier day.",
+        "context": "Print what an agent should know before a task.",
+    },
+    "Connect": {
+        "serve": "Serve the vault to agents over MCP.",
+    },
+    "Serve": {
+        "serve": "Serve the vault to agents over MCP.",
+    },
+    "Look after": {
+        "init": "Make a vault, or add to one what it lacks.",
+        "index": "Bring the index up to date now.",
+        "consolidate": "Draw what belongs together into fewer, clearer memories.",
+        "status": "Show how the vault and its index are.",
+        "doctor": "Find what is wrong with the vault, and what to do about it.",
+        "models": "Embedding models: list, fetch, take from a folder.",
+    },
 }
+COMMANDS: Final = {name: line for group in GROUPS.values() for name, line in group.items()}
+_COLUMN: Final = max(map(len, COMMANDS))
 
 
 class Commands(click.Group):
@@ -38,9 +65,14 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{_COLUMN}}", line) for name, line in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:
@@ -59,7 +91,11 @@ def _with_suggestion(error: click.UsageError, given: str) -> click.UsageError:
     return click.UsageError(message, error.ctx)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="More about a command: vaultmem COMMAND --help",
+)
 @click.version_option(__version__, prog_name="vaultmem", message="%(prog)s %(version)s")
 def cli() -> None:
     """Long-term memory for AI agents, kept as plain Markdown notes in your own vault."""
@@ -74,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
         _speak_utf8()
-        with cli.make_context("vaultmem", given) as context:
+        with cli.make_context("vaultmem", given, color=_colour()) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -87,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("Stopped.", err=True)
         return 3
     except VaultmemError as error:
-        click.secho(error.message, err=True, fg="red")
+        click.secho(error.message, err=True, fg="red", color=_colour())
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
@@ -96,6 +132,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"The answer could not be written: {error.strerror}.", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 3
+
+
+def _colour() -> bool | None:
+    """Colours are for terminals, and for those who have not said no."""
+    if not (sys.stdout.isatty() or sys.stderr.isatty()):
+        return None
+    from vaultmem import config
+
+    return False if config.no_colour() else None
 
 
 def _speak_utf8() -> None:

@@ -55,7 +55,8 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    many = word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
+    return f"{number} {word if number == 1 else many}"
 
 
 def labels(tags: Iterable[str], *words: str | None) -> str:

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from vaultmem.errors import InvalidInput
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.views import Remembered
+
+_LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
+
+
+@click.command()
+@click.argument("words", metavar="TEXT…", nargs=-1)
+@click.option("--type", "type_", default="semantic", help="semantic, episodic or procedural.")
+@click.option("--scope", help="user, project or session.  [default: user, project with --project]")
+@click.option("--project", metavar="NAME", help="The project it belongs to.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="May be given several times.")
+@click.option("--importance", type=float, metavar="0..1", help="How much it matters.")
+@click.option("--title", help="The note's name; else its first words.")
+@click.option("--key", help="Your own name for it: adding again under it changes the same note.")
+@click.option("--session", "session_id", metavar="S", help="The session it belongs to.")
+@click.option("--source", help="Where it comes from: a page, a person, a tool.")
+@options.vault
+@options.as_json
+def command(
+    words: tuple[str, ...],
+    type_: str,
+    scope: str | None,
+    project: str | None,
+    vault: str | None,
+    as_json: bool,
+    **details: Any,
+) -> None:
+    """Remember something. The text is what follows, or standard input.
+
+    \b
+    vaultmem add Refresh tokens rotate every 24 hours --tag auth
+    git log -1 --format=%B | vaultmem add --type episodic --project Atlas
+    """
+    content = _text(words)
+    with options.open_vault(vault) as opened:
+        done = opened.remember(
+            content,
+            type=type_,
+            scope=scope or ("project" if project else "user"),
+            project=project,
+            **details,
+        )
+    if as_json:
+        click.echo(render.to_json(done))
+    else:
+        _print(done)
+
+
+def _text(words: tuple[str, ...]) -> str:
+    if words and words != ("-",):
+        return " ".join(words)
+    if not words and sys.stdin.isatty():
+        raise InvalidInput("There is nothing to remember: write it behind the command, or pipe it.")
+    try:
+        text = sys.stdin.buffer.read(_LONGEST).decode("utf-8-sig").rstrip()
+    except UnicodeDecodeError:
+        raise InvalidInput("What came in is not UTF-8 text, so nothing was remembered.") from None
+    if not text:
+        raise InvalidInput("There is nothing to remember: standard input is empty.")
+    return text
+
+
+def _print(done: Remembered) -> None:
+    look.done("Remembered" if done.created else "Updated", done.path, done.memory_id)
+    look.warn(done.warnings)
+    if done.similar:
+        look.say("You may know this already:" if done.created else "Similar:")
+        for other in done.similar:
+            look.say(f"  {other.relevance_score:.2f}  {look.one_line(other.path)}", dim=True)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.consolidate import Consolidated
+
+
+@click.command()
+@click.option("--session", "session_id", metavar="S", help="Only what this session brought.")
+@click.option("--dry-run/--apply", default=True, help="Show the plan (default), or carry it out.")
+@options.vault
+@options.as_json
+def command(session_id: str | None, dry_run: bool, vault: str | None, as_json: bool) -> None:
+    """Draw what happened together into fewer, lasting memories.
+
+    Shows the plan as a diff; nothing is written before you say --apply.
+    """
+    with options.open_vault(vault) as opened:
+        done = opened.consolidate(session_id=session_id, dry_run=dry_run)
+    if as_json:
+        click.echo(render.to_json(done))
+    else:
+        _print(done)
+
+
+def _print(done: Consolidated) -> None:
+    if done.dry_run:
+        look.diff(done.diff or "")
+    else:
+        for memory in done.consolidated_memories:
+            look.done("Written", memory.path, memory.id or "")
+    made, stats = len(done.consolidated_memories), done.session_stats
+    if not made:
+        look.say(f"Nothing to draw together in {look.count(stats.memories_analyzed, 'memory')}.")
+    elif done.dry_run:
+        look.say(
+            f"{look.count(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
+            "Carry it out: vaultmem consolidate --apply"
+        )

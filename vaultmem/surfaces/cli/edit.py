@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultmem import config
+from vaultmem.errors import InvalidInput, ReadOnly, VaultmemError
+from vaultmem.note import encode
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.service import Vault
+    from vaultmem.views import Source, Updated
+
+
+@click.command()
+@click.argument("ref", metavar="ID")
+@options.vault
+@options.as_json
+def command(ref: str, vault: str | None, as_json: bool) -> int:
+    """Change a note in your editor ($VISUAL, else $EDITOR).
+
+    The editor works on a copy. When you are done, the note is replaced, unless somebody
+    changed it in the meantime: then your text stays in the copy, and you are told where.
+    """
+    with options.open_vault(vault) as opened:
+        if opened.settings["read_only"]:
+            raise ReadOnly("This vault is read-only, so notes cannot be changed.")
+        source = opened.source(ref)
+        copy = _copy(opened, source)
+        if not _edited(copy, source):
+            shutil.rmtree(copy.parent, ignore_errors=True)
+            look.say("Nothing was changed.")
+            return 0
+        done = _save(opened, copy, source)
+    shutil.rmtree(copy.parent, ignore_errors=True)
+    if as_json:
+        click.echo(render.to_json(done))
+    else:
+        look.done("Saved", done.path, done.memory_id)
+    return 0
+
+
+def _copy(opened: Vault, source: Source) -> Path:
+    """A copy beside the index rather than among temporary files, which a restart may clear."""
+    parent = config.state_dir(opened.root, opened.settings) / "local" / "edits"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        copy = Path(tempfile.mkdtemp(dir=parent)) / PurePosixPath(source.path).name
+        copy.write_bytes(encode(source.text))
+    except OSError as error:
+        raise VaultmemError(f"No copy for the editor could be made: {error.strerror}.") from None
+    return copy
+
+
+def _edited(copy: Path, source: Source) -> bool:
+    """Let the person edit the copy; whether its text is another one now."""
+    code = _run_editor(copy)
+    text = _read(copy, source)
+    # Many editors end the last line with a newline, asked or not.
+    same = text in (source.text, source.text + "\n")
+    if code and not same:
+        raise VaultmemError(f"The editor failed ({code}); the note is as it was. {_kept(copy)}")
+    if code:
+        shutil.rmtree(copy.parent, ignore_errors=True)
+        raise VaultmemError(f"The editor failed ({code}); the note is as it was.")
+    return not same
+
+
+def _run_editor(copy: Path) -> int:
+    editor = config.editor()
+    try:
+        process = subprocess.Popen([*shlex.split(editor), str(copy)])
+    except (OSError, ValueError) as error:
+        shutil.rmtree(copy.parent, ignore_errors=True)
+        raise InvalidInput(
+            f"The editor {editor!r} cannot be started ({error}). Name another one in $EDITOR."
+        ) from None
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the editor's
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _read(copy: Path, source: Source) -> str:
+    try:
+        return copy.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise VaultmemError(
+            f"The edited copy of {source.path} cannot be read ({error.strerror}); "
+            "the note is as it was."
+        ) from None
+
+
+def _save(opened: Vault, copy: Path, source: Source) -> Updated:
+    try:
+        return opened.rewrite(source.memory_id, _read(copy, source), source.version)
+    except VaultmemError as error:
+        look.say(f"{error.message}\n{_kept(copy)}", fg="red")
+        raise click.exceptions.Exit(error.exit_code) from None
+
+
+def _kept(copy: Path) -> str:
+    return f"Your text is kept in {copy}"

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.graph import FactView
+
+
+@click.command()
+@click.argument("subject")
+@click.option("--predicate", metavar="P", help="Only facts of this kind, like depends_on.")
+@click.option("--as-of", metavar="DATE", help="What was true on this day.")
+@click.option("--closed", is_flag=True, help="Also what is not true any more.")
+@options.vault
+@options.as_json
+def command(
+    subject: str,
+    predicate: str | None,
+    as_of: str | None,
+    closed: bool,
+    vault: str | None,
+    as_json: bool,
+) -> int:
+    """Show what is known about SUBJECT, now or on an earlier day."""
+    with options.open_vault(vault) as opened:
+        found = opened.facts(subject, predicate=predicate, as_of=as_of, include_closed=closed)
+    if as_json:
+        click.echo(render.to_json(found))
+    elif found.facts:
+        _print(found.facts)
+    else:
+        look.say(f"No facts about {subject} are known{' for that day' if as_of else ''}.")
+    return 0 if found.facts else 1
+
+
+def _print(facts: Sequence[FactView]) -> None:
+    if look.for_a_person():
+        click.secho(look.one_line(facts[0].subject), bold=True)
+    rows = [
+        (
+            *(() if look.for_a_person() else (each.subject,)),
+            each.predicate,
+            each.object,
+            *_qualifiers(each),
+        )
+        for each in facts
+    ]
+    look.table(rows, ({"fg": "cyan"}, {}, look.DIM), indent=2, give=(2, 1))
+
+
+def _qualifiers(fact: FactView) -> tuple[str, ...]:
+    """When it holds, how sure that is, and who says so."""
+    confidence = "" if fact.confidence is None else f"{fact.confidence:g}"
+    words = (_span(fact), confidence, fact.provenance or "")
+    return (look.labels((), *words),) if look.for_a_person() else words
+
+
+def _span(fact: FactView) -> str:
+    first, last = _day(fact.valid_from), _day(fact.valid_to)
+    if look.for_a_person() and not last:
+        return f"since {first}" if first else ""
+    return f"{first} → {last}".strip()
+
+
+def _day(moment: object) -> str:
+    """A day, and for a person at most the minute of it."""
+    text = str(render.plain(moment) or "").removesuffix("T00:00:00Z")
+    if look.for_a_person() and isinstance(moment, dt.datetime):
+        return text[:16].replace("T", " ")
+    return text

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vaultmem.errors import InvalidInput
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.graph import Entity, GraphAnswer, Relationship
+
+Edge = tuple[str, str, str]  # source, relation, target
+
+
+@click.command()
+@click.argument("entity", required=False)
+@click.option("--relation", metavar="R", help="Only relations of this kind, like depends_on.")
+@click.option("--direction", type=click.Choice(["both", "outgoing", "incoming"]), default="both")
+@click.option("--depth", type=int, default=1, show_default=True, help="How many steps away.")
+@click.option("--limit", type=int, default=20, show_default=True)
+@click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
+@click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
+@options.vault
+@options.as_json
+def command(
+    entity: str | None,
+    relation: str | None,
+    dot: bool,
+    mermaid: bool,
+    vault: str | None,
+    as_json: bool,
+    **wanted: Any,
+) -> int:
+    """Show ENTITY and what it is connected with; without one, an overview of all."""
+    if dot + mermaid + as_json > 1:
+        raise InvalidInput("Choose one of --dot, --mermaid and --json.")
+    with options.open_vault(vault) as opened:
+        found = opened.search_graph(entity, relationship_type=relation, **wanted)
+    if as_json:
+        click.echo(render.to_json(found))
+    elif dot:
+        click.echo(_dot(_edges(found.entities)))
+    elif mermaid:
+        click.echo(_mermaid(_edges(found.entities)))
+    else:
+        _print(found)
+    return 0 if found.entities or not entity else 1
+
+
+def _print(found: GraphAnswer) -> None:
+    if not found.entities:
+        look.say("No note is linked with another yet.")
+    if not look.for_a_person():
+        look.table(_edges(found.entities))
+        return
+    shown: set[Edge] = set()
+    for entity in found.entities:
+        _print_entity(entity, shown)
+    if found.memories:
+        click.echo()
+        click.secho("Memories", bold=True)
+        look.table(
+            [(each.title, each.excerpt) for each in found.memories], ({}, look.DIM), indent=2
+        )
+
+
+def _print_entity(entity: Entity, shown: set[Edge]) -> None:
+    """An entity with those of its connections that were not shown from their other end."""
+    click.secho(look.one_line(entity.name), bold=True, nl=False)
+    known = f"in {look.count(entity.memory_count, 'note')}" if entity.memory_count else None
+    click.secho("  " + look.labels((), entity.type, known), dim=True)
+    rows = []
+    for each in entity.relationships:
+        edge = _directed(entity, each)
+        if edge not in shown:
+            rows.append((each.type, "→" if each.direction == "outgoing" else "←", each.target))
+        shown.add(edge)
+    if rows:
+        look.table(rows, ({"fg": "cyan"},), indent=2)
+
+
+def _edges(entities: Sequence[Entity]) -> list[Edge]:
+    """Every connection once, from whichever end it was seen."""
+    found = (_directed(entity, each) for entity in entities for each in entity.relationships)
+    return list(dict.fromkeys(found))
+
+
+def _directed(entity: Entity, each: Relationship) -> Edge:
+    if each.direction == "outgoing":
+        return entity.name, each.type, each.target
+    return each.target, each.type, entity.name
+
+
+def _dot(edges: Sequence[Edge]) -> str:
+    def quoted(text: str) -> str:
+        return '"' + look.one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    lines = [f"  {quoted(a)} -> {quoted(b)} [label={quoted(r)}];" for a, r, b in edges]
+    return "\n".join(["digraph vault {", "  rankdir=LR;", *lines, "}"])
+
+
+def _mermaid(edges: Sequence[Edge]) -> str:
+    def quoted(text: str) -> str:
+        return look.one_line(text).replace("&", "&amp;").replace('"', "&quot;")
+
+    names = dict.fromkeys(name for source, _, target in edges for name in (source, target))
+    marks = {name: f"n{number}" for number, name in enumerate(names, 1)}
+    boxes = [f'  {mark}["{quoted(name)}"]' for name, mark in marks.items()]
+    lines = [f'  {marks[a]} -->|"{quoted(r)}"| {marks[b]}' for a, r, b in edges]
+    return "\n".join(["graph LR", *boxes, *lines])

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import click
+
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+
+@click.command()
+@click.argument("ref", metavar="ID")
+@click.argument("version", required=False)
+@options.vault
+@options.as_json
+def command(ref: str, version: str | None, vault: str | None, as_json: bool) -> None:
+    """Undo the last change to a note (forgetting it, deleting it, changing its text), or
+    bring back an earlier VERSION.
+
+    `vaultmem history ID` lists the versions; their first letters are enough. What is
+    replaced becomes a version too, so this can be undone as well.
+    """
+    with options.open_vault(vault) as opened:
+        done = opened.restore(ref, version)
+    if as_json:
+        click.echo(render.to_json(done))
+    else:
+        look.done("Restored", done.path, done.memory_id)

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import click
+
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+
+@click.command()
+@options.vault
+@options.as_json
+def command(vault: str | None, as_json: bool) -> None:
+    """List the tags, and how many notes carry each."""
+    with options.open_reader(vault) as opened:
+        found = opened.tags()
+    if as_json:
+        click.echo(render.to_json(found))
+    elif not found.tags:
+        look.say("No note has a tag yet.")
+    else:
+        rows = [(f"{each.count:5}", f"#{each.tag}") for each in found.tags]
+        look.table(rows, (look.DIM, {}))

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.session import ObservationView
+
+
+@click.command()
+@click.argument("observation", metavar="[ID]", required=False)
+@click.option("--session", "session_id", metavar="S", help="Of this session alone.")
+@click.option("--before", type=int, metavar="N", help="How many before ID.  [default: 10]")
+@click.option("--after", type=int, metavar="N", help="How many after ID.  [default: 10]")
+@options.vault
+@options.as_json
+def command(
+    observation: str | None,
+    session_id: str | None,
+    before: int | None,
+    after: int | None,
+    vault: str | None,
+    as_json: bool,
+) -> int:
+    """Show what agents observed, in order of time; with an ID, what happened around it."""
+    with options.open_vault(vault) as opened:
+        found = opened.timeline(
+            observation_id=observation, session_id=session_id, before=before, after=after
+        )
+    if as_json:
+        click.echo(render.to_json(found))
+    elif look.for_a_person():
+        _print(found.observations, observation or "")
+    else:
+        look.table([_fields(each) for each in found.observations])
+    if not found.observations:
+        look.say("Nothing was observed yet.")
+    return 0 if found.observations else 1
+
+
+def _fields(each: ObservationView) -> tuple[str, ...]:
+    return (look.when(each.time), each.id, each.type, each.content)
+
+
+def _print(observations: Sequence[ObservationView], wanted: str) -> None:
+    for path, group in itertools.groupby(observations, key=lambda each: each.path):
+        click.secho(look.one_line(path), dim=True)
+        for each in group:
+            colour = "yellow" if each.id.lower() == wanted.lower() else "cyan"
+            time, kind = look.when(each.time), look.one_line(each.type)
+            small = look.labels(each.tags, each.id)
+            fits = look.columns(f"  {time}  {kind}  {small}") <= look.width()
+            click.echo(
+                f"  {click.style(time, fg=colour)}  {click.style(kind, bold=True)}  "
+                + click.style(small if fits else each.id, dim=True)
+            )
+            click.echo(look.paragraphs(each.content, 4))
