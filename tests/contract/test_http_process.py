@@ -54,6 +54,7 @@ class Process:
     def wait(self) -> int:
         out, error = self.ran.communicate(timeout=30)
         self.said += error.decode()
+        print(self.said)  # shown when a test fails
         assert out == b""
         return self.ran.returncode
 
@@ -200,6 +201,22 @@ def test_a_signal_ends_it_well(start: Start, number: int) -> None:
         assert process.end(number) == 0
     assert "Traceback" not in process.said
     assert "Error" not in process.said
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 0.8, 1.2])
+def test_it_ends_well_in_the_midst_of_embedding(
+    start: Start, tmp_path: Path, seconds: float
+) -> None:
+    """A thread inside the model's library must not abort the process on its way out."""
+    folder = tmp_path / "vault" / "Memories"
+    folder.mkdir(parents=True)
+    for number in range(40):
+        text = f"Herons number {number} stand still for hours.\n" * 20
+        (folder / f"Heron {number}.md").write_text(text, encoding="utf-8")
+    process = start()
+    assert process.site.get("/search?q=herons&strategy=keyword").status == 200
+    time.sleep(seconds)
+    assert process.end() == 0
 
 
 def test_a_request_that_runs_is_finished(start: Start) -> None:

@@ -10,7 +10,10 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -279,6 +282,15 @@ def run(make: Callable[[], Served], door: Door, grace: int) -> None:
     finally:
         for served in built:
             served.stop()
+    _leave()
+
+
+def _leave() -> None:
+    """A thread that is still inside a library (embedding, say) would abort the process when the
+    interpreter is taken down around it. Notes are safe on disk by now: just go."""
+    if threading.active_count() > 1:
+        sys.stderr.flush()
+        os._exit(0)
 
 
 async def _until_signal(make: Callable[[], Served], door: Door, grace: int) -> None:
