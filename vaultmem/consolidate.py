@@ -133,7 +133,7 @@ class Reflection(Memories):
         used = set(self._drawn_from())
         found = [
             pair
-            for note in self._read_journals(dict.fromkeys(row.path for row in rows))
+            for note in self._notes_at(dict.fromkeys(row.path for row in rows))
             for pair in self._sources_in(note, used)
         ]
         return [source for _, source in sorted(found, key=lambda pair: pair[0])]

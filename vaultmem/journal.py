@@ -16,7 +16,8 @@ from typing import Final
 from ulid_transform import ulid_at_time, ulid_to_timestamp
 
 from vaultmem import markdown, themes
-from vaultmem.edit import AppendToSection, edit
+from vaultmem.edit import AppendToSection, ReplaceSection, SetProperty, edit
+from vaultmem.errors import NoteMalformed
 from vaultmem.markdown import Observation, outline
 from vaultmem.note import Note, encode
 
@@ -122,7 +123,7 @@ def time_of(seen: Observation, note: Note) -> dt.datetime:
 
 def summary_in(note: Note) -> str:
     span = markdown.section(note.headings, SUMMARY, len(note.body))
-    return note.body[slice(*span)].strip() if span else ""
+    return note.body[slice(*span)].strip().replace("\r\n", "\n") if span else ""
 
 
 # --- the summary ------------------------------------------------------------------------
@@ -136,10 +137,25 @@ _MOST_LINES: Final = 8
 _LINE: Final = 200
 
 
-def summary_still_ours(note: Note) -> bool:
+def summed_up(note: Note, given: str, now: dt.datetime) -> bytes:
+    """The note with its summary. One that is there stays as it is, unless another is given, or
+    it was made from the log and the log has grown since."""
+    old = summary_in(note)
+    if old and not given and not _is_made(old, note):
+        return note.raw
+    new = given or summary_of(entries_of(note))
+    if not new or old in (new, verbatim(new)):
+        return note.raw
+    change, stamp = ReplaceSection if old else AppendToSection, SetProperty("updated", now)
+    try:
+        return edit(note, change(SUMMARY, new), stamp)
+    except NoteMalformed:  # code or a comment in it is not closed
+        return edit(note, change(SUMMARY, verbatim(new)), stamp)
+
+
+def _is_made(said: str, note: Note) -> bool:
     """Whether the summary is what `summary_of` made of the log when the session ended."""
-    said, ended = summary_in(note).replace("\r\n", "\n"), note.updated
-    entries = entries_of(note)
+    entries, ended = entries_of(note), note.updated
     times = [time_of(seen, note).replace(microsecond=0) for seen in entries]
     first = sum(bool(ended and time < ended) for time in times)
     last = sum(bool(ended and time <= ended) for time in times)

@@ -10,8 +10,7 @@ from typing import Final
 
 from vaultmem import journal, lock, themes
 from vaultmem.desk import TYPES, Desk, Written
-from vaultmem.edit import AppendToSection, ReplaceSection
-from vaultmem.errors import InvalidInput, NoteMalformed, NotFound, VaultmemError
+from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.hidden import without_private
 from vaultmem.index import Row
 from vaultmem.markdown import Observation, is_tag
@@ -119,7 +118,7 @@ class Sessions(Desk):
     ) -> Logged:
         """Add an observation to the session's journal, which is made if there is none yet."""
         self._require_writable()
-        text, kind, names = self._said(content), self._kind_of(type), tuple(self._tag_names(tags))
+        text, kind, names = self._said(content), self._kind_of(type), self._tag_names(tags)
         session = self._session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
         block = journal.new_block(now)
@@ -139,16 +138,19 @@ class Sessions(Desk):
             raise NotFound("There is no session to end: start one first, or give session_id.")
         given = journal.below_heading(self._stripped(summary or "", "The summary"))
         notes = self._journals(session)
+        if not notes and session != self._session_of(None):
+            self._parts.catch_up()
+            self._require_known(session)
+            notes = self._journals(session)
         if not notes and given:
             notes = [self.store.note(self._journal_of(session))]
-        elif not notes and session != self._session_of(None):
-            self._require_known(session)
-        path, said = (self._sum_up(notes[-1], given)) if notes else (None, "")
+        path, said = None, "Nothing was logged in this session, so it has no journal."
+        if notes:
+            path, said = self._sum_up(notes[-1], given)
         removed = self._drop_volatile(session)
         if session == self._own_session:
             self._own_session = ""
-        unsaid = "Nothing was logged in this session, so it has no journal."
-        return Ended(session, said or unsaid, path, removed)
+        return Ended(session, said, path, removed)
 
     # --- looking back --------------------------------------------------------------------
 
@@ -163,18 +165,19 @@ class Sessions(Desk):
         """What was observed around an observation, in a session, or lately, in order of time."""
         _require_counts(before, after)
         self._parts.catch_up()
+        session = self._session_of(session_id) if session_id else ""
         if observation_id:
-            return Timeline(self._around(observation_id, session_id, before, after))
-        if session_id:
-            found = self._observations(self._journals(session_id))
+            return Timeline(self._around(observation_id, session, before, after))
+        if session:
+            found = self._observations(self._journals(session))
             if not found:
-                self._require_known(session_id)
+                self._require_known(session)
         else:
             rows = self.index.journals.latest(self._filters(type="session"), _count(before, after))
-            found = self._observations(self._read_journals(row.path for row in rows))
-        if before is None and after is not None:
-            return Timeline(tuple(found[:after]))
-        many = _MOST if session_id and before is None else _count(before, after)
+            found = self._observations(self._notes_at(row.path for row in rows))
+        if session and before is None and after is not None:
+            return Timeline(tuple(found[:after]))  # from its start
+        many = _MOST if session and before is None else _count(before, after)
         return Timeline(tuple(found[-many:] if many else ()))
 
     def observation(self, id: str) -> ObservationView | None:
@@ -183,7 +186,7 @@ class Sessions(Desk):
         if not _BLOCK.fullmatch(block):
             return None
         for row in self.index.journals.with_observation(block, self._filters()):
-            for found in self._observations(self._read_journals([row.path])):
+            for found in self._observations(self._notes_at([row.path])):
                 if found.id.lower() == block:
                     return found
         return None
@@ -239,7 +242,7 @@ class Sessions(Desk):
 
     def _journals(self, session: str) -> list[Note]:
         """The session's journals, oldest first: one, unless two machines shared a session."""
-        return list(self._read_journals(self._journal_paths(session)))
+        return list(self._notes_at(self._journal_paths(session)))
 
     def _journal_paths(self, session: str) -> list[str]:
         try:
@@ -247,10 +250,10 @@ class Sessions(Desk):
         except VaultmemError:  # no index to be had: the files will do
             folder = self.settings["folders.sessions"].strip("/") + "/"
             paths = [path for path in self.store.walk().notes if path.startswith(folder)]
-            return [note.path for note in self._read_journals(paths) if _is_of(note, session)]
+            return [note.path for note in self._notes_at(paths) if _is_of(note, session)]
         return [row.path for row in rows]
 
-    def _read_journals(self, paths: Iterable[str]) -> Iterator[Note]:
+    def _notes_at(self, paths: Iterable[str]) -> Iterator[Note]:
         for path in paths:
             try:
                 note = self.store.note(path)
@@ -303,20 +306,13 @@ class Sessions(Desk):
         return self._written(self.store.update(path, lambda note: journal.append(note, lines)))
 
     def _sum_up(self, note: Note, given: str) -> tuple[str, str]:
-        """Where the summary stands, and what it says. One that is there stays as it is, unless
-        another is given, or it was made from the log and the log has grown since."""
-        old = journal.summary_in(note)
-        new = given or journal.summary_of(journal.entries_of(note))
-        if old and not given and not journal.summary_still_ours(note):
-            return note.path, printable(old)
-        if not new or old == new:
-            return note.path, new
-        change = ReplaceSection if old else AppendToSection
-        try:
-            self._edited(note, "end-session", change(journal.SUMMARY, new))
-        except NoteMalformed:  # code or a comment in it is not closed
-            self._edited(note, "end-session", change(journal.SUMMARY, journal.verbatim(new)))
-        return note.path, new
+        """Where the summary stands, and what it says."""
+        now = self._now()
+        written = self._rewrite(
+            note, "end-session", lambda current: journal.summed_up(current, given, now)
+        )
+        said = given or printable(journal.summary_in(self.store.parse(written)))
+        return written.path, said or "Nothing was logged in this session."
 
     # --- observations --------------------------------------------------------------------
 
@@ -329,7 +325,7 @@ class Sessions(Desk):
         return [view for _, view in sorted(found, key=lambda pair: pair[0])]
 
     def _around(
-        self, wanted: str, session: str | None, before: int | None, after: int | None
+        self, wanted: str, session: str, before: int | None, after: int | None
     ) -> tuple[ObservationView, ...]:
         middle = self.observation(wanted)
         of_another = session and middle and middle.session_id.casefold() != session.casefold()
@@ -366,14 +362,16 @@ class Sessions(Desk):
             )
         return kind
 
-    def _tag_names(self, tags: Sequence[str]) -> Iterator[str]:
-        for given in dict.fromkeys([tags] if isinstance(tags, str) else tags):
+    def _tag_names(self, tags: Sequence[str]) -> tuple[str, ...]:
+        names: dict[str, None] = {}
+        for given in [tags] if isinstance(tags, str) else tags:
             tag = re.sub(r"\s+", "-", self._line(given, "A tag", 100).lstrip("#"))
             if not is_tag(tag):
                 raise InvalidInput(
                     f"{given!r} cannot be a tag: use letters, digits, - _ and /, not digits alone."
                 )
-            yield tag
+            names[tag] = None
+        return tuple(names)
 
 
 def _is_of(note: Note, session: str) -> bool:

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -374,7 +375,7 @@ def test_session_memories_go_with_their_session(open_vault: Open, root: Path) ->
 
 def test_ending_what_is_not_there_is_said(open_vault: Open, root: Path) -> None:
     with pytest.raises(errors.NotFound, match="no session 'nobody'"):
-        open_vault().end_session(session_id="nobody")
+        open_vault().end_session(session_id="nobody", summary="text")
     with pytest.raises(errors.NotFound, match="start one"):
         open_vault().end_session()
     vault = open_vault(session="quiet")
@@ -384,6 +385,18 @@ def test_ending_what_is_not_there_is_said(open_vault: Open, root: Path) -> None:
     assert render.plain(ended)["path"] is None
     assert not (root / "Sessions").exists()
     assert vault.end_session(summary="But this matters.").path is not None
+    begun = open_vault().start_session()
+    ended = open_vault().end_session(session_id=begun.session_id)
+    assert (ended.path, ended.summary) == (begun.path, "Nothing was logged in this session.")
+
+
+def test_a_session_that_ends_twice_at_once_has_one_summary(open_vault: Open, root: Path) -> None:
+    vault = open_vault(session="s")
+    path = vault.log("one").path
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: vault.end_session(summary=f"Said by {n}."), range(4)))
+    text = (root / path).read_text()
+    assert (text.count("## Summary"), text.count("Said by")) == (1, 1)
 
 
 # --- looking back ------------------------------------------------------------------------------
@@ -401,6 +414,7 @@ def test_the_timeline(vault: Vault) -> None:
     assert contents(vault) == list("01234567")
     assert contents(vault, before=3) == list("567")
     assert contents(vault, before=2, after=1) == list("567")
+    assert contents(vault, after=2) == list("67")
     assert contents(vault, before=0, after=0) == []
     assert contents(vault, session_id="odd") == list("1357")
     assert contents(vault, session_id="odd", before=2) == list("57")
