@@ -125,11 +125,12 @@ class Reflection(Memories):
 
     def _sources(self, session: str) -> list[Source]:
         """What this caller may see of the session, and of the latest memories and observations."""
-        known = (*TYPES, "session")
-        rows = self.index.journals.of_session(session, self._filters(type=known)) if session else []
-        late = self.index.lookup.select(self._filters(type=TYPES), "created", limit=_MOST_SOURCES)
-        rows += late[0]
-        rows += self.index.journals.latest(self._filters(type="session"), _MOST_JOURNALS)
+        journals, known = self.index.journals, (*TYPES, "session")
+        rows = journals.of_session(session, self._filters(type=known)) if session else []
+        memories = self.settings["folders.memories"]  # elsewhere any note of a person counts as one
+        for wanted in (self._filters(type="episodic"), self._filters(type=TYPES, folder=memories)):
+            rows += self.index.lookup.select(wanted, "created", limit=_MOST_SOURCES)[0]
+        rows += journals.latest(self._filters(type="session"), _MOST_JOURNALS)
         used = set(self._drawn_from())
         found = [
             pair
@@ -141,7 +142,7 @@ class Reflection(Memories):
     def _sources_in(self, note: Note, used: set[str]) -> Iterator[tuple[dt.datetime, Source]]:
         """A memory is one source, a journal as many as it has entries; nothing is drawn from
         what is drawn from others already."""
-        if _NO_LINK.search(note.title) or note.get("derived_from") is not None:
+        if _NO_LINK.search(note.path) or note.get("derived_from") is not None:
             return
         kept = attributes_of(note, self.settings)
         started = note.created or dt.datetime.fromtimestamp(0, dt.UTC)

@@ -262,6 +262,16 @@ def test_awkward_sources_are_linked_or_left(open_vault: Open, root: Path) -> Non
     assert vault.consolidate().consolidated_memories == ()
 
 
+def test_a_persons_own_notes_are_neither_sources_nor_patterns(open_vault: Open, root: Path) -> None:
+    for number, text in enumerate(AUTH):
+        created = f"created: 2026-01-0{number + 1}"
+        (root / f"Mine {number}.md").write_text(f"---\n{created}\ntags: [own]\n---\n{text}\n")
+    before = snapshot(root)
+    done = open_vault().consolidate()
+    assert (done.consolidated_memories, done.patterns_detected) == ((), ())
+    assert {name: stamp for name, stamp in snapshot(root).items() if name in before} == before
+
+
 @pytest.mark.parametrize(
     "text",
     [
