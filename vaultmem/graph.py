@@ -14,7 +14,7 @@ from typing import Final
 
 from vaultmem.desk import require_one_of
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.factlines import link_key, relation_key
+from vaultmem.factlines import has_ended, link_key, link_target, relation_key
 from vaultmem.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
 from vaultmem.finding import ULID, plain_ref
 from vaultmem.index import Filters
@@ -212,8 +212,16 @@ class Graph(KnownFacts):
     ) -> GraphAnswer:
         memories = self.index.relations.memories([node.ref for node in listed], filters)
         edges = _by_end(found, memories)
+        said = self._graph_plain_facts(listed, filters, kind)
         entities = tuple(
-            _entity(node, edges[node.ref], found.nodes, len(memories[node.ref]), bool(kind))
+            _entity(
+                node,
+                edges[node.ref],
+                found.nodes,
+                len(memories[node.ref]),
+                bool(kind),
+                said.get(node.ref, ()),
+            )
             for node in listed
         )
         shown: dict[int, None] = {}
@@ -223,6 +231,19 @@ class Graph(KnownFacts):
                 newest = self.index.relations.newest(near, limit - len(shown), filters)
                 shown |= dict.fromkeys(newest)
         return GraphAnswer(entities, self._graph_summaries(list(shown)), stats)
+
+    def _graph_plain_facts(
+        self, listed: Sequence[Node], filters: Filters, kind: str
+    ) -> dict[Ref, list[Relationship]]:
+        """Facts whose object is a text: they are said of an entity, and lead nowhere."""
+        numbers = [node.ref for node in listed if isinstance(node.ref, int)]
+        said: dict[Ref, list[Relationship]] = {}
+        for fact in self.index.relations.facts(filters, numbers):
+            wanted = not kind or relation_key(fact.predicate) == kind
+            if wanted and not link_target(fact.object) and not has_ended(fact.valid_to, self._now()):
+                related = Relationship(fact.predicate, fact.object, "outgoing")
+                said.setdefault(fact.note, []).append(related)
+        return said
 
     def _graph_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
         rows = self.index.rows(notes)
@@ -271,10 +292,15 @@ def _by_end(found: _Found, refs: Collection[Ref]) -> dict[Ref, list[Edge]]:
 
 
 def _entity(
-    node: Node, edges: Iterable[Edge], nodes: Mapping[Ref, Node], memories: int, everything: bool
+    node: Node,
+    edges: Iterable[Edge],
+    nodes: Mapping[Ref, Node],
+    memories: int,
+    everything: bool,
+    said: Iterable[Relationship],
 ) -> Entity:
     """That a memory merely speaks of it is said by `memory_count`, unless it is asked for."""
-    related = []
+    related = list(said)
     for edge in edges:
         outgoing = edge.source == node.ref
         other = nodes[edge.target if outgoing else edge.source]

@@ -75,6 +75,7 @@ def test_every_way_to_write_an_edge_is_one(vault: Vault) -> None:
     assert set(names(answer)) == {"AuthService", "Keychain", "Me", "Gateway"}
     assert related(answer.entities[0]) == {
         ("depends_on", "Keychain", "outgoing"),
+        ("license", "MIT", "outgoing"),
         ("built_by", "Me", "outgoing"),
         ("links_to", "Gateway", "outgoing"),
         ("used_by", "Tokens", "incoming"),
@@ -661,3 +662,16 @@ def test_what_is_written_reads_back_or_is_refused(
         assert after.valid_to == ("2026-05-01" if ended else before.valid_to)
         assert (after.object, after.provenance) == (before.object, before.provenance)
     assert [h.text for h in done.note.headings][-1:] in (["Facts"], ["End"])
+
+
+def test_a_fact_with_a_plain_object_is_shown_as_a_relationship(vault: Vault) -> None:
+    vault.assert_fact("AuthService", "deployed_version", "2.4.0")
+    vault.assert_fact("AuthService", "deployed_version", "2.4.1")
+    vault.assert_fact("AuthService", "depends_on", "[[Keychain]]")
+    entity = vault.search_graph("AuthService").entities[0]
+    assert [(r.type, r.target) for r in entity.relationships] == [
+        ("depends_on", "Keychain"),
+        ("deployed_version", "2.4.1"),
+    ]
+    only = vault.search_graph("AuthService", relationship_type="deployed_version").entities[0]
+    assert [r.target for r in only.relationships] == ["2.4.1"]

@@ -133,6 +133,12 @@ class Row:
     more: Mapping[str, str]  # source, superseded_by, forgotten_reason, where there are any
     tags: tuple[str, ...]
 
+    @property
+    def belonging(self) -> dict[str, str]:
+        """Whose note it is."""
+        names = ("scope", "project", "user", "session")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -455,4 +461,4 @@ def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
             yield note, target, name_key(target).removesuffix(".md"), link.place or "links_to"
     for relation in source.relations:
         target = printable(relation.target)
-        yield note, target, name_key(target), relation.kind
+        yield note, target, name_key(target).removesuffix(".md"), relation.kind
