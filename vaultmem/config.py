@@ -269,8 +269,8 @@ def surroundings() -> Surroundings:
 
 def editor() -> str:
     """The command of the person's editor."""
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    return named or ("notepad" if os.name == "nt" else "vi")
+    named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
+    return next(filter(None, named), "notepad" if os.name == "nt" else "vi")
 
 
 def no_colour() -> bool:

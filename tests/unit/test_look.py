@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.surfaces.cli import look
+from vaultmem.surfaces.cli import graph, look
 
 NOW = dt.datetime(2026, 3, 10, 15, 30).astimezone()
 
@@ -58,3 +58,14 @@ def test_wrapping_loses_nothing_but_blanks(text: str) -> None:
 @given(st.text(max_size=60), st.integers(2, 40))
 def test_a_cell_is_as_wide_as_its_column(text: str, wide: int) -> None:
     assert look.columns(look._fit(look.one_line(text), wide)) == wide
+
+
+def test_drawings_survive_any_name() -> None:
+    edges = [('A "b" \\', "uses\n", "C & D")]
+    assert graph._dot(edges).splitlines()[2] == '  "A \\"b\\" \\\\" -> "C & D" [label="uses"];'
+    assert graph._mermaid(edges).splitlines() == [
+        "graph LR",
+        '  n1["A &quot;b&quot; \\"]',
+        '  n2["C &amp; D"]',
+        '  n1 -->|"uses"| n2',
+    ]

@@ -36,9 +36,6 @@ GROUPS: Final = {
     "Connect": {
         "serve": "Serve the vault to agents over MCP.",
     },
-    "Serve": {
-        "serve": "Serve the vault to agents over MCP.",
-    },
     "Look after": {
         "init": "Make a vault, or add to one what it lacks.",
         "index": "Bring the index up to date now.",
@@ -123,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("Stopped.", err=True)
         return 3
     except VaultmemError as error:
-        click.secho(error.message, err=True, fg="red", color=_colour())
+        _say_why(error)
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
@@ -132,6 +129,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"The answer could not be written: {error.strerror}.", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 3
+
+
+def _say_why(error: VaultmemError) -> None:
+    from vaultmem.surfaces.cli import look
+
+    look.say(look.safe(error.message), fg="red", color=_colour())
 
 
 def _colour() -> bool | None:

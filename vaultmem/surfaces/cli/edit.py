@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("ref", metavar="ID")
 @options.vault
 @options.as_json
-def command(ref: str, vault: str | None, as_json: bool) -> int:
+def command(ref: str, vault: str | None, as_json: bool) -> None:
     """Change a note in your editor ($VISUAL, else $EDITOR).
 
     The editor works on a copy. When you are done, the note is replaced, unless somebody
@@ -36,17 +36,15 @@ def command(ref: str, vault: str | None, as_json: bool) -> int:
             raise ReadOnly("This vault is read-only, so notes cannot be changed.")
         source = opened.source(ref)
         copy = _copy(opened, source)
-        if not _edited(copy, source):
-            shutil.rmtree(copy.parent, ignore_errors=True)
-            look.say("Nothing was changed.")
-            return 0
-        done = _save(opened, copy, source)
-    shutil.rmtree(copy.parent, ignore_errors=True)
+        changed = _edited(copy, source)
+        done = _save(opened, copy, source) if changed else _unchanged(source)
+    _clear(copy)
+    if not changed:
+        look.say("Nothing was changed.")
     if as_json:
         click.echo(render.to_json(done))
-    else:
+    elif changed:
         look.done("Saved", done.path, done.memory_id)
-    return 0
 
 
 def _copy(opened: Vault, source: Source) -> Path:
@@ -70,7 +68,7 @@ def _edited(copy: Path, source: Source) -> bool:
     if code and not same:
         raise VaultmemError(f"The editor failed ({code}); the note is as it was. {_kept(copy)}")
     if code:
-        shutil.rmtree(copy.parent, ignore_errors=True)
+        _clear(copy)
         raise VaultmemError(f"The editor failed ({code}); the note is as it was.")
     return not same
 
@@ -80,9 +78,10 @@ def _run_editor(copy: Path) -> int:
     try:
         process = subprocess.Popen([*shlex.split(editor), str(copy)])
     except (OSError, ValueError) as error:
-        shutil.rmtree(copy.parent, ignore_errors=True)
+        _clear(copy)
+        why = getattr(error, "strerror", None) or error
         raise InvalidInput(
-            f"The editor {editor!r} cannot be started ({error}). Name another one in $EDITOR."
+            f"The editor {editor!r} cannot be started ({why}). Name another one in $EDITOR."
         ) from None
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the editor's
     try:
@@ -107,6 +106,16 @@ def _save(opened: Vault, copy: Path, source: Source) -> Updated:
     except VaultmemError as error:
         look.say(f"{error.message}\n{_kept(copy)}", fg="red")
         raise click.exceptions.Exit(error.exit_code) from None
+
+
+def _unchanged(source: Source) -> Updated:
+    from vaultmem.views import Updated
+
+    return Updated(source.memory_id, source.path, (), False, source.version)
+
+
+def _clear(copy: Path) -> None:
+    shutil.rmtree(copy.parent, ignore_errors=True)
 
 
 def _kept(copy: Path) -> str:

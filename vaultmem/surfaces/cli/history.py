@@ -82,5 +82,9 @@ def _diff(old: str, new: str, version: Version, path: str) -> str:
     import difflib
 
     names = (f"{path} ({version.version[:8]})", f"{path} (now)")
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="")
+    lines = difflib.unified_diff(_lines(old), _lines(new), *names, lineterm="")
     return "\n".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")

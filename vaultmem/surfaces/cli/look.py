@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import re
 import shutil
 import sys
@@ -113,12 +114,8 @@ def _widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) ->
 def _fit(text: str, wide: int) -> str:
     """Exactly so many columns: filled with blanks, or cut."""
     if columns(text) > wide:
-        kept = ""
-        for letter in text:
-            if columns(kept + letter) > wide - 1:
-                break
-            kept += letter
-        text = kept + "…"
+        ends = itertools.accumulate(map(_columns, text))
+        text = text[: sum(end < wide for end in ends)] + "…"
     return text + " " * (wide - columns(text))
 
 
@@ -205,7 +202,7 @@ _DIFF: Final[Mapping[str, Style]] = {
 
 
 def diff(text: str) -> None:
-    for line in safe(text).splitlines():
+    for line in safe(text).removesuffix("\n").split("\n") if text else ():
         style = next((look for start, look in _DIFF.items() if line.startswith(start)), {})
         click.secho(line, **style)
 

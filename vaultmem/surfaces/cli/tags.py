@@ -18,5 +18,5 @@ def command(vault: str | None, as_json: bool) -> None:
     elif not found.tags:
         look.say("No note has a tag yet.")
     else:
-        rows = [(f"{each.count:5}", f"#{each.tag}") for each in found.tags]
+        rows = [(str(each.count), f"#{each.tag}") for each in found.tags]
         look.table(rows, (look.DIM, {}))
