@@ -24,7 +24,7 @@ _LINE_MARKS: Final = re.compile(r"\A(?:\s|#{1,6}\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX
 _UNSAFE: Final = re.compile(r"%%|<!--|-->|\$\$|\||^[-=_*~`]+$|^(?:---|```|~~~)")
 _LONGEST: Final = 300  # characters of a sentence
 _READ: Final = 20_000  # characters of a text: what it is about is said by then
-_SAME: Final = 0.75  # share of words in common that makes a sentence a repetition
+_SAME: Final = 0.75  # of a sentence's words said by another: it is a repetition
 
 # Words that say nothing about what a text is about.
 _SMALL_WORDS: Final = """
@@ -182,8 +182,8 @@ def _centrality(bags: Sequence[Counter[str]]) -> list[float]:
 
 
 def _repeats(bag: Mapping[str, int], other: Mapping[str, int]) -> bool:
-    fewer = min(len(bag), len(other))
-    return fewer > 0 and len(bag.keys() & other.keys()) / fewer > _SAME
+    """Whether this adds next to nothing to the other."""
+    return len(bag.keys() & other.keys()) > _SAME * len(bag)
 
 
 def one_line(text: str, most: int) -> str:
