@@ -30,7 +30,7 @@ _QUOTE_END: Final = re.compile(rf"\n[ \t>]*+{_STARTS_BLOCK}")
 _BLANK_LINE: Final = re.compile(r"\n[ \t>]*+\r?\n")
 _INDENTED: Final = re.compile(r"\n[ \t]*+\r?\n(?P<code>(?:(?: {4}|\t)[ \t]*+\S[^\n]*+(?:\n|\Z))++)")
 _OWNED: Final = re.compile(rf"[ \t]|{_MARKER}[ \t]")
-_PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_PRIVATE_TAG: Final = re.compile(r"</?(?i:private)>")
 _PRIVATE_START: Final = re.compile(r"<(?i:private)>")
 _PRIVATE_END: Final = re.compile(r"</(?i:private)>")
 
@@ -62,8 +62,27 @@ def public(text: str) -> str:
 
 
 def without_private(text: str) -> str:
-    """The text without its `<private>` passages; an unclosed one runs to the end."""
-    return _PRIVATE.sub("", text) if _has_private(text) else text
+    """The text without its `<private>` passages; an unclosed one runs to the end.
+
+    Once more as long as something goes: what is left may have become a tag.
+    """
+    while _has_private(text) and (less := _without_outer(text)) != text:
+        text = less
+    return text
+
+
+def _without_outer(text: str) -> str:
+    """Passages may be nested; the outermost goes with all that is in it."""
+    kept, start, depth = [], 0, 0
+    for tag in _PRIVATE_TAG.finditer(text):
+        if not tag[0].startswith("</"):
+            if depth == 0:
+                kept.append(text[start : tag.start()])
+            depth += 1
+        elif depth:
+            depth -= 1
+            start = tag.end()
+    return "".join(kept) + ("" if depth else text[start:])
 
 
 def escaped(text: str, at: int) -> bool:

@@ -11,7 +11,6 @@ from typing import Final
 from vaultmem import journal, lock, themes
 from vaultmem.desk import TYPES, Desk, Written
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.hidden import without_private
 from vaultmem.index import Row
 from vaultmem.markdown import Observation, is_tag
 from vaultmem.note import Note, printable
@@ -136,7 +135,7 @@ class Sessions(Desk):
         session = self._session_of(session_id)
         if not session:
             raise NotFound("There is no session to end: start one first, or give session_id.")
-        given = journal.below_heading(self._stripped(summary or "", "The summary"))
+        given = journal.below_heading(self._clean(summary or "", "The summary"))
         notes = self._journals(session)
         if not notes and session != self._session_of(None):
             self._parts.catch_up()
@@ -342,16 +341,9 @@ class Sessions(Desk):
         return tuple(found[first : at + 1 + (_AROUND if after is None else after)])
 
     def _said(self, content: str) -> str:
-        text = self._stripped(content, "The observation")
+        text = self._clean(content, "The observation")
         if not text.strip():
             raise InvalidInput("There is nothing to log: the content is empty.")
-        return text
-
-    def _stripped(self, text: str, what: str) -> str:
-        """Taking one private passage out may join the halves of another."""
-        text = self._clean(text, what)
-        while (less := without_private(text)) != text:
-            text = less
         return text
 
     def _kind_of(self, given: str | None) -> str:

@@ -103,6 +103,9 @@ def test_t3_private_text_is_taken_out() -> None:
     assert without_private("a <PRIVATE>b\nc</Private>d") == "a d"
     assert without_private("a <private>never closed") == "a "
     assert without_private("plain") == "plain"
+    assert without_private("a <private>b <private>c</private> d</private> e") == "a  e"
+    assert without_private("a <pri<private>x</private>vate>b</private> c") == "a  c"
+    assert without_private("a </private> b <private>c</private>") == "a </private> b "
 
 
 @pytest.mark.parametrize("tag", ["private", "PRIVATE", "Private"])
