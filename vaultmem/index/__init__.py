@@ -40,7 +40,7 @@ TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index 
 LOCK_SECONDS: Final = 30.0
 DAMAGED: Final = "damaged"
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
-MANY_PASSAGES: Final = 500  # so many more with vectors are worth being written down
+MANY_PASSAGES: Final = 500  # counting so many is worth being written down
 
 
 @dataclass
@@ -398,7 +398,7 @@ class Index:
         store = self._vector_store()
         model = store.model(identity)
         self._catalog.attach_vectors(store.file)
-        whole = store.whole_until(model, self._catalog.meta("uuid"))
+        _, whole, _ = store.counted(model, self._catalog.meta("uuid"))
         found = self._catalog.without_vector(model, whole, limit)
         if not found:
             self._missing(identity)  # the next look need not begin so early
@@ -409,13 +409,15 @@ class Index:
         before the first of these need not be looked at again."""
         store = self._vector_store()
         model, catalog = store.model(identity), self._catalog.meta("uuid")
+        now, last = (self.revision, store.highest()), self._catalog.last_passage()
+        then, whole, missing = store.counted(model, catalog)
+        if now == then:
+            return missing
         self._catalog.attach_vectors(store.file)
-        whole, last = store.whole_until(model, catalog), self._catalog.last_passage()
-        count, first = self._catalog.missing(model, whole)
-        reached = first - 1 if count else last
-        if reached - whole >= MANY_PASSAGES:
-            store.set_whole_until(model, catalog, reached)
-        return count
+        missing, first = self._catalog.missing(model, whole)
+        if last - whole >= MANY_PASSAGES:
+            store.set_counted(model, catalog, *now, first - 1 if missing else last, missing)
+        return missing
 
     def missing_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         store = self._vector_store()

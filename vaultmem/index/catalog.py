@@ -82,7 +82,7 @@ SELECT passage, note, number FROM v.vector NOT INDEXED CROSS JOIN passage USING 
 WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
 """
 _OF_VECTORS: Final = """
-SELECT passage, note, number FROM v.vector CROSS JOIN passage USING (hash)
+SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
 WHERE number IN ({})
 """
 _OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
@@ -296,8 +296,8 @@ class Catalog(Database):
         yield from self.db.execute(_OF_NEW_PASSAGES, (seen[0], now[0], model, now[1]))
         yield from self.db.execute(_OF_NEW_VECTORS, (seen[1], now[1], model, seen[0]))
 
-    def of_vectors(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """Passage, note and vector's number of every passage with one of these vectors."""
+    def of_vectors(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
+        """Passage, note and vector of every passage with one of these vectors."""
         return self._parted(_OF_VECTORS, numbers)
 
     def of_notes(self, notes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.index.vectors import Matrix, VectorStore, halves
+from vaultmem.index.vectors import SPARE, Matrix, VectorStore, halves, quantised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,8 @@ LARGE: Final = 150_000
 _STALE: Final = 0.15  # share of vectors behind the graph's end that makes a new one worth while
 _PROPOSED: Final = 4  # times as many proposals as hits are wanted
 
-# Passage, note and vector's number of the passages with these vectors.
-Lookup = Callable[[Sequence[int]], Iterable[tuple[int, int, int]]]
+# Passage, note and vector of the passages with the vectors of these numbers.
+Lookup = Callable[[Sequence[int]], Iterable[tuple[int, int, bytes]]]
 
 
 class Nearest:
@@ -50,7 +51,7 @@ class Nearest:
         return self._graph is not None
 
     def _files(self) -> list[Path]:
-        return list(self.folder.glob(f"nearest-{self.model}-*.usearch"))
+        return list(self.folder.glob(f"graph-{self.model}-*.usearch"))
 
     def search(
         self,
@@ -60,32 +61,40 @@ class Nearest:
         selected: Sequence[int] = (),
         keep: bool = False,
     ) -> list[tuple[int, int, float]]:
-        """Note, passage and similarity, as the exact search gives them."""
+        """Note, passage and similarity, as the exact search gives them.
+
+        Proposals are looked up some at a time, the best first, until there are enough:
+        reading them all takes longer than finding them.
+        """
         wanted = limit * _PROPOSED * (4 if keep else 1)
-        numbers = self._proposed(vector, wanted) + self._recent(vector, wanted)
-        scores = self.store.similarities(numbers, vector)
-        chosen = set(selected)
-        found = [
-            (note, passage, scores[number])
-            for passage, note, number in lookup(list(scores))
-            if (note in chosen) == keep or not (selected or keep)
-        ]
-        return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
+        numbers = _best(self._proposed(vector, wanted), self._recent(vector, wanted))
+        chosen, step = set(selected), limit + SPARE
+        found: list[tuple[int, int, bytes]] = []
+        for start in range(0, len(numbers), step):
+            passages = lookup(numbers[start : start + step])
+            found += [place for place in passages if (place[1] in chosen) == keep]
+            if len(found) >= limit:
+                break
+        return _scored(found, [raw for _, _, raw in found], vector)[:limit]
 
     def exact(
         self, vector: np.ndarray, limit: int, passages: Iterable[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
         """All of these few passages compared, without the graph."""
-        places = [(passage, note, bytes(key)) for passage, note, key in passages]
-        vectors = self.store.with_hashes(self.model, {key for _, _, key in places})
-        scores = _scores(vectors, vector)
-        found = [(note, passage, scores[key]) for passage, note, key in places if key in scores]
-        return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
+        places = list(passages)
+        vectors = dict(self.store.with_hashes(self.model, {key for _, _, key in places}))
+        places = [place for place in places if place[2] in vectors]
+        return _scored(places, [vectors[key] for _, _, key in places], vector)[:limit]
 
-    def _proposed(self, vector: np.ndarray, wanted: int) -> list[int]:
-        return [int(number) for number in self._graph.search(vector, wanted).keys]
+    def _proposed(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
+        import numpy as np
 
-    def _recent(self, vector: np.ndarray, wanted: int) -> list[int]:
+        question, _ = quantised(vector[np.newaxis])
+        found = self._graph.search(question[0], wanted)
+        distances, numbers = found.distances.tolist(), found.keys.tolist()
+        return [(1 - far, number) for far, number in zip(distances, numbers, strict=True)]
+
+    def _recent(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
         assert self._tail is not None
         self._tail.refresh()
         return self._tail.best(vector, wanted)
@@ -96,7 +105,7 @@ class Nearest:
         covered = max(map(_covered, self._files()), default=0)
         if last <= LARGE or last - covered < last * _STALE:
             return False
-        target = self.folder / f"nearest-{self.model}-{last}.usearch"
+        target = self.folder / f"graph-{self.model}-{last}.usearch"
         temporary = target.with_suffix(f".{os.getpid()}.building")
         try:
             self._fill(last).save(str(temporary))
@@ -117,8 +126,8 @@ class Nearest:
             rows = [row for row in rows if row[0] <= last]
             if not rows:
                 break
-            block = halves([raw for _, raw in rows])
-            graph = graph or graph_class()(ndim=block.shape[1], metric="ip", dtype="f16")
+            block, _ = quantised(halves([raw for _, raw in rows]))
+            graph = graph or graph_class()(ndim=block.shape[1], metric="cos", dtype="i8")
             graph.add(np.array([row[0] for row in rows], dtype=np.uint64), block, threads=1)
         return graph
 
@@ -133,9 +142,18 @@ def graph_class() -> Any:
     return Index
 
 
-def _scores(rows: list[tuple[bytes, bytes]], vector: np.ndarray) -> dict[bytes, float]:
-    exact = halves([raw for _, raw in rows]) @ vector if rows else ()
-    return {key: float(score) for (key, _), score in zip(rows, exact, strict=True)}
+def _best(*proposals: list[tuple[float, int]]) -> list[int]:
+    """The numbers proposed, those with the highest similarity first."""
+    return [number for _, number in sorted(itertools.chain(*proposals), reverse=True)]
+
+
+def _scored(
+    places: list[tuple[int, int, bytes]], vectors: list[bytes], vector: np.ndarray
+) -> list[tuple[int, int, float]]:
+    """Note, passage and exact similarity, best first."""
+    exact = (halves(vectors) @ vector).tolist() if vectors else []
+    found = [(place[1], place[0], score) for place, score in zip(places, exact, strict=True)]
+    return sorted(found, key=lambda hit: (-hit[2], hit[1]))
 
 
 def _covered(file: Path) -> int:

@@ -19,14 +19,15 @@ from vaultmem.database import Database
 if TYPE_CHECKING:
     import numpy as np
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS model (model INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL);
 CREATE TABLE IF NOT EXISTS vector (
   number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, hash BLOB NOT NULL,
   vector BLOB NOT NULL, UNIQUE (model, hash));
-CREATE TABLE IF NOT EXISTS whole (
-  model INTEGER PRIMARY KEY, catalog TEXT NOT NULL, passage INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS counted (
+  model INTEGER PRIMARY KEY, catalog TEXT NOT NULL, revision INTEGER NOT NULL,
+  highest INTEGER NOT NULL, whole INTEGER NOT NULL, missing INTEGER NOT NULL);
 """
 # So many more than wanted are scored exactly. On real vectors 50 made every answer that of the
 # exact search, down to the three hundredth hit.
@@ -116,16 +117,19 @@ class VectorStore(Database):
         """The last number of all models: it moves whenever anyone adds a vector."""
         return int(self.db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0)
 
-    def whole_until(self, model: int, catalog: str) -> int:
-        """All passages of this catalog up to this one are known to have vectors."""
-        sql = "SELECT passage FROM whole WHERE model = ? AND catalog = ?"
-        row = self.db.execute(sql, (model, catalog)).fetchone()
-        return int(row[0]) if row else 0
+    def counted(self, model: int, catalog: str) -> tuple[tuple[int, int], int, int]:
+        """When passages without a vector were last counted (the catalog's revision and the
+        highest number), up to which passage there were none, and how many there were."""
+        sql = (
+            "SELECT revision, highest, whole, missing FROM counted WHERE model = ? AND catalog = ?"
+        )
+        row = self.db.execute(sql, (model, catalog)).fetchone() or (-1, -1, 0, 0)
+        return (row[0], row[1]), row[2], row[3]
 
-    def set_whole_until(self, model: int, catalog: str, passage: int) -> None:
+    def set_counted(self, model: int, catalog: str, *values: int) -> None:
         with contextlib.suppress(sqlite3.OperationalError):  # it only saves time
-            sql = "INSERT OR REPLACE INTO whole VALUES (?, ?, ?)"
-            self.db.execute(sql, (model, catalog, passage))
+            sql = "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?, ?, ?)"
+            self.db.execute(sql, (model, catalog, *values))
 
 
 def halves(rows: Sequence[bytes]) -> np.ndarray:
@@ -198,12 +202,12 @@ class Matrix:
         result *= np.array(self._steps, dtype=np.float32) * step
         return result
 
-    def best(self, vector: np.ndarray, limit: int) -> list[int]:
-        """The numbers of the most similar vectors."""
+    def best(self, vector: np.ndarray, limit: int) -> list[tuple[float, int]]:
+        """About the similarity, and the number, of the most similar vectors."""
         if not len(self):
             return []
-        best = _largest(self.similarities(vector), limit + SPARE)
-        return [self._numbers[row] for row in best]
+        scores = self.similarities(vector)
+        return [(float(scores[row]), self._numbers[row]) for row in _largest(scores, limit)]
 
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
