@@ -9,7 +9,8 @@ from vaultmem.desk import Desk, require_one_of
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.index import TROUBLE, Filters, Row
 from vaultmem.index.lookup import ORDERS
-from vaultmem.note import body_of
+from vaultmem.markdown import Observation, outline
+from vaultmem.note import body_of, printable
 from vaultmem.recall import Answer, Hit
 from vaultmem.views import (
     DEFAULT_IMPORTANCE,
@@ -147,16 +148,17 @@ class Looking(Desk):
 
 def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
     row = hit.row
+    seen = _observation(hit)
     return RecalledMemory(
-        id=hit.block.upper() if hit.block and row.type == "session" else row.id or row.path,
+        id=hit.block if seen else row.id or row.path,
         title=row.title,
         path=row.path,
-        content=hit.passage,
+        content=printable(seen.content) if seen else hit.passage,
         snippet=hit.snippet,
-        type=row.type,
+        type="episodic" if seen else row.type,
         scope=row.scope,
         importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
-        tags=row.tags,
+        tags=seen.tags if seen else row.tags,
         created_at=row_moment(row),
         relevance_score=round(hit.score, 4),
         access_count=count,
@@ -168,3 +170,11 @@ def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
         forgotten=True if row.forgotten else None,
         lanes=[asdict(lane) for lane in hit.lanes] if explain else None,
     )
+
+
+def _observation(hit: Hit) -> Observation | None:
+    """What a journal's line says, when the hit is one: a memory of its own."""
+    if not hit.block or hit.row.type != "session":
+        return None
+    found = outline(f"## Log\n\n{hit.passage}\n").observations
+    return found[0] if len(found) == 1 else None

@@ -539,3 +539,13 @@ def test_without_an_index_the_files_are_looked_through(open_vault: Open, root: P
     assert (root / late.path).exists()
     index.unlink()
     assert [m.id for m in open_vault().recall("broken").memories] == [late.memory_id]
+
+
+def test_an_observation_is_recalled_as_a_memory_of_its_own(open_vault: Open) -> None:
+    vault = open_vault(session="s-9")
+    noted = vault.log("Sign gateway tokens with RS256\nso that it needs no secret", type="decision")
+    (hit,) = vault.recall("RS256 gateway", strategy="keyword").memories
+    assert (hit.id, hit.block, hit.type) == (noted.observation_id, noted.observation_id, "episodic")
+    assert hit.content == "Sign gateway tokens with RS256\nso that it needs no secret"
+    (got,) = vault.get([hit.id]).memories
+    assert (got.content, got.type, got.kind) == (hit.content, "episodic", "decision")
