@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shlex
 import signal
 import sys
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from vaultmem.desk import Caller
     from vaultmem.service import Vault
     from vaultmem.surfaces.mcp.server import Served
+
+log = logging.getLogger("vaultmem")
 
 
 @click.command()
@@ -48,24 +51,42 @@ if TYPE_CHECKING:
 )
 def command(vault: str | None, address: str | None, log_level: str, **given: Any) -> None:
     """Serve the vault to agents over MCP, on stdin and stdout or over HTTP."""
-    _end_quietly_while_starting()
-    logging.basicConfig(stream=sys.stderr, level=log_level.upper(), format="vaultmem: %(message)s")
+    _heed_signals_while_starting()
+    logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
+    log.setLevel(log_level.upper())
     _require_native(given)
     root = _root(vault)
     flags = {"user": given["user"], "project": given["project"]}
     settings = config.load(root, flags | {"read_only": given["read_only"] or None})
     settings.require_valid()
+    log.debug("loading what serves %s", root)
     given["session"] = given["session"] or config.surroundings().session or ulid_now()
     if address is None:
         _on_stdio(root, settings, given)
     else:
         _on_http(root, settings, given, address)
+    _leave()
 
 
-def _end_quietly_while_starting() -> None:
-    """To be asked to end while the libraries still load is no failure."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+def _heed_signals_while_starting() -> None:
+    """To be asked to end while the libraries still load is no failure, and nothing is open yet.
+
+    At once: an exception raised inside their native code would come out as another one.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(0))
+
+
+def _ignore_signals() -> None:
+    """What is under way will not take long."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _leave() -> None:
+    """Everything is closed. A model still at work in a thread would turn a usual end into a crash."""
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _require_native(given: dict[str, Any]) -> None:
@@ -83,7 +104,9 @@ def _root(vault: str | None) -> Path:
         from vaultmem import service
 
         plan = service.plan_vault(vault or "", git=False, examples=False)
+        _ignore_signals()  # a vault is made whole
         service.make_vault(plan, git=False)
+        _heed_signals_while_starting()
         click.echo(f"Made a new vault in {plan.root}", err=True)
         return config.find_vault(vault)
 
@@ -133,6 +156,7 @@ def _on_stdio(root: Path, settings: config.Settings, given: dict[str, Any]) -> N
     try:
         anyio.run(stdio.serve, served.server, served.start)
     finally:
+        _ignore_signals()
         served.stop()
 
 

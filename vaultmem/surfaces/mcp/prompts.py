@@ -162,8 +162,7 @@ def _entities(vault: Vault) -> Iterable[str]:
 
 
 def _sessions(vault: Vault) -> Iterable[str]:
-    found = vault.list(type="session", order="recent", limit=100).memories
-    return [memory.id for memory in found]
+    return [each.session_id for each in reversed(vault.timeline(before=200).observations)]
 
 
 _COMPLETIONS: Final[Mapping[str, Callable[[Any], Iterable[str]]]] = {

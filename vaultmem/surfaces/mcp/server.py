@@ -117,18 +117,17 @@ class Served:
             self._started.start()
 
     def _start(self) -> None:
-        self._stopping.wait(PAUSE_SECONDS)
+        if self._stopping.wait(PAUSE_SECONDS):
+            return
         try:
             vault = self.vault()
-            follower = vault.follower(self._changed, watch=self.options.watch)
-            self._lookout = Lookout(lambda: vault.index.revision)
+            with self._opening:
+                if not self._stopping.is_set():
+                    self._lookout = Lookout(lambda: vault.index.revision)
+                    self._follower = vault.follower(self._changed, watch=self.options.watch)
+                    self._follower.start()
         except VaultmemError as error:
             log.error("The vault could not be opened: %s", error.message)
-            return
-        with self._opening:
-            if not self._stopping.is_set():
-                self._follower = follower
-                follower.start()
         while not self._stopping.wait(LOOK_SECONDS):
             self._look_out()
 

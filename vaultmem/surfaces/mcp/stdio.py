@@ -89,7 +89,7 @@ class _Pipe:
         self._legacy: MemoryObjectSendStream[Any] = legacy
         self._modern: MemoryObjectSendStream[Any] = modern
         self.receives = (from_legacy, from_modern)
-        self._running: set[str | int] = set()
+        self._running: set[str | int | None] = set()
         self._idle = anyio.Event()
         self._ending = anyio.Event()
         self._hurry = anyio.Event()
@@ -126,7 +126,7 @@ class _Pipe:
                 self._running.add(message.id)
             lane = self._modern if _is_modern(message) else self._legacy
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
-            self._running.discard((message.params or {}).get("requestId", ""))
+            self._running.discard((message.params or {}).get("requestId"))
             await self._modern.send(SessionMessage(message))
         await lane.send(SessionMessage(message))
 
@@ -136,7 +136,7 @@ class _Pipe:
         line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         self._lines.put(line)
         if isinstance(message, (types.JSONRPCResponse, types.JSONRPCError)):
-            self._running.discard(message.id or "")
+            self._running.discard(message.id)
             if not self._running:
                 self._idle.set()
 
@@ -180,6 +180,7 @@ class _Pipe:
     async def heed_signals(self) -> None:
         try:
             with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                log.debug("waiting for a client")
                 async for _ in signals:
                     if self._ending.is_set():  # asked twice
                         self._hurry.set()

@@ -1,0 +1,175 @@
+"""Clients hear of changes: their own, another process's, and a person's in the files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.contract.mcp_harness import ERAS, call, client, new_vault, serving
+from vaultmem.service import Vault
+from vaultmem.surfaces.mcp.server import Served
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed"),
+]
+PATIENCE = 20
+NOTE = "memory://vault/Memories/Tea.md"
+RECENT = "memory://recent"
+OTHER = "memory://vault/Memories/Other.md"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = new_vault(tmp_path / "vault")
+    (root / "Memories" / "Tea.md").write_text("Tea at four.\n")
+    (root / "Memories" / "Other.md").write_text("Another note.\n")
+    return root
+
+
+class Heard:
+    """What a client was told, as ("list", "") and ("updated", uri)."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str]] = []
+
+    async def legacy(self, message: Any) -> None:
+        if message.method == "notifications/resources/list_changed":
+            self.all.append(("list", ""))
+        elif message.method == "notifications/resources/updated":
+            self.all.append(("updated", message.params.uri))
+
+    async def modern(self, subscription: Any) -> None:
+        async for event in subscription:
+            self.all.append(("updated", event.uri) if hasattr(event, "uri") else ("list", ""))
+
+    async def wait_for(self, *wanted: tuple[str, str]) -> None:
+        with anyio.fail_after(PATIENCE):
+            while not set(wanted) <= set(self.all):
+                await anyio.sleep(0.02)
+
+
+@asynccontextmanager
+async def listening(served: Served, era: str, *uris: str) -> AsyncIterator[tuple[Any, Heard]]:
+    heard = Heard()
+    if era == "legacy":
+        async with client(served, era, message_handler=heard.legacy) as c:
+            assert c.server_capabilities.resources.subscribe
+            assert c.server_capabilities.resources.list_changed
+            for uri in uris:
+                await c.subscribe_resource(uri)
+            yield c, heard
+        return
+    async with (
+        client(served, era) as c,
+        c.listen(resource_subscriptions=list(uris), resources_list_changed=True) as subscription,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(heard.modern, subscription)
+        yield c, heard
+        group.cancel_scope.cancel()
+
+
+async def settled(served: Served) -> None:
+    """Wait until the server follows the files, and what it saw at first was told."""
+    served.start()
+    with anyio.fail_after(PATIENCE):
+        while served._follower is None or served._follower.watcher is None:
+            await anyio.sleep(0.02)
+    await anyio.sleep(0.5)
+
+
+async def test_an_agents_write(vault: Path, era: str) -> None:
+    with serving(vault) as served:
+        await anyio.to_thread.run_sync(lambda: served.vault().index_now())
+        async with listening(served, era, NOTE, OTHER, RECENT) as (c, heard):
+            await call(c, "update_memory", memory_id="Memories/Tea.md", content="Tea at five.")
+            await heard.wait_for(("list", ""), ("updated", NOTE), ("updated", RECENT))
+            await anyio.sleep(0.3)
+    assert ("updated", OTHER) not in heard.all
+
+
+async def test_a_persons_edit(vault: Path, era: str) -> None:
+    with serving(vault) as served:
+        async with listening(served, era, NOTE, OTHER) as (_, heard):
+            await settled(served)
+            heard.all.clear()
+            (vault / "Memories" / "Tea.md").write_text("Tea at six.\n")
+            await heard.wait_for(("list", ""), ("updated", NOTE))
+            (vault / "Memories" / "Other.md").unlink()
+            await heard.wait_for(("updated", OTHER))
+
+
+async def test_a_note_that_comes_later(vault: Path, era: str) -> None:
+    uri = "memory://vault/Memories/Later.md"
+    with serving(vault) as served:
+        async with listening(served, era, uri) as (_, heard):
+            await settled(served)
+            (vault / "Memories" / "Later.md").write_text("Now it is here.\n")
+            await heard.wait_for(("updated", uri))
+
+
+async def test_another_process_writes(vault: Path, era: str) -> None:
+    """It indexes what it writes itself, so the watcher finds nothing new to report."""
+    with serving(vault) as served:
+        async with listening(served, era, NOTE) as (_, heard):
+            await settled(served)
+            heard.all.clear()
+
+            def write() -> None:
+                with Vault.open(vault, {"typing.quiet_seconds": 0.0}) as other:
+                    other.update("Memories/Tea.md", content="Tea at seven.")
+
+            await anyio.to_thread.run_sync(write)
+            await heard.wait_for(("list", ""), ("updated", NOTE))
+
+
+async def test_a_pull_of_many_notes_is_one_burst(vault: Path, era: str) -> None:
+    with serving(vault) as served:
+        async with listening(served, era, NOTE) as (_, heard):
+            await settled(served)
+            heard.all.clear()
+            for _ in range(5_000):
+                served._changed([NOTE])
+            (vault / "Memories" / "Tea.md").write_text("Tea at eight.\n")
+            await heard.wait_for(("updated", NOTE))
+            await anyio.sleep(0.5)
+    assert heard.all.count(("list", "")) <= 3
+    assert heard.all.count(("updated", NOTE)) == 1
+
+
+async def test_after_unsubscribing_nothing_is_heard(vault: Path) -> None:
+    with serving(vault) as served:
+        await anyio.to_thread.run_sync(lambda: served.vault().index_now())
+        async with listening(served, "legacy", NOTE) as (c, heard):
+            await c.unsubscribe_resource(NOTE)
+            await call(c, "update_memory", memory_id="Memories/Tea.md", content="Tea at nine.")
+            await heard.wait_for(("list", ""))
+            await anyio.sleep(0.3)
+        assert ("updated", NOTE) not in heard.all
+        assert not served.notifier._sessions, "a session that ended is still remembered"
+
+
+async def test_only_known_resources_can_be_subscribed_to(vault: Path) -> None:
+    from mcp import MCPError
+
+    with serving(vault) as served:
+        async with client(served, "legacy") as c:
+            with pytest.raises(MCPError) as caught:
+                await c.subscribe_resource("memory://nothing")
+    assert caught.value.error.code == -32602
