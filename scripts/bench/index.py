@@ -2,8 +2,9 @@
 
     scripts/bench/run index [--notes 10000] [--vectors real|synthetic|none]
 
-Synthetic vectors are random: they show the speed of searching, not its quality. Each row is
-a process of its own where memory or start-up is measured.
+Synthetic vectors are made from real ones of some of the vault's passages, each mixed with
+its neighbours, so that they lie together as real ones do. Each row is a process of its own
+where memory or start-up is measured.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
@@ -26,6 +28,11 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 from vaults import NoteMaker, make_vault
 
 from vaultmem.service import Vault
+
+if TYPE_CHECKING:
+    import numpy as np
+
+REAL = 2_000  # sentences embedded to make the others from
 
 
 def main() -> None:
@@ -73,19 +80,32 @@ def fill_vectors(service: Vault, how: str) -> None:
         done = service.embed_all()
         row("vectors", f"{done / (time.monotonic() - started):.1f} passages/s")
         return
-    import numpy as np
-
-    embedder = service._embedder()
+    embedder = service._parts.embedder()
     assert embedder is not None
-    db = service._index._catalog.db
-    hashes = [bytes(r[0]) for r in db.execute("SELECT DISTINCT hash FROM passage")]
-    source = np.random.default_rng(1)
+    index = service._parts.index
+    hashes = [bytes(r[0]) for r in index._catalog.db.execute("SELECT DISTINCT hash FROM passage")]
+    maker = NoteMaker(5)
+    real = embedder.embed([maker.sentence() for _ in range(REAL)])
     for start in range(0, len(hashes), 5000):
         part = hashes[start : start + 5000]
-        block = source.normal(size=(len(part), embedder.dimension)).astype(np.float32)
-        block /= np.linalg.norm(block, axis=1, keepdims=True)
-        service._index.add_vectors(embedder.identity, part, block)
+        index.add_vectors(embedder.identity, part, mixed(real, len(part), start))
     row("passages", f"{len(hashes):,} (synthetic vectors)")
+    started = time.monotonic()
+    if index.build_nearest(embedder.identity):
+        row("build the graph", f"{time.monotonic() - started:.0f} s")
+
+
+def mixed(real: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Each a real one, moved as two of its neighbours differ, and a little at random."""
+    import numpy as np
+
+    source = np.random.default_rng(seed)
+    near = np.argsort(-(real @ real.T), axis=1)[:, 1:25]
+    which, one, other = source.integers(0, (len(real), 24, 24), (count, 3)).T
+    apart = real[near[which, one]] - real[near[which, other]]
+    noise = source.normal(size=(count, real.shape[1])) * 0.25 / real.shape[1] ** 0.5
+    made = real[which] + apart * source.uniform(0.2, 0.9, (count, 1)) + noise
+    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
 
 
 def command(root: Path) -> float:
@@ -134,7 +154,7 @@ def memory() -> float:
     lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
     mapped = 0
     for block in Path("/proc/self/smaps").read_text().split("VmFlags"):
-        if "/fulltext-" in block or "catalog.db" in block:
+        if "/fulltext-" in block or "catalog.db" in block or ".usearch" in block:
             mapped += sum(int(x.split()[1]) for x in block.splitlines() if x.startswith("Rss:"))
     return (int(lines["VmRSS"].split()[0]) - mapped) / 1024
 
@@ -152,7 +172,7 @@ def edit_to_searchable(service: Vault) -> float:
         file = notes[number * 7]
         file.write_text(file.read_text(encoding="utf-8") + f"\n{word}\n", encoding="utf-8")
         started = time.perf_counter()
-        while not service._recall.ask(word, strategy="keyword").hits:
+        while not service._parts.recall.ask(word, strategy="keyword").hits:
             time.sleep(0.005)
         times.append((time.perf_counter() - started) * 1000)
     follower.stop()
@@ -162,7 +182,7 @@ def edit_to_searchable(service: Vault) -> float:
 def ask(service: Vault, vectors: str) -> dict[str, str]:
     maker, chance = NoteMaker(7), random.Random(3)
     questions = [" ".join(chance.choices(maker.words, maker.weights, k=4)) for _ in range(150)]
-    recall = service._recall
+    recall = service._parts.recall
     strategies = ["keyword"] if vectors == "none" else ["keyword", "vector", "hybrid"]
     result = {}
     for strategy in strategies:
