@@ -14,7 +14,7 @@ from vaultmem.edit import Change, RemoveProperty, SetProperty, edit
 from vaultmem.errors import Conflict, InvalidInput, NotFound
 from vaultmem.history import Snapshot, key_of
 from vaultmem.index import Row
-from vaultmem.note import Note, moment, parse, printable, version
+from vaultmem.note import Note, moment, parse, version
 from vaultmem.remember import Remembering
 from vaultmem.store import VOLATILE
 from vaultmem.views import (
@@ -119,9 +119,8 @@ class Curating(Remembering):
     def version_text(self, memory_id: str, wanted: str) -> str:
         note, key, _ = self._past(memory_id)
         if note is not None and len(wanted) >= 4 and version(note.raw).startswith(wanted.lower()):
-            return printable(note.text)
-        raw = self._parts.history.snapshot(key, wanted).raw
-        return printable(raw.decode("utf-8", "surrogateescape"))
+            return note.text
+        return self._parts.history.snapshot(key, wanted).raw.decode("utf-8", "surrogateescape")
 
     def restore(self, memory_id: str, version: str | None = None) -> Restored:
         """Undo the last change by an agent, or go back to the version named."""

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from vaultmem.errors import InvalidInput, NotFound, OutsideVault, VaultmemError
+from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import Filters, Index
 from vaultmem.names import copy_rank, name_key
 from vaultmem.note import Note
-from vaultmem.store import VOLATILE, Store, Stored
+from vaultmem.store import Store, Stored
 
 ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
 Visible = Callable[[Note], bool]
@@ -47,13 +47,13 @@ def find(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
 
 def _by_path(store: Store, ref: str, visible: Visible) -> Note | None:
     for path in (ref, ref + ".md"):
-        with contextlib.suppress(NotFound, OutsideVault):
-            note = store.note(path)
-            if not store.is_note(path) and not path.startswith(VOLATILE):
-                return None
-            return note if visible(note) else None
-    if ref.lower().endswith(".md"):
-        store.locate(ref)  # says what is wrong with a path that leads out of the vault
+        if store.stat(path) is not None:
+            with contextlib.suppress(NotFound):
+                note = store.note(path)
+                return note if visible(note) else None
+    file = store.locate(ref)  # says what is wrong with a path that leads out of the vault
+    if file.is_file() and ref.lower().endswith(".md"):
+        raise NotFound(f"{ref} is no memory: it is a template, or the settings exclude it.")
     return None
 
 

@@ -25,7 +25,7 @@ from vaultmem.finding import ULID
 from vaultmem.hidden import without_private
 from vaultmem.index import TROUBLE
 from vaultmem.looking import Looking
-from vaultmem.note import Note, printable, version
+from vaultmem.note import Note, version
 from vaultmem.remember import EntityRef, entity_name
 from vaultmem.session import Sessions
 from vaultmem.views import (
@@ -95,7 +95,7 @@ class Memories(Curating, Sessions, Looking):
     def source(self, memory_id: str) -> Source:
         """A note as it is on disk, for an editor."""
         note = self._note(memory_id)
-        return Source(identity(note), note.path, printable(note.text), version(note.raw))
+        return Source(identity(note), note.path, note.text, version(note.raw))
 
     # --- changing ------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ one bad note is named and the rest goes on.
 
 from __future__ import annotations
 
+import posixpath
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from vaultmem.attributes import attributes_of
 from vaultmem.changes import Identity
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.index import Batch, Entry, Index, Known
+from vaultmem.names import copy_rank
 from vaultmem.passages import in_context, passage_hash, passages
 from vaultmem.store import FileStat, Store, Stored
 
@@ -242,10 +244,18 @@ class Sync:
 
 
 def _batches(suspects: dict[str, FileStat]) -> Iterator[Sequence[str]]:
-    """Small notes together, each large one alone and last: it delays nobody."""
+    """Small notes together, each large one alone and last: it delays nobody.
+
+    Conflict copies come behind what they were made from: of two notes with one id the
+    first is indexed.
+    """
     batch: list[str] = []
     size = 0
-    for path, stamp in sorted(suspects.items(), key=lambda item: item[1].size > LARGE):
+
+    def place(item: tuple[str, FileStat]) -> tuple[bool, int]:
+        return item[1].size > LARGE, copy_rank(posixpath.basename(item[0]).removesuffix(".md"))
+
+    for path, stamp in sorted(suspects.items(), key=place):
         full = len(batch) >= BATCH_NOTES or size + stamp.size > BATCH_BYTES
         if batch and (full or stamp.size > LARGE):
             yield batch

@@ -103,7 +103,7 @@ def test_a_new_git_vault_is_clean_and_stays_clean(run: Run, tmp_path: Path) -> N
     assert git(root, "status", "--porcelain") == ""
     for command in (["doctor"], ["show", "TokenValidator"]):
         assert run(*command, "--vault", "Brain").code == 0
-    (root / ".vaultmem" / "index").mkdir()
+    (root / ".vaultmem" / "index").mkdir(exist_ok=True)
     (root / ".vaultmem" / "index" / "catalog.db").write_bytes(b"x")
     (root / ".vm-01X.tmp").write_bytes(b"x")
     assert git(root, "status", "--porcelain") == ""
@@ -232,19 +232,21 @@ def test_show_for_a_person(run: Run, vault: Path) -> None:
         "",
         "Liked by [[Me]]: commit messages with a full list of what changed.",
     ]
-    raw = run("show", "Home.md", "--raw", cwd=vault)
-    assert raw.out.encode() == (vault / "Home.md").read_bytes()
+    raw = run("show", "TokenValidator", "--raw", cwd=vault)
+    assert raw.out.encode() == (vault / "Entities/TokenValidator.md").read_bytes()
+    excluded = run("show", "Home.md", cwd=vault)
+    assert (excluded.code, "the settings exclude it" in excluded.err) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("ref", "code", "words"),
     [
-        ("Nowhere", 1, "There is no note"),
+        ("Nowhere", 1, "There is no memory"),
         ("Double", 2, "A/Double.md, B/Double.md"),
         ("../secret.md", 2, "leaves the vault"),
         ("/etc/passwd", 2, "absolute path"),
         (".obsidian/app.json", 2, "hidden folder"),
-        ("", 2, "Name a note"),
+        ("", 2, "Name a memory"),
     ],
 )
 def test_show_says_why_not(run: Run, vault: Path, ref: str, code: int, words: str) -> None:

@@ -257,7 +257,6 @@ def test_visual_comes_before_editor(
     assert note.read_bytes() == b"---\nzip: 00123 # keep\n---\nWe meet on Friday.\n"
 
 
-@pytest.mark.xfail(reason="Vault.source gives printable text instead of the note's own")
 def test_bytes_that_are_not_utf8_survive_an_edit(me: Run, note: Path, tmp_path: Path) -> None:
     note.write_bytes(b"caf\xe9 on Monday\r\n")
     script = tmp_path / "bytes.py"
