@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from mcp import Client
 
 from tests.conftest import Run, clean_environment
 from tests.contract.http_site import LAPTOP, Site, path_of, status_of, token_file
+from vaultmem.service import Vault
+from vaultmem.surfaces import http as surface
 from vaultmem.surfaces.http import DEFAULT_PORT, parse_address
+from vaultmem.surfaces.mcp.server import Options, build
 
 ERAS = ("legacy", "2026-07-28")
 ENDS = (signal.SIGTERM, signal.SIGINT)
@@ -108,8 +112,8 @@ def test_health_answers_before_anything_heavy_is_imported(tmp_path: Path) -> Non
         found = re.search(rb"on (http://\S+)", said)
         assert found
         assert Site(found[1].decode()).get("/health").status == 200
-        ran.kill()
-        ran.communicate()
+        ran.terminate()
+        assert ran.wait(timeout=30) == 0  # it does not wait for what never comes
 
 
 def test_a_port_in_use_ends_with_a_sentence(run: Run, tmp_path: Path) -> None:
@@ -188,6 +192,36 @@ def test_read_only_is_kept_over_http(start: Start) -> None:
             return await client.call_tool("store_memory", given)
 
     assert anyio.run(talk).structured_content["error"] == "read_only"
+
+
+# --- beside something else in one process ---------------------------------------------------
+
+
+def test_it_runs_beside_something_else_until_told(tmp_path: Path) -> None:
+    """As stdio and HTTP in one process do: one server object, one loop, no signals of its own."""
+    (tmp_path / ".vaultmem").mkdir()
+    served = build(lambda: Vault.open(tmp_path), Options(watch=False), surface.caller_of)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    handlers = [signal.getsignal(number) for number in ENDS]
+
+    async def beside() -> Any:
+        stop = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            serve = partial(surface.listen, lambda: served, "127.0.0.1", port, stop=stop)
+            tasks.start_soon(serve)
+            await anyio.sleep(0)
+            async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+                listed = await client.list_tools()
+            stop.set()
+        return listed
+
+    assert anyio.run(beside).tools
+    served.stop()
+    assert [signal.getsignal(number) for number in ENDS] == handlers
+    with socket.socket() as gone:
+        assert gone.connect_ex(("127.0.0.1", port)) != 0
 
 
 # --- ending -------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Site:
         self._ready = anyio.Event()
         self._limiter = anyio.CapacityLimiter(THREADS)
         self._listeners: set[anyio.CancelScope] = set()
-        self.ended = anyio.Event()
+        self._ended = anyio.Event()
         self.app = self._starlette()
 
     def _starlette(self) -> Starlette:
@@ -90,7 +90,7 @@ class Site:
     async def hold(self) -> None:
         """Build the MCP surface and keep it open until the end."""
         try:
-            served = await anyio.to_thread.run_sync(self._make)
+            served = await anyio.to_thread.run_sync(self._make, abandon_on_cancel=True)
             mcp = await anyio.to_thread.run_sync(_http_app, served)
         except Exception as error:
             say(f"MCP cannot be served: {error}")
@@ -100,7 +100,7 @@ class Site:
             self._served, self._mcp = served, mcp
             self._ready.set()
             served.start()
-            await self.ended.wait()
+            await self._ended.wait()
 
     async def _built(self) -> Served:
         with anyio.move_on_after(READY_SECONDS):
@@ -153,9 +153,18 @@ class Site:
                 self._listeners.discard(listener)
         await open_end.close()
 
+    # --- the end -------------------------------------------------------------------------
+
+    @property
+    def is_built(self) -> bool:
+        return self._ready.is_set()
+
     def end_listeners(self) -> None:
         for listener in self._listeners:
             listener.cancel()
+
+    def end(self) -> None:
+        self._ended.set()
 
 
 class _Asgi:
@@ -315,7 +324,9 @@ async def listen(make: Callable[[], Served], door: Door, stop: anyio.Event, grac
         tasks.start_soon(site.hold)
         tasks.start_soon(_end, stop, site, server)
         await server.serve(sockets=[door.socket])
-        site.ended.set()
+        site.end()
+        if not site.is_built:
+            tasks.cancel_scope.cancel()
 
 
 async def _end(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
@@ -345,8 +356,7 @@ def _configured(site: Site, door: Door, grace: int) -> uvicorn.Config:
 def announce(door: Door) -> None:
     title = door.title or "the vault"
     say(f"Serving {title} on {door.url}")
-    say(f"  MCP clients:  {door.url}/mcp")
-    say(f"  REST and docs: {door.url}/docs")
+    say(f"  MCP at {door.url}/mcp, REST at {door.url}/docs; Ctrl-C ends it.")
     if count := len(door.policy.bearers):
-        known = "one token is" if count == 1 else f"{count} tokens are"
-        say(f"  {known} known; send Authorization: Bearer TOKEN")
+        known = "1 token is" if count == 1 else f"{count} tokens are"
+        say(f"  {known} known; clients send the header Authorization: Bearer TOKEN")

@@ -203,17 +203,11 @@ ROUTES: Final = (
 PROBLEMS: Final = {
     400: "The request is wrong; the message says where.",
     401: "A token is missing or unknown.",
-    403: "Not allowed: a page of another web site, or a change where only reading is allowed.",
+    403: "Pages of other web sites are refused.",
     404: "There is no such memory or route.",
-    405: "The route exists, but not for this method.",
-    409: "The note is not what the caller thought it was.",
-    413: "The request is too large.",
     421: "The server does not answer to this host name.",
-    500: "Something unexpected went wrong.",
     503: "The memory cannot answer now; retry_possible says whether to try again.",
-    507: "The disk is full.",
 }
-_SHOWN_PROBLEMS: Final = (400, 401, 403, 404, 421, 503)
 
 
 # --- the OpenAPI document and its page --------------------------------------------------------
@@ -263,8 +257,8 @@ def _operation(route: Rest) -> dict[str, Any]:
         "responses": {
             "200": {"description": "The answer.", "content": {route.media: {"schema": schema}}},
             **{
-                str(status): {"description": PROBLEMS[status], "content": problem}
-                for status in _SHOWN_PROBLEMS
+                str(status): {"description": reason, "content": problem}
+                for status, reason in PROBLEMS.items()
             },
         },
     }
