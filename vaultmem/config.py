@@ -37,6 +37,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "model": "",
     "language": "english",
     "exclude": (),
+    "http.hosts": (),
     "folders.memories": "Memories",
     "folders.entities": "Entities",
     "folders.sessions": "Sessions",

@@ -170,6 +170,7 @@ def _on_http(root: Path, settings: config.Settings, given: dict[str, Any], addre
         port,
         caller=_caller(settings, given),
         token_file=given["token_file"],
+        hosts=settings["http.hosts"],
         title=str(root),
     )
 
