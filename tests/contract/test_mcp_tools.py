@@ -312,16 +312,22 @@ def test_the_service_refuses_writes_underneath_too(tmp_path: Path) -> None:
     """Were a writing tool offered by mistake, the vault itself would still refuse."""
     from vaultmem.errors import ReadOnly
 
-    samples: dict[str, Any] = {"content": "x", "type": "semantic", "scope": "user", "ids": ["x"]}
-    with serving(new_vault(tmp_path / "v"), read_only=True) as served:
+    root = new_vault(tmp_path / "v")
+    with serving(root) as served:
+        id_ = served.vault().remember("Here to stay.").memory_id
+    samples = {"content": "x", "type": "semantic", "scope": "user", "memory_id": id_}
+    more: dict[str, dict[str, Any]] = {
+        "tag_memory": {"add": ["x"]},
+        "update_memory": {"content": "x"},
+        "prune_memories": {"tags": ["x"]},
+    }
+    with serving(root, read_only=True) as served:
         vault = served.vault()
         for tool in tools.TABLE:
             if tool.writes:
-                given = {name: samples.get(name, "x") for name in tool.needs}
-                given |= {"add": ["x"]} if tool.name == "tag_memory" else {}
-                given |= {"content": "x"} if tool.name == "update_memory" else {}
+                given = {name: samples.get(name, "user") for name in tool.needs}
                 with pytest.raises(ReadOnly):
-                    tool.run(vault, given)
+                    tool.run(vault, given | more.get(tool.name, {}))
 
 
 async def test_an_unknown_tool_is_an_error_that_names_the_near_one(
