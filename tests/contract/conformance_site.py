@@ -170,9 +170,9 @@ async def _act(served: Served, ctx: Any, name: str) -> None:
         for done in (0, 50, 100):
             await ctx.session.report_progress(done, 100, f"Completed step {done} of 100")
     elif name == "test_trigger_tool_change":
-        await served.notifier.bus.publish(ToolsListChanged())
+        await served.notifier.publish(ToolsListChanged())
     elif name == "test_trigger_prompt_change":
-        await served.notifier.bus.publish(PromptsListChanged())
+        await served.notifier.publish(PromptsListChanged())
     elif name == "test_missing_capability":
         able = ctx.session.client_capabilities
         if able is None or able.sampling is None:

@@ -11,8 +11,9 @@ import anyio
 import pytest
 
 from tests.contract.mcp_harness import ERAS, call, client, new_vault, serving
+from vaultmem.desk import Caller
 from vaultmem.service import Vault
-from vaultmem.surfaces.mcp.server import Served
+from vaultmem.surfaces.mcp.server import Options, Served, build
 
 pytestmark = [
     pytest.mark.anyio,
@@ -162,7 +163,7 @@ async def test_after_unsubscribing_nothing_is_heard(vault: Path) -> None:
             await heard.wait_for(("list", ""))
             await anyio.sleep(0.3)
         assert ("updated", NOTE) not in heard.all
-        assert not served.notifier._sessions, "a session that ended is still remembered"
+        assert not served.notifier._listeners, "a session that ended is still remembered"
 
 
 async def test_only_known_resources_can_be_subscribed_to(vault: Path) -> None:
@@ -173,3 +174,26 @@ async def test_only_known_resources_can_be_subscribed_to(vault: Path) -> None:
             with pytest.raises(MCPError) as caught:
                 await c.subscribe_resource("memory://nothing")
     assert caught.value.error.code == -32602
+
+
+async def test_a_pinned_caller_hears_nothing_of_what_it_may_not_see(vault: Path, era: str) -> None:
+    """Two callers of one server, as over HTTP: the same URI, but one may not see the note."""
+    who = {"ann": Caller(user="ann"), "bob": Caller(user="bob")}
+    now = "ann"
+    flags = {"typing.quiet_seconds": 0.0}
+    served = build(lambda: Vault.open(vault, flags), Options(), lambda request: who[now])
+    try:
+        async with listening(served, era) as (c, _):
+            hers = await call(c, "store_memory", content="Mine.", type="semantic", scope="user")
+            uri = f"memory://vault/{hers['memory_id']}"
+            now = "bob"
+            async with listening(served, era, uri, RECENT) as (_, bob):
+                now = "ann"
+                async with listening(served, era, uri) as (c, ann):
+                    await call(c, "update_memory", memory_id=hers["memory_id"], content="Still.")
+                    await ann.wait_for(("updated", uri))
+                    await bob.wait_for(("list", ""))
+                    await anyio.sleep(0.5)
+        assert ("updated", uri) not in bob.all
+    finally:
+        served.stop()

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-import anyio
 import anyio.to_thread
 from mcp.server import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
     ResourcesListChanged,
     ResourceUpdated,
+    ServerEvent,
 )
-from mcp_types import SubscriptionFilter, SubscriptionsListenRequestParams
+from mcp_types import SubscriptionsListenRequestParams
+
+from vaultmem.errors import VaultmemError
 
 log = logging.getLogger("vaultmem")
 
@@ -53,13 +57,20 @@ class Subscription:
         return before != self.seen
 
 
+@dataclass
+class Listener:
+    """One connection or stream: what it subscribed to, and how it is told."""
+
+    send: Callable[[ServerEvent], Awaitable[None]]
+    subscriptions: dict[str, Subscription] = field(default_factory=dict)
+
+    def moved(self) -> list[str]:
+        return [each.uri for each in list(self.subscriptions.values()) if each.moved()]
+
+
 class Notifier:
     def __init__(self) -> None:
-        self.bus = InMemorySubscriptionBus()
-        self.listen = ListenHandler(self.bus)
-        self._sessions: dict[int, Any] = {}  # by connection, as the next two
-        self._legacy: dict[int, dict[str, Subscription]] = {}
-        self._modern: dict[object, Subscription] = {}
+        self._listeners: dict[int, Listener] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._gathering = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,64 +98,65 @@ class Notifier:
     async def _tell(self) -> None:
         await asyncio.sleep(GATHER_SECONDS)
         self._gathering = False  # what changes from here on is another burst
-        for key, session in list(self._sessions.items()):
-            await session.send_resource_list_changed()
-            for uri in await _moved(list(self._legacy.get(key, {}).values())):
-                await session.send_resource_updated(uri)
-        await self.bus.publish(ResourcesListChanged())
-        for uri in dict.fromkeys(await _moved(list(self._modern.values()))):
-            await self.bus.publish(ResourceUpdated(uri=uri))
+        await self.publish(ResourcesListChanged())
+        for listener in list(self._listeners.values()):
+            if listener.subscriptions:
+                for uri in await anyio.to_thread.run_sync(listener.moved):
+                    await listener.send(ResourceUpdated(uri=uri))
+
+    async def publish(self, event: ServerEvent) -> None:
+        for listener in list(self._listeners.values()):
+            await listener.send(event)
 
     # --- the handshake era ---------------------------------------------------------------
 
-    def remember(self, ctx: Context) -> int:
-        """Keep a session until its connection ends."""
+    def remember(self, ctx: Context) -> Listener:
+        """The listener of this request's connection, kept until the connection ends."""
         # The session object belongs to one request; only the connection behind it lasts.
         connection = ctx.session._connection
-        key = id(connection)
-        if key not in self._sessions:
-            self._sessions[key] = ctx.session
-            connection.exit_stack.callback(self._leave, key)
-        return key
-
-    def _leave(self, key: int) -> None:
-        self._sessions.pop(key, None)
-        self._legacy.pop(key, None)
+        if id(connection) not in self._listeners:
+            self._listeners[id(connection)] = Listener(partial(_send, ctx.session))
+            connection.exit_stack.callback(self._listeners.pop, id(connection), None)
+        return self._listeners[id(connection)]
 
     async def subscribe(self, ctx: Context, uri: str, look: Look) -> None:
-        key = self.remember(ctx)
-        made = await anyio.to_thread.run_sync(Subscription.to, uri, look)
-        self._legacy.setdefault(key, {})[uri] = made
+        listener = self.remember(ctx)
+        listener.subscriptions[uri] = await _subscription(uri, look)
 
     def unsubscribe(self, ctx: Context, uri: str) -> None:
-        self._legacy.get(id(ctx.session._connection), {}).pop(uri, None)
+        self.remember(ctx).subscriptions.pop(uri, None)
 
     # --- the 2026 era --------------------------------------------------------------------
 
-    async def serve_listen(
+    async def listen(
         self, ctx: Context, params: SubscriptionsListenRequestParams, looks: dict[str, Look]
     ) -> Any:
-        """One stream, told of the resources in `looks` for as long as it is open."""
-        wanted = params.notifications.model_dump(exclude_none=True)
-        wanted["resource_subscriptions"] = list(looks)
-        filtered = params.model_copy(update={"notifications": SubscriptionFilter(**wanted)})
-        made = {object(): await _subscription(uri, look) for uri, look in looks.items()}
-        self._modern.update(made)
+        """One stream, told of the resources in `looks` for as long as it is open.
+
+        It has a bus of its own, because a bus tells all its streams: of a note that one
+        caller may see another shall not even hear that it changed.
+        """
+        wanted = params.notifications.model_copy(update={"resource_subscriptions": list(looks)})
+        bus = InMemorySubscriptionBus()
+        made = {uri: await _subscription(uri, look) for uri, look in looks.items()}
+        self._listeners[id(bus)] = Listener(bus.publish, made)
         try:
-            return await self.listen(ctx, filtered)
+            return await ListenHandler(bus)(
+                ctx, params.model_copy(update={"notifications": wanted})
+            )
         finally:
-            for key in made:
-                self._modern.pop(key, None)
+            del self._listeners[id(bus)]
+
+
+async def _send(session: ServerSession, event: ServerEvent) -> None:
+    if isinstance(event, ResourceUpdated):
+        await session.send_resource_updated(event.uri)
+    elif isinstance(event, ResourcesListChanged):
+        await session.send_resource_list_changed()
 
 
 async def _subscription(uri: str, look: Look) -> Subscription:
     return await anyio.to_thread.run_sync(Subscription.to, uri, look)
-
-
-async def _moved(subscriptions: list[Subscription]) -> list[str]:
-    if not subscriptions:
-        return []
-    return await anyio.to_thread.run_sync(lambda: [s.uri for s in subscriptions if s.moved()])
 
 
 class Lookout:
@@ -155,16 +167,24 @@ class Lookout:
 
     def __init__(self, revision: Callable[[], int]) -> None:
         self._revision = revision
-        self._told = self._last = revision()
+        self._told = self._last = 0
+        self.told()
 
     def told(self) -> None:
         """Our clients know of everything up to now."""
-        self._told = self._revision()
+        self._told = self._last = self._now()
 
     def has_news(self) -> bool:
-        now = self._revision()
+        now = self._now()
         stands, self._last = now == self._last, now
         if not stands or now == self._told:
             return False
         self._told = now
         return True
+
+    def _now(self) -> int:
+        try:
+            return self._revision()
+        except VaultmemError as error:
+            log.debug("the index could not be asked for news: %s", error)
+            return self._told

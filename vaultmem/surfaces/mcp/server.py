@@ -58,7 +58,6 @@ class Options:
     toolsets: tuple[str, ...] = tools.TOOLSETS
     caller: Caller | None = None  # who speaks when nobody says otherwise; else the vault's own
     watch: bool = True
-    dialect: str = "native"
 
 
 class _Server(Server[Any]):
@@ -120,36 +119,35 @@ class Served:
         if self._stopping.wait(PAUSE_SECONDS):
             return
         try:
-            vault = self.vault()
-            with self._opening:
-                if not self._stopping.is_set():
-                    self._lookout = Lookout(lambda: vault.index.revision)
-                    self._follower = vault.follower(self._changed, watch=self.options.watch)
-                    self._follower.start()
-        except VaultmemError as error:
-            log.error("The vault could not be opened: %s", error.message)
+            self._follow(self.vault())
+        except Exception as error:  # the edge of a thread; every call tries again
+            log.error("The vault cannot be followed: %s", answers.envelope(error)["message"])
         while not self._stopping.wait(LOOK_SECONDS):
-            self._look_out()
+            if self._lookout is not None and self._lookout.has_news():
+                self.notifier.changed()
+
+    def _follow(self, vault: Vault) -> None:
+        with self._opening:
+            if not self._stopping.is_set():
+                self._lookout = Lookout(lambda: vault.index.revision)
+                self._follower = vault.follower(self._changed, watch=self.options.watch)
+                self._follower.start()
 
     def _changed(self, what: object) -> None:
         if self._lookout is not None:
             self._lookout.told()
         self.notifier.changed()
 
-    def _look_out(self) -> None:
-        try:
-            if self._lookout is not None and self._lookout.has_news():
-                self.notifier.changed()
-        except VaultmemError as error:
-            log.debug("the index could not be asked for news: %s", error)
-
     def stop(self) -> None:
         with self._opening:
             if self._stopping.is_set():
                 return
             self._stopping.set()
-        if self._follower is not None:
-            self._follower.stop()
+        try:
+            if self._follower is not None:
+                self._follower.stop()
+        except RuntimeError as error:  # it was just about to start
+            log.debug("following the files ended oddly: %s", error)
         if self._vault is not None:
             self._vault.close()
 
@@ -172,7 +170,8 @@ class Served:
             vault = self.vault()
             caller = named or vault.caller
             name = caller.client or (client.client_info.name if client else "")
-            return vault.for_caller(replace(caller, client=name, read_only=read_only))
+            refused = read_only or caller.read_only
+            return vault.for_caller(replace(caller, client=name, read_only=refused))
 
         return view
 
@@ -249,6 +248,9 @@ class Served:
                 return resources.version(view(), uri)
             except VaultmemError:
                 return ""
+            except Exception:  # the edge: nobody asked, so nobody is told
+                log.debug("a subscription could not be looked at", exc_info=True)
+                return ""
 
         return look
 
@@ -264,12 +266,7 @@ class Served:
     async def _listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
         wanted = params.notifications.resource_subscriptions or ()
         looks = {uri: self._look(ctx, uri) for uri in wanted if resources.is_known(uri)}
-        caller = self._named(ctx)
-        if caller and (caller.user or caller.project):
-            # A URI's events go to every stream that asks for it, so what a pinned caller
-            # cannot see is left out of its stream.
-            looks = {uri: look for uri, look in looks.items() if await _sees(look)}
-        return await self.notifier.serve_listen(ctx, params, looks)
+        return await self.notifier.listen(ctx, params, looks)
 
     async def _initialized(self, ctx: Context, params: Any) -> None:
         self.notifier.remember(ctx)
@@ -327,10 +324,6 @@ class Served:
 
     def http_app(self, **options: Any) -> Starlette:
         return self.server.streamable_http_app(**options)
-
-
-async def _sees(look: Look) -> bool:
-    return bool(await anyio.to_thread.run_sync(look))
 
 
 def build(
