@@ -15,6 +15,7 @@ from tests.contract.mcp_harness import ERAS, call, client, new_vault, refused, s
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.mcp import tools
 from vaultmem.surfaces.mcp.arguments import checked
+from vaultmem.surfaces.mcp.schemas import Tool
 from vaultmem.surfaces.mcp.server import Served
 
 pytestmark = pytest.mark.anyio
@@ -181,7 +182,7 @@ JSON_VALUES = st.recursive(
 
 @given(tool=st.sampled_from(tools.TABLE), data=st.data())
 def test_any_json_is_either_taken_or_refused_with_a_sentence(
-    tool: tools.Tool, data: st.DataObject
+    tool: Tool, data: st.DataObject
 ) -> None:
     keys = st.sampled_from([*tool.takes, "other"])
     arguments = data.draw(st.dictionaries(keys, JSON_VALUES, max_size=5))

@@ -11,6 +11,7 @@ import pytest
 
 from tests.contract.mcp_harness import ERAS, client, serving
 from vaultmem.surfaces.mcp import prompts, tools
+from vaultmem.surfaces.mcp.schemas import Tool
 from vaultmem.surfaces.mcp.server import Options
 
 pytestmark = pytest.mark.anyio
@@ -92,7 +93,7 @@ def test_an_argument_takes_the_words_of_the_contract(tool: str, argument: str) -
 
 
 @pytest.mark.parametrize("tool", tools.TABLE, ids=lambda tool: tool.name)
-def test_every_schema_is_a_valid_one(tool: tools.Tool) -> None:
+def test_every_schema_is_a_valid_one(tool: Tool) -> None:
     listing = tool.listing()
     for schema in (listing["inputSchema"], listing["outputSchema"]):
         jsonschema.Draft202012Validator.check_schema(schema)

@@ -76,6 +76,24 @@ def test_both_eras_on_one_pipe(server: Process) -> None:
     assert server.end() == 0
 
 
+def test_changes_are_heard_on_the_pipe_in_both_eras(server: Process, vault: Path) -> None:
+    server.start()
+    wanted = {"resourcesListChanged": True, "resourceSubscriptions": ["memory://recent"]}
+    listen = {"_meta": MODERN, "notifications": wanted}
+    server.send({"jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen", "params": listen})
+    assert server.heard()["method"] == "notifications/subscriptions/acknowledged"
+    server.send(calling(6, "store_memory", **STORE))
+    legacy, modern = set(), set()
+    while not (legacy and len(modern) == 2):
+        told = server.heard()
+        if "method" in told:
+            stamped = "io.modelcontextprotocol/subscriptionId" in str(told.get("params"))
+            (modern if stamped else legacy).add(told["method"])
+    assert legacy == {"notifications/resources/list_changed"}
+    assert modern == legacy | {"notifications/resources/updated"}
+    assert server.end() == 0, "an open stream must not hold up the end"
+
+
 def test_bad_lines_are_answered_and_said_on_stderr(server: Process) -> None:
     server.start()
     for line, code in (

@@ -25,6 +25,7 @@ from vaultmem import __version__
 from vaultmem.errors import NotFound, ReadOnly, VaultmemError
 from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, tools
 from vaultmem.surfaces.mcp.notify import Look, Lookout, Notifier
+from vaultmem.surfaces.mcp.schemas import Tool
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -183,7 +184,7 @@ class Served:
 
     # --- tools ---------------------------------------------------------------------------
 
-    def _tools(self, ctx: Context) -> tuple[tools.Tool, ...]:
+    def _tools(self, ctx: Context) -> tuple[Tool, ...]:
         return tools.served(self.options.toolsets, read_only=self._read_only(ctx))
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
@@ -202,7 +203,7 @@ class Served:
             return answers.failure(error)
         return result
 
-    def _require_served(self, ctx: Context, tool: tools.Tool) -> None:
+    def _require_served(self, ctx: Context, tool: Tool) -> None:
         if tool in self._tools(ctx):
             return
         if tool.toolset in self.options.toolsets:
