@@ -44,6 +44,19 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "folders.templates": "Templates",
     "typing.quiet_seconds": 3.0,
     "typing.wait_seconds": 5.0,
+    "privacy.redact": True,
+    "privacy.patterns": (),
+    "hooks.inject": ("start", "prompt"),
+    "hooks.keep": ("edit", "failure", "compact"),
+    "hooks.subagents": False,
+}
+# What the texts of a list may be.
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "hooks.inject": ("start", "prompt"),
+    "hooks.keep": (
+        *("edit", "failure", "command", "read", "search", "web", "tool"),
+        *("prompt", "answer", "compact"),
+    ),
 }
 _KINDS: Final = {str: "text", bool: "true or false", float: "a number", tuple: "a list of texts"}
 
@@ -160,6 +173,8 @@ def _from_file(
         elif name.startswith("folders.") and not _is_folder(typed):
             message = f"{CONFIG}:{line}: {name} must be a folder inside the vault, not {value!r}."
             problems.append(SettingsProblem(message, line))
+        elif wrong := _wrong_item(name, typed):
+            problems.append(SettingsProblem(f"{CONFIG}:{line}: {name}: {wrong}.", line))
         else:
             values[name] = Setting(typed, f"{CONFIG}:{line}")
     return _renamed_properties(text, renamed, problems)
@@ -190,6 +205,8 @@ def _from_environment(values: dict[str, Setting], problems: list[SettingsProblem
         if typed is None or (name.startswith("folders.") and not _is_folder(typed)):
             message = f"${variable} must be {_kind(name)}, not {text!r}."
             problems.append(SettingsProblem(message))
+        elif wrong := _wrong_item(name, typed):
+            problems.append(SettingsProblem(f"${variable}: {wrong}."))
         else:
             values[name] = Setting(typed, f"${variable}")
 
@@ -217,6 +234,19 @@ def _from_text(text: str, default: Any) -> Any:
         except ValueError:
             return None
     return text
+
+
+def _wrong_item(name: str, items: Any) -> str:
+    """What is wrong with one text of a list, where not every text will do."""
+    for item in items if name in CHOICES or name == "privacy.patterns" else ():
+        if name in CHOICES and item not in CHOICES[name]:
+            return f"{item!r} is none of {', '.join(CHOICES[name])}"
+        if name not in CHOICES:
+            from vaultmem import secrets
+
+            if why := secrets.wrong_pattern(item):
+                return f"the pattern {item!r} cannot be used, as {why}"
+    return ""
 
 
 def _kind(name: str) -> str:

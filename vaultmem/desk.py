@@ -307,12 +307,27 @@ class Desk:
                 f"{what} has the control character U+{ord(found[0]):04X} in it, "
                 "perhaps a terminal's colours. Remove such characters and try again."
             )
-        text = hidden.without_private(text)
+        text = self._redacted(hidden.without_private(text))
         try:
             text.encode()
         except UnicodeEncodeError:
             raise InvalidInput(f"{what} has half a character (a lone surrogate) in it.") from None
         return text
+
+    def _redacted(self, text: str) -> str:
+        if not self.settings["privacy.redact"]:
+            return text
+        from vaultmem import secrets
+
+        return secrets.redacted(text, self.settings["privacy.patterns"])[0]
+
+    def _redactions(self, given: str, kept: str) -> tuple[str, ...]:
+        """What a receipt says about secrets that did not go into the note."""
+        from vaultmem import secrets
+
+        kinds = secrets.replaced(given, kept)
+        named = (f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in kinds)
+        return tuple(f"secret_redacted: {kind} was replaced" for kind in named)
 
     def _line(self, text: str, what: str, most: int = 500) -> str:
         """Text for a property: one line, not long."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vaultmem import changes, names
+from vaultmem.config import Settings
 from vaultmem.errors import VaultmemError
+from vaultmem.hidden import public
 from vaultmem.links import LinkMap
 from vaultmem.note import Note
 from vaultmem.store import Listing, Store
@@ -38,10 +40,11 @@ _FIXES = {
 }
 
 
-def examine(store: Store) -> list[Finding]:
+def examine(store: Store, *, secrets: bool = False) -> list[Finding]:
     listing = store.walk()
     notes, unreadable = _read_all(store, listing)
     return [
+        *(_secrets(notes, store.settings) if secrets else ()),
         *_settings(store),
         *_unseen(listing),
         *unreadable,
@@ -97,6 +100,17 @@ def _notes(notes: list[Note]) -> Iterator[Finding]:
     for note in notes:
         for problem in note.problems:
             yield Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
+
+
+def _secrets(notes: list[Note], settings: Settings) -> Iterator[Finding]:
+    """What stands between <private> marks is known to be one, and stays out of the index."""
+    from vaultmem import secrets
+
+    for note in notes:
+        for found in secrets.find(public(note.text), settings["privacy.patterns"]):
+            message = f"Line {found.line} looks like it holds a secret: {found.kind}."
+            fix = "Take it out, or put it between <private> and </private>; if others may have it, make a new one."
+            yield Finding(note.path, "secret", message, fix)
 
 
 def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:

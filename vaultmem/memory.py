@@ -139,7 +139,10 @@ class Memories(Curating, Sessions, Looking):
             updated_fields=changed,
             re_embedded="content" in changed and searchable == "now",
             version=written.version,
-            warnings=(written.behind,) if written.behind else (),
+            warnings=(
+                *((written.behind,) if written.behind else ()),
+                *self._redactions(content or "", self._clean(content or "")),
+            ),
         )
 
     def rewrite(self, memory_id: str, text: str, expected_version: str) -> Updated:

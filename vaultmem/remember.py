@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from vaultmem import lock
@@ -78,8 +79,10 @@ class Remembering(Graph):
         similar = self._similar(text)
         with self._keyed(str(values["key"] or "")):
             if known := self._with_key(values):
-                return self._upsert(known, text, values, similar)
-            return self._remember(name, title, text, values, related_entities, similar)
+                done = self._upsert(known, text, values, similar)
+            else:
+                done = self._remember(name, title, text, values, related_entities, similar)
+        return replace(done, warnings=(*done.warnings, *self._redactions(content, text)))
 
     # --- parts ---------------------------------------------------------------------------
 

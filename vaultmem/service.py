@@ -59,10 +59,10 @@ class Vault(Contexts, Reflection, Reader):
 
     # --- health --------------------------------------------------------------------------
 
-    def examine(self) -> list[Finding]:
+    def examine(self, *, secrets: bool = False) -> list[Finding]:
         from vaultmem import doctor
 
-        findings = doctor.examine(self.store)
+        findings = doctor.examine(self.store, secrets=secrets)
         if (self.store.state / "index" / "catalog.db").exists():  # looking makes no index
             findings += doctor.examine_index(self.store, self.index)
         return findings

@@ -21,12 +21,13 @@ SHOWN = 8
 @click.option(
     "--all", "everything", is_flag=True, help="List every problem, not only the first few."
 )
+@click.option("--secrets", is_flag=True, help="Look for keys, tokens and passwords as well.")
 @options.vault
 @options.as_json
-def command(fix: bool, everything: bool, vault: str | None, as_json: bool) -> int:
+def command(fix: bool, everything: bool, secrets: bool, vault: str | None, as_json: bool) -> int:
     """Find what is wrong with the vault, and what to do about it. Looking changes nothing."""
     with options.open_vault(vault, strict=False) as opened:
-        findings = opened.examine()
+        findings = opened.examine(secrets=secrets)
         if fix:
             fixed = opened.fix(findings)
             findings = [found for found in findings if found not in fixed]

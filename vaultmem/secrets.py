@@ -1,0 +1,364 @@
+"""Secrets in text: keys, tokens and passwords are replaced by the name of what they were.
+
+Two sets of rules look at a text. Ours know the tokens that agents meet most, passwords in
+URLs, and assignments like `password=`; behind them stand the rules of gitleaks for some two
+hundred services (`scripts/secret_rules.py` brings them up to date). A rule is tried only where
+one of its words stands in the text, as in gitleaks itself: most texts have none, and cost
+next to nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+_SHORTEST: Final = 8  # characters that a text with a secret in it has at least
+_PASSES: Final = 5  # what is left may have become a secret; that ends soon
+_MOST_PATTERNS, _LONGEST_PATTERN = 50, 500
+_LONGEST_LINE: Final = 2_000  # that a person's own pattern is tried on at once
+OWN: Final = "secret"  # what a person's own patterns find
+_MARK: Final = re.compile(r"\[redacted: ([\w .-]{1,60})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    kind: str  # "github token"
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    kind: str
+    pattern: re.Pattern[str]  # the secret is its first group, or all of it
+    words: tuple[str, ...]  # lower case; one of them stands in every text that matches
+    accepts: Callable[[str], bool] = bool
+
+
+def redacted(text: str, more: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """The text with `[redacted: github token]` in the place of secrets, and their kinds."""
+    kinds: dict[str, None] = {}
+    for _ in range(_PASSES):
+        found = _secrets(text, more)
+        if not found:
+            break
+        pieces, at = [], 0
+        for start, end, kind in found:
+            kinds[kind] = None
+            pieces += [text[at:start], f"[redacted: {kind}]"]
+            at = end
+        text = "".join([*pieces, text[at:]])
+    return text, tuple(kinds)
+
+
+def find(text: str, more: Sequence[str] = ()) -> list[Found]:
+    """The secrets in a text, in order. Their values are not told: a report is kept and shared."""
+    found = _secrets(text, more)
+    lines = [match.start() for match in re.finditer("\n", text)] if found else []
+    return [Found(kind, bisect_right(lines, start) + 1, start, end) for start, end, kind in found]
+
+
+def replaced(before: str, after: str) -> tuple[str, ...]:
+    """The kinds of secrets that were taken out on the way from one text to the other."""
+    counts = [Counter(mark[1] for mark in _marks(text)) for text in (after, before)]
+    return tuple(counts[0] - counts[1])
+
+
+def wrong_pattern(pattern: str) -> str:
+    """Why a person's own pattern cannot be used; empty when it can."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return f"it has more than {_LONGEST_PATTERN} characters"
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"it is no regular expression: {error}"
+    if compiled.search(""):
+        return "it matches even an empty text"
+    if _REPEATED_REPEAT.search(re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)):
+        return "it repeats a repetition, like (a+)+, which can take forever"
+    return ""
+
+
+# A group that holds an open repetition and is repeated without end itself.
+_REPEATED_REPEAT: Final = re.compile(
+    r"\((?:[^()]|\([^()]*\))*(?:[*+]|\{\d*,\})[^()]*\)(?:[*+]|\{\d*,\})"
+)
+
+
+# --- looking ---------------------------------------------------------------------------------
+
+
+def _secrets(text: str, more: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Spans that do not overlap, in order; of two that do the rule that comes first wins.
+
+    What was redacted before is no secret: were it one, redacting would never end.
+    """
+    if len(text) < _SHORTEST:
+        return []
+    spans = [(*mark.span(), "") for mark in _marks(text)]
+    for span in _matches(text, more):
+        at = bisect_left(spans, span)
+        after_last = at == 0 or spans[at - 1][1] <= span[0]
+        if after_last and (at == len(spans) or span[1] <= spans[at][0]):
+            spans.insert(at, span)
+    return [span for span in spans if span[2]]
+
+
+def _marks(text: str) -> list[re.Match[str]]:
+    return [mark for mark in _MARK.finditer(text) if mark[1] in _kinds()]
+
+
+def _matches(text: str, more: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    folded = text.lower()
+    for number, words in enumerate(_words()):
+        if any(word in folded for word in words):
+            yield from _matches_of(rule(number), text)
+    for pattern in more[:_MOST_PATTERNS]:
+        yield from _own(pattern, text)
+
+
+def _matches_of(rule: Rule, text: str) -> Iterator[tuple[int, int, str]]:
+    for match in rule.pattern.finditer(text):
+        group = next((i for i, part in enumerate(match.groups(), 1) if part), 0)
+        if rule.accepts(match[group]):
+            yield *match.span(group), rule.kind
+
+
+def _own(pattern: str, text: str) -> Iterator[tuple[int, int, str]]:
+    """By lines: a pattern that is slow on long texts stays bearable."""
+    compiled, at = re.compile(pattern), 0
+    for line in text.splitlines(keepends=True):
+        for first in range(0, len(line), _LONGEST_LINE):
+            for match in compiled.finditer(line[first : first + _LONGEST_LINE]):
+                if match[0]:
+                    yield at + first + match.start(), at + first + match.end(), OWN
+        at += len(line)
+
+
+# --- what looks like chance ------------------------------------------------------------------
+
+
+def entropy(text: str) -> float:
+    """Bits for each character: some 2 for a word, over 4 for a long random token."""
+    counts, size = Counter(text).values(), len(text)
+    return -sum(n / size * math.log2(n / size) for n in counts)
+
+
+_PIECES: Final = re.compile(r"[A-Za-z0-9]+")
+_NO_SECRET: Final = re.compile(
+    r"\W*(?:\$.*|%.*|.*(?:\*{3}|\.{3}|…|x{4}|X{4}).*|<.*|\{.*|your.*|my.*|example.*|change.?me|none"
+    r"|null|true|false|argon2\w*|bcrypt\w*|scrypt\w*|pbkdf2.*|sha-?\d.*|md5|hs\d+|rs\d+|es\d+|aes.*)\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _is_random(value: str) -> bool:
+    """A value that nobody would think of: one long piece in which letters and digits mix."""
+    pieces = _PIECES.findall(value)
+    longest = max(pieces, key=len, default="")
+    mixed = any(c.isdigit() for c in longest) and any(c.isalpha() for c in longest)
+    return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _NO_SECRET.fullmatch(value)
+
+
+def _is_password(value: str) -> bool:
+    """A value as people choose them: not one word, and no place holder."""
+    letters = any(c.isalpha() for c in value)
+    others = any(c.isdigit() or c in "!@#$%^&*+=?~" for c in value)
+    return letters and others and not _NO_SECRET.fullmatch(value)
+
+
+def _is_url_password(value: str) -> bool:
+    return not re.fullmatch(r"\$.*|<.*|\{.*|%.*|\*+|x+|\.{3}|…", value, re.IGNORECASE)
+
+
+def _has_digit(value: str) -> bool:
+    return any(c.isdigit() for c in value)
+
+
+# --- our rules -------------------------------------------------------------------------------
+
+_ASSIGNED: Final = r"""["'`*_]{0,3}[ \t]{0,3}(?::=|=>|==?|:)[*_]{0,2}[ \t]{0,3}["'`]{0,3}"""
+_VALUE: Final = r"""[^\s"'`,;<>{}()\[\]|\\]"""
+_Given = tuple[str, str, tuple[str, ...], Callable[[str], bool]]  # of a rule not yet compiled
+
+_TOKENS: Final[tuple[_Given, ...]] = (
+    (
+        "private key",
+        (
+            r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?:(?!-----)[\s\S])*+-----END [A-Z0-9 ]{1,40}-----"
+            r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]{40,}+={0,2}+)++(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]++={1,2})?+)"
+        ),
+        ("private key",),
+        bool,
+    ),
+    (
+        "github token",
+        r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        bool,
+    ),
+    (
+        "gitlab token",
+        r"(?<![A-Za-z0-9])gl(?:pat|ptt|rt|dt|cbt|ft|imt|agent|oas|soat|ffct)-[\w.-]{19,}\w",
+        (
+            "glpat-",
+            "glptt-",
+            "glrt-",
+            "gldt-",
+            "glcbt-",
+            "glft-",
+            "glimt-",
+            "glagent-",
+            "gloas-",
+            "glsoat-",
+            "glffct-",
+        ),
+        _has_digit,
+    ),
+    (
+        "slack token",
+        r"(?<![A-Za-z0-9])(?:xox[abeoprs](?:\.xox[bp])?|xapp)-[A-Za-z0-9-]{9,}[A-Za-z0-9]",
+        ("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
+        _has_digit,
+    ),
+    (
+        "slack webhook",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/]{20,200})",
+        ("hooks.slack.com/",),
+        bool,
+    ),
+    (
+        "stripe key",
+        (
+            r"(?<![A-Za-z0-9])(?:[rsp]k_(?:live|test|prod)_[A-Za-z0-9]{10,}"
+            r"|whsec_[A-Za-z0-9+/]{24,})"
+        ),
+        ("k_live_", "k_test_", "k_prod_", "whsec_"),
+        bool,
+    ),
+    ("anthropic key", r"(?<![A-Za-z0-9])sk-ant-[\w-]{15,}\w", ("sk-ant-",), bool),
+    (
+        "openai key",
+        (
+            r"(?<![A-Za-z0-9])sk-(?:(?:proj|svcacct|admin|None|or-v\d)-[\w-]{19,}\w"
+            r"|[A-Za-z0-9]{20,})"
+        ),
+        ("sk-",),
+        _has_digit,
+    ),
+    (
+        "google key",
+        (
+            r"(?<![A-Za-z0-9])(?:AIza[\w-]{35}|ya29\.[\w-]{19,}\w|GOCSPX-[\w-]{28}"
+            r"|1//0[\w-]{40,})"
+        ),
+        ("aiza", "ya29.", "gocspx-", "1//0"),
+        bool,
+    ),
+    (
+        "aws key",
+        r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b",
+        ("akia", "asia", "abia", "acca", "a3t"),
+        _has_digit,
+    ),
+    (
+        "aws secret key",
+        (
+            r"(?i)(?:secret_?access_?key|aws_?secret(?:_?key)?)"
+            rf"{_ASSIGNED}([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+])"
+        ),
+        ("secret",),
+        bool,
+    ),
+    ("npm token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36,}", ("npm_",), bool),
+    ("pypi token", r"(?<![A-Za-z0-9])pypi-AgE[\w-]{29,}\w", ("pypi-age",), bool),
+    ("hugging face token", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}", ("hf_",), bool),
+    (
+        "web token",
+        (
+            r"(?<![A-Za-z0-9])eyJ[\w-]{8,1000}+\.(?:eyJ[\w-]{8,8000}+(?:\.[\w-]*+)?"
+            r"|[\w-]*+\.[\w-]*+\.[\w-]*+\.[\w-]{15,}+)"
+        ),
+        ("eyj",),
+        bool,
+    ),
+    (
+        "password in a url",
+        r"(?i)(?<=[a-z0-9]://)[^\s/:@?#'\"`<>\[\]]{0,100}:([^\s/'\"`<>\[\]]{1,200})@(?=[\w\[$<{])",
+        ("://",),
+        _is_url_password,
+    ),
+)
+_ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know better what it is
+    (
+        "authorization",
+        r"(?i)\b(?:bearer|basic|token)[ \t]{1,3}([A-Za-z0-9+/._~-]{16,}={0,2})",
+        ("bearer", "basic", "token"),
+        _is_random,
+    ),
+    (
+        "password",
+        rf"(?i)(?:passwor[dt]|passwd|passphrase|pwd){_ASSIGNED}({_VALUE}{{7,}}+)",
+        ("password", "passwort", "passwd", "passphrase", "pwd"),
+        _is_password,
+    ),
+    (
+        "secret",
+        (
+            r"(?i)(?:secret|token|credentials?|(?:api|app|access|account|auth|client|encryption"
+            r"|master|private|secret|service|shared|signing)[ _.-]?key)"
+            rf"{_ASSIGNED}({_VALUE}{{12,}}+)"
+        ),
+        ("secret", "token", "credential", "key"),
+        _is_random,
+    ),
+)
+
+
+# --- all rules -------------------------------------------------------------------------------
+
+
+def rules() -> list[Rule]:
+    """All that are built in."""
+    return [rule(number) for number in range(len(_given()))]
+
+
+@functools.cache
+def rule(number: int) -> Rule:
+    kind, pattern, words, accepts = _given()[number]
+    return Rule(kind, re.compile(pattern), words, accepts)
+
+
+@functools.cache
+def _given() -> tuple[_Given, ...]:
+    data = json.loads(Path(__file__).with_name("secret_rules.json").read_bytes())
+    return (*_TOKENS, *map(_from_gitleaks, data["rules"]), *_ASSIGNMENTS)
+
+
+def _from_gitleaks(given: Mapping[str, Any]) -> _Given:
+    accepts = functools.partial(_at_least, float(given["entropy"]))
+    return given["kind"], given["pattern"], tuple(given["words"]), accepts
+
+
+@functools.cache
+def _words() -> tuple[tuple[str, ...], ...]:
+    return tuple(words for _, _, words, _ in _given())
+
+
+@functools.cache
+def _kinds() -> frozenset[str]:
+    return frozenset([OWN, *(kind for kind, *_ in _given())])
+
+
+def _at_least(least: float, value: str) -> bool:
+    return entropy(value) >= least
