@@ -34,12 +34,12 @@ def service(tmp_path: Path) -> Vault:
 
 def all_embedded(service: Vault) -> bool:
     index = service.status().index
-    return 0 < index.passages == index.embedded
+    return index.passages > 0 == index.pending
 
 
 def found(service: Vault, word: str) -> list[str]:
     answer = service.recall(word, strategy="keyword")
-    return [hit.row.path for hit in answer.hits if word in hit.passage]
+    return [hit.path for hit in answer.memories if word in hit.content]
 
 
 def test_a_humans_edit_becomes_searchable(service: Vault) -> None:
@@ -113,7 +113,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Vault) -> None
     try:
         time.sleep(0.3)
         assert not follower.leading
-        assert service._is_followed()
+        assert service._parts.is_followed()
         leader.kill()
         leader.communicate()
         eventually(lambda: follower.leading, 6)
@@ -122,7 +122,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Vault) -> None
     finally:
         follower.stop()
         service.close()
-    assert not service._is_followed()
+    assert not service._parts.is_followed()
 
 
 def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
@@ -134,15 +134,15 @@ def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
     try:
         eventually(lambda: all_embedded(service), 60)
         answer = service.recall("why people were logged out by a second tab", strategy="vector")
-        assert any("refresh loop" in hit.row.title for hit in answer.hits[:3])
+        assert any("refresh loop" in hit.title for hit in answer.memories[:3])
         (root / "Memories" / "Cat.md").write_text("The cat sleeps on the warm radiator.")
         eventually(lambda: found(service, "radiator"))
         eventually(lambda: all_embedded(service), 30)
         answer = service.recall("a pet that naps on the heating", strategy="vector")
-        assert answer.hits[0].row.title == "Cat"
+        assert answer.memories[0].title == "Cat"
         hybrid = service.recall("a pet that naps on the heating")
         assert hybrid.strategy == "hybrid"
-        assert "Cat" in [hit.row.title for hit in hybrid.hits[:3]]
+        assert "Cat" in [hit.title for hit in hybrid.memories[:3]]
     finally:
         follower.stop()
         service.close()
