@@ -113,6 +113,13 @@ def test_bad_lines_are_answered_and_said_on_stderr(server: Process) -> None:
     assert reply["id"] == 5 and reply["error"]["code"] == -32600
     reply = server.ask(b'{"jsonrpc": "2.0", "id": 6, "method": "ping", "params": [1]}\n')
     assert reply["id"] == 6 and reply["error"]["code"] == -32600
+    for depth in (100, 300, 480, 900):
+        nested = "[" * depth + "]" * depth
+        line = (
+            f'{{"jsonrpc": "2.0", "id": {depth}, "method": "ping", "params": {{"x": {nested}}}}}\n'
+        )
+        reply = server.ask(line.encode())
+        assert reply["id"] in (depth, None) and ("result" in reply or "error" in reply)
     assert server.request(7, "no/such/method")["error"]["code"] == -32601
     server.send(b"\n \r\n\n")
     reply = server.ask(b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 8, "method": "ping"}\r\n')
@@ -136,6 +143,7 @@ def test_notifications_and_replies_nobody_waits_for_are_not_answered(server: Pro
     server.send({"jsonrpc": "2.0", "method": "notifications/unheard", "params": {}})
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}})
     server.send({"jsonrpc": "2.0", "id": 77, "result": {}})
+    server.send({"jsonrpc": "2.0", "id": 78, "error": {"code": -32600, "message": "no"}})
     assert server.request(3, "ping") == {"jsonrpc": "2.0", "id": 3, "result": {}}
 
 

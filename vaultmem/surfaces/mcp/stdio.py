@@ -116,19 +116,21 @@ class _Pipe:
         finally:
             self.end()
 
-    async def _take(self, message: types.JSONRPCMessage) -> None:
-        if isinstance(message, types.JSONRPCError) and message.error.code in _OURS:
-            self.write(message)
+    async def _take(self, taken: SessionMessage | types.JSONRPCError) -> None:
+        if isinstance(taken, types.JSONRPCError):
+            self.write(taken)
             return
-        lane = self._legacy
+        lane, message = self._legacy, taken.message
         if isinstance(message, types.JSONRPCRequest):
+            if self._ending.is_set():
+                return  # a signal came: what runs is finished, nothing is begun
             if message.method not in _ENDLESS:
                 self._running.add(message.id)
             lane = self._modern if _is_modern(message) else self._legacy
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
             self._running.discard((message.params or {}).get("requestId"))
-            await self._modern.send(SessionMessage(message))
-        await lane.send(SessionMessage(message))
+            await self._modern.send(taken)
+        await lane.send(taken)
 
     # --- out -----------------------------------------------------------------------------
 
@@ -199,7 +201,6 @@ class _Pipe:
 
 # --- one line ----------------------------------------------------------------------------
 
-_OURS: Final = frozenset({types.PARSE_ERROR, types.INVALID_REQUEST})
 _CANCELLED: Final = "notifications/cancelled"
 _BLANK: Final = b" \t\r\n\0"
 _HALF: Final = re.compile("[\ud800-\udfff]")
@@ -215,7 +216,7 @@ def _next(lines: BinaryIO) -> bytes:
     return b"more than %d bytes" % LINE_BYTES
 
 
-def parsed(line: bytes) -> types.JSONRPCMessage:
+def parsed(line: bytes) -> SessionMessage | types.JSONRPCError:
     """The message on a line, or the error that its sender is to get."""
     try:
         found = json.loads(
@@ -234,9 +235,12 @@ def parsed(line: bytes) -> types.JSONRPCMessage:
     if found.get("method") == "initialize":
         _complete(found)
     try:
-        return types.jsonrpc_message_adapter.validate_python(_whole(found), by_name=False)
+        message = types.jsonrpc_message_adapter.validate_python(_whole(found), by_name=False)
+        return SessionMessage(message)
     except ValidationError as error:
         return _refused(_id_of(found), f"{error.error_count()} fields are not as they must be")
+    except RecursionError:
+        return _refused(_id_of(found), "it is nested too deeply")
 
 
 def _refuse_constant(name: str) -> None:
