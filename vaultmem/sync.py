@@ -183,7 +183,9 @@ class Sync:
     def _twin(self, entry: Entry, run: _Run) -> str | None:
         """Another note in the vault with the same id: a conflict copy, or its original."""
         owner = self._owner(entry.note.id.upper(), run) if entry.note.id else None
-        return owner if owner and owner != entry.note.path else None
+        if not owner or owner == entry.note.path or self.store.stat(owner) is None:
+            return None  # an owner that is gone left its id to this one
+        return owner
 
     def _owner(self, id_: str, run: _Run) -> str | None:
         """Which path the index has under an id."""

@@ -141,7 +141,7 @@ def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
         answer = service.recall("a pet that naps on the heating", strategy="vector")
         assert answer.memories[0].title == "Cat"
         hybrid = service.recall("a pet that naps on the heating")
-        assert hybrid.strategy == "hybrid"
+        assert hybrid.strategy_used == "hybrid"
         assert "Cat" in [hit.title for hit in hybrid.memories[:3]]
     finally:
         follower.stop()

@@ -285,3 +285,16 @@ def test_damage_met_by_a_question_is_seen_by_the_leader(
     assert not world.index.needs_rebuild
     assert world.find("grace") == other.find("grace") != []
     other.close()
+
+
+def test_a_note_takes_over_the_id_of_one_that_is_gone(world: World) -> None:
+    world.put("a.md", "---\nid: 01SAME\n---\ntwin")
+    world.put("b.md", "plain")
+    world.sync.everything()
+    (world.root / "a.md").unlink()
+    world.put("b.md", "---\nid: 01SAME\n---\ntwin, once more")
+    world.sync.these(["b.md"])
+    assert world.find("once") == ["b.md"]
+    world.sync.everything()
+    assert not world.sync.everything().touched
+    assert world.contents() == world.rebuilt()
