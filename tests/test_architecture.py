@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "vaultmem"
 
 # From the ground up; a module imports only from its own layer's left or from layers before it.
 LAYERS = [
-    ["errors", "config", "durable", "lock", "changes"],
+    ["errors", "config", "durable", "lock", "changes", "secrets"],
     [
         "names",
         "links",
@@ -31,11 +31,13 @@ LAYERS = [
     ["passages", "attributes"],
     ["store", "watch", "database"],
     ["index"],
-    ["sync", "recall", "follow", "scan", "finding", "history", "usage", "views"],
+    ["snippets", "fusion", "named", "recall", "scan"],
+    ["sync", "follow", "finding", "history", "usage", "views"],
     ["desk", "journal", "themes", "insights", "parts"],
-    ["looking", "facts", "graph", "session", "remember", "curate", "memory", "context", "consolidate", "status", "reader"],
-    ["template", "doctor"],
+    ["looking", "facts", "graph", "session", "git", "remember", "curate", "memory", "context"],
+    ["consolidate", "status", "reader", "template", "doctor"],
     ["service"],
+    ["hooks", "reminders"],
     ["surfaces"],
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from vaultmem.recall import Recall
     from vaultmem.sync import Sync
     from vaultmem.views import Freshness
+
+log = logging.getLogger("vaultmem")
 
 TYPES: Final = ("episodic", "semantic", "procedural")
 SCOPES: Final = ("session", "project", "user")
@@ -289,9 +292,14 @@ class Desk:
             return "soon"
         embedder = self._parts.loaded_embedder()
         sync = self._parts.sync
-        if embedder is not None and sync.embed_note(embedder, written.path, _EMBEDDED_AT_ONCE):
-            return "now"
-        return "text"
+        try:
+            whole = embedder is not None and sync.embed_note(
+                embedder, written.path, _EMBEDDED_AT_ONCE
+            )
+        except Exception:  # whatever the model does: the note is written
+            log.warning("embedding %s failed; it will be tried again", written.path)
+            return "text"
+        return "now" if whole else "text"
 
     # --- words ---------------------------------------------------------------------------
 

@@ -85,8 +85,9 @@ class Watcher:
     def start(self) -> None:
         if self._thread is None:
             self._mode = "starting"
-            self._thread = threading.Thread(target=self._run, name="vaultmem-watch", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="vaultmem-watch", daemon=True)
+            thread.start()
+            self._thread = thread  # whoever stops it meanwhile finds it running, or nothing
 
     def stop(self) -> None:
         self._stopping.set()
