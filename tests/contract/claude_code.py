@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 SAID = "The gateway signs its tokens with RS256."
 PREFIX = "mcp__vaultmem__"
@@ -29,7 +29,7 @@ class Model(http.server.BaseHTTPRequestHandler):
     """Asks for the script's tools one after the other, then says that it is done."""
 
     protocol_version = "HTTP/1.1"
-    seen: list[dict[str, Any]] = []
+    seen: ClassVar[list[dict[str, Any]]] = []
 
     def log_message(self, *_: Any) -> None:
         pass
