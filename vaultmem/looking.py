@@ -148,14 +148,15 @@ class Looking(Desk):
 
 def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
     row = hit.row
-    seen = _observation(hit)
+    alone = hit.is_observation and bool(hit.block)  # a memory of its own
+    seen = _observation(hit) if alone else None
     return RecalledMemory(
-        id=hit.block if seen else row.id or row.path,
+        id=hit.block if alone else row.id or row.path,
         title=row.title,
         path=row.path,
         content=printable(seen.content) if seen else hit.passage,
         snippet=hit.snippet,
-        type="episodic" if seen else row.type,
+        type="episodic" if alone else row.type,
         scope=row.scope,
         importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
         tags=seen.tags if seen else row.tags,
@@ -173,8 +174,6 @@ def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
 
 
 def _observation(hit: Hit) -> Observation | None:
-    """What a journal's line says, when the hit is one: a memory of its own."""
-    if not hit.block or hit.row.type != "session":
-        return None
+    """What a journal's line says, without its time and id; a part of a long one says itself."""
     found = outline(f"## Log\n\n{hit.passage}\n").observations
     return found[0] if len(found) == 1 else None

@@ -1,9 +1,10 @@
 """A note cut into passages: what is searched, embedded and shown.
 
-Paragraphs are gathered under their heading until a passage is of a good size; an
-observation or a fact is a passage of its own. Sizes are in bytes of UTF-8, a measure
-that treats scripts alike: a thousand bytes are some 250 tokens of English and at most
-400 of Chinese, below the 512 that the models read.
+Paragraphs are gathered under their heading until a passage is of a good size, and small
+neighbouring sections become one; an observation or a fact is a passage of its own, or
+several when it is long. Sizes are tokens at most: the usual small letters of English come
+two or more to a token, of anything else every byte may be one. So no model that reads 512
+tokens has to leave out the end of a passage, whatever script or code it is written in.
 """
 
 from __future__ import annotations
@@ -15,12 +16,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem import markdown
+from vaultmem.markdown import Observation
 from vaultmem.note import MAX_SCANNED, Note, printable
 
-GOOD: Final = 700
-MOST: Final = 1100
+GOOD: Final = 380  # some 700 bytes of English
+MOST: Final = 420
+IN_CONTEXT: Final = 500  # of 512, with what stands around a passage
+_HEAD: Final = 64
+_BEFORE: Final = 110
+_NEAR: Final = 2  # passages on each side
+_CHEAP: Final = b"abcdefghilmnoprstuy "
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
 _BREAKS: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
+_BLANKS: Final = re.compile(r"[ \t\r\f\v\u00a0\u3000]*\n\s*|[ \t\r\f\v\u00a0\u3000]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +40,98 @@ class Passage:
     kind: str = "text"  # or "observation", "fact"
     block: str = ""
 
+    @property
+    def stands_alone(self) -> bool:
+        """A memory of its own inside its note: it has an id by which it can be called."""
+        return self.kind == "observation" and bool(self.block)
 
-def in_context(note: Note, found: Sequence[Passage]) -> list[str]:
-    """The texts as a model should read them: each with what stands around it."""
-    title, date = printable(note.title), printable(note.string("created")[:10])
-    heads = {p.heading: " › ".join(x for x in (title, p.heading, date) if x) for p in found}
-    return [f"{heads[p.heading]}\n{p.text}" for p in found]
+
+def tokens_at_most(text: str) -> int:
+    raw = text.encode(errors="replace")
+    dear = len(raw.translate(None, _CHEAP))
+    return dear + (len(raw) - dear + 1) // 2
 
 
 def passage_hash(text_in_context: str) -> bytes:
     return hashlib.blake2b(text_in_context.encode(), digest_size=16).digest()
 
 
+# --- what stands around a passage ------------------------------------------------------------
+
+
+def in_context(note: Note, found: Sequence[Passage]) -> list[str]:
+    """The texts as a model should read them: each below what stands above it. An observation
+    also with the end of the one before, to which it is often an answer; not with the one
+    after, or each new entry of a journal would change the one before."""
+    title, day = printable(note.title), day_of(note)
+    heads = {p.heading: _head(title, p.heading, day) for p in found}
+    texts = [_collapsed(p.text) for p in found]
+    before = ["", *texts]
+    return [
+        "\n".join(filter(None, (heads[p.heading], _before(p, before[i], texts[i]), texts[i])))
+        for i, p in enumerate(found)
+    ]
+
+
+def day_of(note: Note) -> str:
+    """The day of the note as people say it, and ask for it: 8 May 2023."""
+    return f"{note.created.day} {note.created:%B %Y}" if note.created else ""
+
+
+def _head(title: str, heading: str, day: str) -> str:
+    head = " › ".join(part for part in (title, heading, day) if part)
+    return beginning(_BLANKS.sub(" ", head), _HEAD)
+
+
+def _before(passage: Passage, before: str, text: str) -> str:
+    if passage.kind != "observation":
+        return ""
+    return ending(before, min(_BEFORE, IN_CONTEXT - _HEAD - 2 - tokens_at_most(text)))
+
+
+def around(found: Sequence[Passage], place: int) -> list[str]:
+    """What is said shortly before and after an observation: much of its sense stands there."""
+    first = max(0, place - _NEAR)
+    return [p.text for p in (*found[first:place], *found[place + 1 : place + 1 + _NEAR])]
+
+
+def observations(found: Sequence[Passage], numbers: Sequence[int]) -> dict[int, int]:
+    """Of passages that stand alone: the number of the first one of the same observation."""
+    first: dict[str, int] = {}
+    alone = ((n, p.block) for n, p in zip(numbers, found, strict=True) if p.stands_alone)
+    return {number: first.setdefault(block, number) for number, block in alone}
+
+
+def _collapsed(text: str) -> str:
+    """Runs of blanks say nothing, and each of them is a token."""
+    return _BLANKS.sub(lambda m: "\n" if "\n" in m[0] else " ", text)
+
+
+def beginning(text: str, most: int) -> str:
+    return text[: _fitting(text, most)].rstrip()
+
+
+def ending(text: str, most: int) -> str:
+    length = _fitting(text[::-1], most)
+    return text[len(text) - length :].lstrip()
+
+
+def _fitting(text: str, most: int) -> int:
+    """How many characters have at most so many tokens."""
+    length = min(len(text), 2 * max(0, most))
+    while length and (size := tokens_at_most(text[:length])) > most:
+        length = min(length - 1, length * most // size)
+    return length
+
+
+# --- cutting -----------------------------------------------------------------------------------
+
+
 def passages(note: Note) -> list[Passage]:
     text = printable(markdown.shown(note.body[:MAX_SCANNED]))
     own = sorted(_own(note, text), key=lambda p: p.start)
-    found = list(own)
     taken = [(p.start, p.end) for p in own]
-    for heading, start, end in _sections(note, len(text)):
-        for a, b in _without(taken, start, end):
-            found += _gathered(text, heading, a, b)
+    found = own + list(_merged(text, _stretches(note, text, taken)))
     found.sort(key=lambda p: p.start)
     return found
 
@@ -59,24 +139,95 @@ def passages(note: Note) -> list[Passage]:
 def _own(note: Note, text: str) -> Iterator[Passage]:
     for fact in note.facts:
         line = text[fact.start : fact.end].strip().lstrip("-*+ ")
-        yield Passage(line, "Facts", fact.start, fact.end, "fact", fact.block)
+        yield from _bounded(
+            text, line, Passage(line, "Facts", fact.start, fact.end, "fact", fact.block)
+        )
     for seen in note.observations:
         if seen.content.strip():
-            words = (seen.category, printable(seen.content), *(f"#{tag}" for tag in seen.tags))
-            said = " ".join(word for word in words if word)
-            yield Passage(said, "", seen.start, seen.end, "observation", seen.block)
+            said = _said(seen)
+            whole = Passage(said, "", seen.start, seen.end, "observation", seen.block)
+            yield from _bounded(text, said, whole)
 
 
-def _sections(note: Note, end: int) -> Iterator[tuple[str, int, int]]:
-    """Each stretch of text with the path of its headings."""
+def _said(seen: Observation) -> str:
+    kind = f"{seen.category}:" if seen.category else ""
+    words = (kind, printable(seen.content), *(f"#{tag}" for tag in seen.tags))
+    return " ".join(word for word in words if word)
+
+
+def _bounded(text: str, said: str, whole: Passage) -> Iterator[Passage]:
+    """One passage, or the parts of what is too long for one."""
+    if len(said) <= MOST or tokens_at_most(said) <= MOST:
+        yield whole
+        return
+    for start, end in _gathered(text, whole.start, whole.end):
+        yield Passage(text[start:end].strip(), whole.heading, start, end, whole.kind, whole.block)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A piece of text under its headings; `lead` is where its heading's line begins."""
+
+    trail: tuple[str, ...]
+    lead: int
+    start: int
+    end: int
+
+
+def _stretches(note: Note, text: str, taken: list[tuple[int, int]]) -> Iterator[_Stretch]:
+    for trail, lead, start, end in _sections(note, len(text)):
+        for a, b in _without(taken, start, end):
+            for first, last in _gathered(text, a, b):
+                yield _Stretch(trail, lead if lead >= 0 else first, first, last)
+                lead = -1
+
+
+def _sections(note: Note, end: int) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
+    """Each stretch of text with the headings above it and where the last of them begins."""
     trail: list[tuple[int, str]] = []
-    at = 0
+    at = lead = 0
     for heading in note.headings:
-        yield " › ".join(name for _, name in trail), at, heading.start
+        yield tuple(name for _, name in trail), lead, at, heading.start
         trail = [(level, name) for level, name in trail if level < heading.level]
         trail.append((heading.level, printable(heading.text)))
-        at = heading.end
-    yield " › ".join(name for _, name in trail), at, end
+        at, lead = heading.end, heading.start
+    yield tuple(name for _, name in trail), lead, at, end
+
+
+def _merged(text: str, stretches: Iterator[_Stretch]) -> Iterator[Passage]:
+    """Small sections that follow one another are one passage, under what they share."""
+    held: _Stretch | None = None
+    alone = True
+    for each in stretches:
+        if held is not None and _small_together(text, held, each):
+            shared = _shared(held.trail, each.trail)
+            held, alone = _Stretch(shared, held.lead, held.lead, each.end), False
+            continue
+        if held is not None:
+            yield _passage(text, held, alone)
+        held, alone = each, True
+    if held is not None:
+        yield _passage(text, held, alone)
+
+
+def _small_together(text: str, one: _Stretch, other: _Stretch) -> bool:
+    """Whether two stretches touch, but for a heading, and fit into one passage."""
+    if other.end - one.lead > 2 * GOOD or text[one.end : other.lead].strip():
+        return False
+    return tokens_at_most(text[one.lead : other.end]) <= GOOD
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    same = 0
+    while same < min(len(one), len(other)) and one[same] == other[same]:
+        same += 1
+    return one[:same]
+
+
+def _passage(text: str, stretch: _Stretch, alone: bool) -> Passage:
+    start = stretch.start if alone else stretch.lead
+    heading = " › ".join(stretch.trail)
+    return Passage(text[start : stretch.end].strip(), heading, start, stretch.end)
 
 
 def _without(taken: list[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -92,22 +243,18 @@ def _without(taken: list[tuple[int, int]], start: int, end: int) -> Iterator[tup
         yield start, end
 
 
-def _gathered(text: str, heading: str, start: int, end: int) -> Iterator[Passage]:
+def _gathered(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     first = last = -1
     size = 0
     for a, b in _pieces(text, start, end):
-        length = _size(text[a:b])
+        length = tokens_at_most(text[a:b])
         if first >= 0 and size + length > GOOD:
-            yield _passage(text, heading, first, last)
+            yield first, last
             first, size = -1, 0
         first = a if first < 0 else first
         last, size = b, size + length
     if first >= 0:
-        yield _passage(text, heading, first, last)
-
-
-def _passage(text: str, heading: str, start: int, end: int) -> Passage:
-    return Passage(text[start:end].strip(), heading, start, end)
+        yield first, last
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -115,7 +262,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
     for stop in [*(m.start() for m in _PARAGRAPH.finditer(text, start, end)), end]:
         if text[at:stop].strip():
-            if stop - at <= MOST and _size(text[at:stop]) <= MOST:
+            if stop - at <= 2 * MOST and tokens_at_most(text[at:stop]) <= MOST:
                 yield at, stop
             else:
                 yield from _sentences(text, at, stop)
@@ -125,7 +272,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
     for stop in [*(m.end() for m in _BREAKS.finditer(text, start, end)), end]:
-        while _size(text[at:stop]) > MOST:  # a sentence without an end
+        while stop - at > 2 * MOST or tokens_at_most(text[at:stop]) > MOST:  # it has no end
             cut = _cut(text, at, stop)
             yield at, cut
             at = cut
@@ -136,10 +283,6 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cut(text: str, start: int, end: int) -> int:
     """A place to cut an endless sentence: a blank if there is one, near the good size."""
-    limit = start + len(text[start : start + MOST].encode()[:GOOD].decode(errors="ignore"))
+    limit = start + max(1, _fitting(text[start : start + 2 * GOOD], GOOD))
     blank = text.rfind(" ", start + (limit - start) // 2, limit)
-    return min(end, blank + 1 if blank > start else max(limit, start + 1))
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
+    return min(end, blank + 1 if blank > start else limit)

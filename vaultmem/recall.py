@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import functools
-import re
+import difflib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from vaultmem import fusion
 from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.index import Filters, Index, Place, Row, TextHits
+from vaultmem.fusion import PROFILES, Candidate, Lane, Ranked
+from vaultmem.index import Filters, Index, Place, Row
 from vaultmem.markdown import shown
+from vaultmem.named import Named
 from vaultmem.note import body_of, printable
 from vaultmem.passages import passages
+from vaultmem.snippets import entry_text, matches, query_words, snippet
 from vaultmem.store import Store
 
 if TYPE_CHECKING:
     from vaultmem.index.embed import Embedder
 
-STRATEGIES: Final = ("hybrid", "keyword", "vector")
-_DEPTH: Final = 100  # how far each lane looks
-_RRF: Final = 60
-_SNIPPET: Final = 280
+__all__ = ["PROFILES", "STRATEGIES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
 
-
-@dataclass(frozen=True)
-class Lane:
-    """How one lane placed a note."""
-
-    name: str
-    rank: int
-    score: float
+STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
+_DEPTH: Final = 150  # how far each lane looks; pages behind that look once more, far deeper
+_DEEP: Final = 2000
+_LONGEST: Final = 10_000  # characters of a question
 
 
 @dataclass(frozen=True)
@@ -43,10 +39,13 @@ class Hit:
     heading: str = ""
     block: str = ""
     lanes: tuple[Lane, ...] = ()
+    boosts: tuple[tuple[str, float], ...] = ()  # what else moved it, and how far
+    is_observation: bool = False
 
     @property
     def why(self) -> str:
-        return ", ".join(f"{lane.name} #{lane.rank}" for lane in self.lanes)
+        moved = (f"{name} {by:.2f}" for name, by in self.boosts)
+        return ", ".join([*(f"{lane.name} #{lane.rank}" for lane in self.lanes), *moved])
 
 
 @dataclass
@@ -59,11 +58,12 @@ class Answer:
     stale: list[str] = field(default_factory=list)  # notes whose file is newer than the index
 
 
-@dataclass
-class _Candidate:
-    score: float = 0.0
-    lanes: list[Lane] = field(default_factory=list)
-    passage: int = 0
+@dataclass(frozen=True)
+class _Question:
+    text: str
+    strategy: str
+    filters: Filters
+    profile: str
 
 
 class Recall:
@@ -80,179 +80,186 @@ class Recall:
         filters: Filters | None = None,
         limit: int = 10,
         offset: int = 0,
+        profile: str = "relevance",
     ) -> Answer:
         started = time.perf_counter()
-        _check(strategy, limit, offset)
-        filters = filters or Filters()
+        _check(strategy, limit, offset, profile)
+        text = query[:_LONGEST]
         answer = Answer(strategy=strategy)
-        lanes, total = self._lanes(query, strategy, filters, max(_DEPTH, limit + offset), answer)
-        ranked = _fused(lanes)
-        answer.total = max(total, len(ranked)) if strategy != "keyword" else total
-        self._read_winners(query, ranked[offset : offset + limit], answer)
+        if text.strip():
+            asked = _Question(text, strategy, filters or Filters(), profile)
+            found = self._page(asked, limit, offset, answer)
+            self._read_winners(text, found, answer)
+            self._name_near_tags(asked.filters, answer)
+        else:
+            answer.warnings.append("The question is empty; say what to look for.")
         answer.milliseconds = (time.perf_counter() - started) * 1000
         return answer
 
+    def _page(
+        self, asked: _Question, limit: int, offset: int, answer: Answer
+    ) -> Sequence[Candidate]:
+        """A page of the ranking. What comes behind the first look is put behind it as it was,
+        so that every page goes on where the one before ended."""
+        ranking = self._ranking(asked, _DEPTH, answer)
+        if offset + limit > len(ranking):
+            known = {each.memory for each in ranking}
+            further = self._ranking(asked, _DEEP, replace(answer, warnings=[]))
+            lowest = ranking[-1].score if ranking else 1.0
+            ranking = [
+                *ranking,
+                *(replace(c, score=min(c.score, lowest)) for c in further if c.memory not in known),
+            ]
+        answer.total = max(answer.total, len(ranking) if answer.strategy != "keyword" else 0)
+        return ranking[offset : offset + limit]
+
+    def _ranking(self, asked: _Question, depth: int, answer: Answer) -> list[Candidate]:
+        lanes, model = self._lanes(asked, depth, answer)
+        together = fusion.fused(lanes, fusion.weights_for(asked.text, model, lanes))
+        signals = self.index.signals(list({each.memory.note for each in together}))
+        present = [each for each in together if each.memory.note in signals]
+        return fusion.ranked(present, signals, asked.profile, time.time())
+
     # --- lanes -------------------------------------------------------------------------
 
-    def _lanes(
-        self, query: str, strategy: str, filters: Filters, depth: int, answer: Answer
-    ) -> tuple[dict[str, list[tuple[int, int, float]]], int]:
-        """Each lane's notes, best first: note, best passage, score."""
-        lanes: dict[str, list[tuple[int, int, float]]] = {}
-        if strategy != "keyword":
-            found = self._vector_lane(query, filters, depth, answer)
-            if found is None:
-                answer.strategy = strategy = "keyword"
-            else:
-                lanes["vector"] = found
-        if strategy == "vector":
-            return lanes, 0
-        try:
-            text = self.index.search_text(query, filters, depth)
-        except VaultmemError as error:
-            answer.warnings.append(f"partial_results: {error}")
-            return lanes, 0
-        lanes["keyword"] = _by_note(text)
-        return lanes, text.total
-
-    def _vector_lane(
-        self, query: str, filters: Filters, depth: int, answer: Answer
-    ) -> list[tuple[int, int, float]] | None:
-        embedder = self._embedder()
-        if embedder is None or not query.strip():
+    def _lanes(self, asked: _Question, depth: int, answer: Answer) -> tuple[dict[str, Ranked], str]:
+        """What each lane found, and the model that one of them was found with."""
+        lanes: dict[str, Ranked] = {}
+        strategy, model = asked.strategy, ""
+        if strategy in ("hybrid", "vector"):
+            embedder = self._embedder()
             if embedder is None:
                 answer.warnings.append("embedding_failed: no model is loaded; searched by words.")
-            return None
-        vector = embedder.embed_query(query)
-        hits = self.index.search_vectors(vector, embedder.identity, filters, depth * 3)
-        best: dict[int, tuple[int, int, float]] = {}
-        for note, passage, score in hits:
-            best.setdefault(note, (note, passage, score))
-        return list(best.values())[:depth]
+                answer.strategy = strategy = "keyword"
+            else:
+                model = embedder.name
+                lanes["vector"] = self._by_meaning(asked, embedder, depth, answer)
+        if strategy != "vector":
+            lanes["keyword"] = self._by_words(asked, depth, answer)
+        if strategy == "graph":
+            return self._by_graph(asked, lanes["keyword"], answer), model
+        return lanes, model
+
+    def _by_words(self, asked: _Question, depth: int, answer: Answer) -> Ranked:
+        try:
+            text = self.index.search_text(asked.text, asked.filters, depth)
+        except VaultmemError as error:
+            answer.warnings.append(f"partial_results: {error}")
+            return {}
+        answer.total = text.total
+        return fusion.by_words(text)
+
+    def _by_meaning(
+        self, asked: _Question, embedder: Embedder, depth: int, answer: Answer
+    ) -> Ranked:
+        vector = embedder.embed_query(asked.text)
+        hits = self.index.search_vectors(vector, embedder.identity, asked.filters, 2 * depth)
+        if missing := self.index.count_without_vector(embedder.identity):
+            answer.warnings.append(f"partial_results: {missing} passages have no vector yet.")
+        return fusion.by_meaning(hits, self.index.observations([hit[1] for hit in hits]))
+
+    def _by_graph(self, asked: _Question, words: Ranked, answer: Answer) -> dict[str, Ranked]:
+        found = Named(self.index, asked.filters).near(asked.text)
+        if not found:
+            answer.strategy = "keyword"
+            answer.warnings.append(
+                "partial_results: the question names no entity that is known; searched by words."
+            )
+            return {"keyword": words}
+        answer.total = 0
+        reached = {memory: each for memory, each in words.items() if memory in found}
+        return {"graph": found, "keyword": reached}
+
+    def _name_near_tags(self, filters: Filters, answer: Answer) -> None:
+        """A question that finds nothing by a tag may have misspelt it."""
+        if answer.hits or not filters.tags:
+            return
+        known = [tag for tag, _ in self.index.lookup.tags(replace(filters, tags=()))]
+        folded = {tag.casefold(): tag for tag in known}
+        for tag in filters.tags:
+            wanted = tag.lstrip("#").casefold()
+            if any(k == wanted or k.startswith(f"{wanted}/") for k in folded):
+                continue
+            close = [f"#{folded[k]}" for k in difflib.get_close_matches(wanted, folded, 3)]
+            near = f" Near it are: {', '.join(close)}." if close else ""
+            answer.warnings.append(f"There is no tag #{wanted} here.{near}")
 
     # --- winners -----------------------------------------------------------------------
 
-    def _read_winners(
-        self, query: str, ranked: Sequence[tuple[int, _Candidate]], answer: Answer
-    ) -> None:
-        rows = self.index.rows(note for note, _ in ranked)
-        places = self.index.places(c.passage for _, c in ranked if c.passage)
-        first = self.index.first_passages([note for note, c in ranked if c.passage not in places])
+    def _read_winners(self, query: str, ranked: Sequence[Candidate], answer: Answer) -> None:
+        notes = list({each.memory.note for each in ranked})
+        rows = self.index.rows(notes)
+        places = self.index.places(c.passage or c.memory.observation for c in ranked)
+        first = self.index.first_passages(notes)
         words = query_words(query)
-        for note, candidate in ranked:
-            row = rows.get(note)
-            place = places.get(candidate.passage) or first.get(note)
-            if row is None:
-                continue
-            hit = self._hit(row, place, candidate, words, answer)
-            if hit is not None:
-                answer.hits.append(hit)
-
-    def _hit(
-        self, row: Row, place: Place | None, candidate: _Candidate, words: list[str], answer: Answer
-    ) -> Hit | None:
-        """The file decides: a note that changed shows its new text, one that is gone is no hit."""
-        try:
-            stored = self.store.read(row.path)
-        except VaultmemError:
-            answer.stale.append(row.path)
-            return None
-        if stored.version == row.version:
-            body = shown(body_of(stored.raw))
-            text = body[place.start : place.end].strip() if place else body[:1000].strip()
-        else:
-            answer.stale.append(row.path)
-            found = passages(self.store.parse(stored))
-            best = max(found, key=lambda p: _matches(p.text, words), default=None)
-            text, place = (best.text if best else ""), None
-        text = printable(text)
-        return Hit(
-            row=row,
-            score=candidate.score,
-            passage=text,
-            snippet=snippet(text, words),
-            heading=place.heading if place else "",
-            block=place.block if place else "",
-            lanes=tuple(candidate.lanes),
-        )
+        pages = _Pages(self.store)
+        for each in ranked:
+            row = rows.get(each.memory.note)
+            place = places.get(each.passage or each.memory.observation)
+            if row is not None:
+                hit = _hit(pages, row, place or first.get(row.note), each, words)
+                if pages.is_stale(row):
+                    answer.stale.append(row.path)
+                if hit is not None:
+                    answer.hits.append(hit)
 
 
-def _check(strategy: str, limit: int, offset: int) -> None:
+class _Pages:
+    """The notes of an answer, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._read: dict[str, tuple[str, str] | None] = {}
+
+    def of(self, row: Row) -> tuple[str, str] | None:
+        """Version and text; None when the note is gone."""
+        if row.path not in self._read:
+            try:
+                stored = self.store.read(row.path)
+                self._read[row.path] = stored.version, shown(body_of(stored.raw))
+            except VaultmemError:
+                self._read[row.path] = None
+        return self._read[row.path]
+
+    def is_stale(self, row: Row) -> bool:
+        page = self.of(row)
+        return page is None or page[0] != row.version
+
+
+def _hit(
+    pages: _Pages, row: Row, place: Place | None, candidate: Candidate, words: list[str]
+) -> Hit | None:
+    """The file decides: a note that changed shows its new text, one that is gone is no hit."""
+    page = pages.of(row)
+    if page is None:
+        return None
+    body = page[1]
+    if not pages.is_stale(row):
+        text = body[place.start : place.end].strip() if place else body[:1000].strip()
+    else:
+        found = passages(pages.store.note(row.path))
+        best = max(found, key=lambda p: matches(p.text, words), default=None)
+        text, place = (best.text if best else ""), None
+    text = printable(text)
+    return Hit(
+        row=row,
+        score=candidate.score,
+        passage=text,
+        snippet=snippet(entry_text(text), words),
+        heading=place.heading if place else "",
+        block=place.block if place else "",
+        is_observation=place is not None and place.kind == "observation",
+        lanes=candidate.lanes,
+        boosts=candidate.boosts,
+    )
+
+
+def _check(strategy: str, limit: int, offset: int, profile: str) -> None:
     if strategy not in STRATEGIES:
         raise InvalidInput(f"There is no strategy {strategy!r}; use {', '.join(STRATEGIES)}.")
+    if profile not in PROFILES:
+        raise InvalidInput(f"There is no profile {profile!r}; use {', '.join(PROFILES)}.")
     if not 1 <= limit <= 1000:
         raise InvalidInput(f"The limit must be between 1 and 1000, not {limit}.")
     if offset < 0:
         raise InvalidInput(f"The offset must not be negative ({offset}).")
-
-
-def _by_note(text: TextHits) -> list[tuple[int, int, float]]:
-    """A note's place: its best passages, the further ones counting less, and its own score."""
-    scores: dict[int, float] = {}
-    best: dict[int, int] = {}
-    seen: dict[int, int] = {}
-    for note, passage, score in text.passages:
-        weight = (1.0, 0.3, 0.1)[seen[note]] if (seen.setdefault(note, 0)) < 3 else 0.0
-        seen[note] += 1
-        scores[note] = scores.get(note, 0.0) + weight * score
-        best.setdefault(note, passage)
-    for note, score in text.notes:
-        scores[note] = scores.get(note, 0.0) + 0.5 * score
-    order = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return [(note, best.get(note, 0), score) for note, score in order]
-
-
-def _fused(lanes: dict[str, list[tuple[int, int, float]]]) -> list[tuple[int, _Candidate]]:
-    """Equal-weight reciprocal rank fusion; one lane alone keeps its own order."""
-    found: dict[int, _Candidate] = {}
-    for name in sorted(lanes):
-        for rank, (note, passage, score) in enumerate(lanes[name], 1):
-            candidate = found.setdefault(note, _Candidate())
-            candidate.score += (_RRF + 1) / (_RRF + rank) / max(1, len(lanes))
-            candidate.lanes.append(Lane(name, rank, score))
-            candidate.passage = candidate.passage or passage
-    return sorted(found.items(), key=lambda item: (-item[1].score, item[0]))
-
-
-# --- what is shown ---------------------------------------------------------------------------
-
-_WORD: Final = re.compile(r"\w+")
-
-
-def query_words(query: str) -> list[str]:
-    """Stems good enough for marking: a word's first letters, case folded."""
-    words = (word.casefold() for word in _WORD.findall(query))
-    return [
-        word if len(word) <= 4 else word[: max(4, len(word) - 3)]
-        for word in words
-        if len(word) > 1 or not word.isascii()
-    ]
-
-
-def _matches(text: str, words: list[str]) -> int:
-    folded = text.casefold()
-    return sum(word in folded for word in words)
-
-
-def snippet(text: str, words: list[str]) -> str:
-    """The part of the passage around its first match, every match marked."""
-    pattern = _marker(tuple(words))
-    first = pattern.search(text) if pattern else None
-    start = max(0, first.start() - _SNIPPET // 3) if first else 0
-    start = text.rfind(" ", 0, start) + 1 if start else 0
-    end = min(len(text), start + _SNIPPET)
-    part = text[start:end]
-    if pattern:
-        part = pattern.sub(r"**\g<0>**", part)
-    cut = ("…" if start else "", "…" if end < len(text) else "")
-    return re.sub(r"\s+", " ", f"{cut[0]}{part}{cut[1]}").strip()
-
-
-@functools.lru_cache(64)
-def _marker(words: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Words that begin like one of the question's; in scripts without blanks, any place."""
-    starts = [re.escape(word) for word in words if word.isascii()]
-    inside = [re.escape(word) for word in words if not word.isascii()]
-    parts = [rf"\b(?:{'|'.join(starts)})\w*"] if starts else []
-    parts += inside
-    return re.compile("|".join(parts), re.IGNORECASE) if parts else None

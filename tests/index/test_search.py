@@ -111,7 +111,7 @@ def test_filters_say_the_same_in_both_lanes(filled: World, filters: Filters, cou
     by_vector = {note for note, _, _ in near}
     assert by_text <= by_vector
     assert len(by_vector) == count
-    assert hits.total == len(by_text)
+    assert hits.total == len(hits.memories)
 
 
 def test_a_stale_hit_shows_the_files_text(filled: World) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE
+from vaultmem.index import embed
+from vaultmem.index.embed import Embedder
 from vaultmem.note import parse
-from vaultmem.passages import MOST, in_context, passages
+from vaultmem.passages import GOOD, IN_CONTEXT, MOST, in_context, passages, tokens_at_most
 
 
 def cut(text: str) -> list[tuple[str, str]]:
@@ -15,13 +21,26 @@ def cut(text: str) -> list[tuple[str, str]]:
 
 
 def test_paragraphs_are_gathered_under_their_headings() -> None:
-    text = "intro\n\n# A\n\none\n\ntwo\n\n## B\n\nthree\n\n# C\n\nfour\n"
-    assert cut(text) == [
-        ("", "intro"),
-        ("A", "one\n\ntwo"),
-        ("A › B", "three"),
-        ("C", "four"),
-    ]
+    one, two, three, four = (f"{word} " * 70 + "end" for word in ("one", "two", "three", "four"))
+    text = f"# A\n\n{one}\n\n{two}\n\n## B\n\n{three}\n\n# C\n\n{four}\n"
+    assert cut(text) == [("A", f"{one}\n\n{two}"), ("A › B", three), ("C", four)]
+
+
+def test_small_neighbouring_sections_are_one_passage() -> None:
+    text = "# A\n\nintro\n\n## B\n\none\n\n## C\n\ntwo\n"
+    assert cut(text) == [("A", text.strip())]
+    apart = "# A\n\nintro\n\n- [fact] an observation\n\n## C\n\ntwo\n"
+    assert [heading for heading, _ in cut(apart)] == ["A", "", "A › C"]
+
+
+def test_a_long_observation_keeps_its_block_in_every_part() -> None:
+    long = "\n\n".join(f"  Part {i} says {'something or other ' * 12}" for i in range(9))
+    text = (
+        f"## Log\n\n- **09:00:00** note: It begins ^abc\n\n{long}\n- **09:01:00** note: Next ^def\n"
+    )
+    found = passages(parse(text.encode(), "n.md"))
+    assert [p.block for p in found] == ["abc"] * (len(found) - 1) + ["def"]
+    assert len(found) > 4
 
 
 def test_observations_and_facts_stand_alone() -> None:
@@ -60,7 +79,7 @@ def test_no_text_is_lost_and_no_passage_is_too_long(text: str) -> None:
     found = passages(note)
     body = note.body
     for passage in found:
-        assert len(passage.text.encode()) <= MOST
+        assert tokens_at_most(passage.text) <= MOST
         assert passage.text in body or passage.kind != "text"
     covered = set()
     for passage in found:
@@ -73,4 +92,40 @@ def test_no_text_is_lost_and_no_passage_is_too_long(text: str) -> None:
 
 def test_context_is_part_of_what_a_model_reads() -> None:
     note = parse(b"---\ncreated: 2026-01-05T09:00:00\n---\n# Part\n\ntext\n", "My note.md")
-    assert in_context(note, passages(note)) == ["My note › Part › 2026-01-05\ntext"]
+    assert in_context(note, passages(note)) == ["My note › Part › 5 January 2026\ntext"]
+
+
+def test_an_observation_is_read_with_the_end_of_the_one_before() -> None:
+    text = b"## Log\n\n- **09:00:00** a: Shall we? ^a1\n- **09:00:05** b: Yes. ^a2\n"
+    note = parse(text, "J.md")
+    first, second = in_context(note, passages(note))
+    assert first == "J\na: Shall we?"
+    assert second == "J\na: Shall we?\nb: Yes."
+    longer = parse(text + b"- **09:00:09** a: Good. ^a3\n", "J.md")
+    assert in_context(longer, passages(longer))[:2] == [first, second]
+
+
+ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
+LETTERS = st.text(st.sampled_from("qxzjvkwabcdefg"), min_size=1, max_size=40)
+
+
+@given(st.lists(st.one_of(WORDS, ANY, LETTERS), max_size=120).map("".join))
+def test_no_model_has_to_leave_out_the_end(text: str) -> None:
+    """What is sent to the model has no more tokens than it reads, whatever the text."""
+    note = parse(f"---\ncreated: 2026-01-05\n---\n{text}".encode(), "A long title of a note.md")
+    texts = in_context(note, passages(note))
+    assert all(tokens_at_most(each) <= IN_CONTEXT + 2 for each in texts)
+    assert GOOD <= MOST <= IN_CONTEXT
+    assert all(count <= 512 for count in _counts(texts))
+
+
+@functools.cache
+def _embedder() -> Embedder:
+    folder = Path(tempfile.mkdtemp())
+    loaded = embed.load("", folder)
+    assert loaded is not None
+    return loaded
+
+
+def _counts(texts: list[str]) -> list[int]:
+    return _embedder().count_tokens(texts) if texts else []

@@ -34,7 +34,19 @@ if TYPE_CHECKING:
     from vaultmem.index.relations import Relations
     from vaultmem.index.vectors import PassageMap, VectorStore
 
-__all__ = ["TROUBLE", "Batch", "Entry", "Filters", "Index", "IndexStatus", "Known", "Place", "Row", "TextHits"]
+__all__ = [
+    "TROUBLE",
+    "Batch",
+    "Entry",
+    "Filters",
+    "Index",
+    "IndexStatus",
+    "Known",
+    "Place",
+    "Row",
+    "Signals",
+    "TextHits",
+]
 
 TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
 LOCK_SECONDS: Final = 30.0
@@ -53,6 +65,16 @@ class Batch:
     removed: Sequence[str] = ()
     touched: list[tuple[str, FileStat]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What a memory's place may depend on beside the question."""
+
+    importance: float | None
+    changed: int  # seconds since the epoch
+    superseded: bool
+    consolidated: bool
 
 
 @dataclass(frozen=True)
@@ -357,6 +379,12 @@ class Index:
     def places(self, passages: Iterable[int]) -> dict[int, Place]:
         return self._catalog.places(passages)
 
+    def observations(self, passages: Sequence[int]) -> dict[int, int]:
+        return self._catalog.observations(passages)
+
+    def signals(self, notes: Sequence[int]) -> dict[int, Signals]:
+        return {row[0]: Signals(*row[1:]) for row in self._catalog.signals(notes)}
+
     def first_passages(self, notes: Sequence[int]) -> dict[int, Place]:
         return self._catalog.first_passages(notes)
 
@@ -418,6 +446,9 @@ class Index:
         if last - whole >= MANY_PASSAGES:
             store.set_counted(model, catalog, *now, first - 1 if missing else last, missing)
         return missing
+
+    def count_without_vector(self, identity: str) -> int:
+        return self._missing(identity)
 
     def missing_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         store = self._vector_store()

@@ -18,10 +18,10 @@ from typing import Any, Final
 from vaultmem.database import Database
 from vaultmem.names import name_key
 from vaultmem.note import Note, printable
-from vaultmem.passages import Passage, in_context, passage_hash
+from vaultmem.passages import Passage, in_context, observations, passage_hash
 from vaultmem.store import FileStat
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
@@ -38,7 +38,7 @@ CREATE INDEX note_key ON note (key) WHERE key <> '';
 CREATE TABLE passage (
   passage INTEGER PRIMARY KEY AUTOINCREMENT, note INTEGER NOT NULL, hash BLOB NOT NULL,
   heading TEXT NOT NULL, kind TEXT NOT NULL, block TEXT NOT NULL,
-  start INTEGER NOT NULL, end INTEGER NOT NULL);
+  start INTEGER NOT NULL, end INTEGER NOT NULL, part INTEGER NOT NULL);
 CREATE INDEX passage_note ON passage (note);
 CREATE INDEX passage_hash ON passage (hash);
 CREATE INDEX passage_block ON passage (block) WHERE block <> '';
@@ -84,6 +84,13 @@ WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
 _OF_VECTORS: Final = """
 SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
 WHERE number IN ({})
+"""
+_SIGNALS: Final = """
+SELECT note, importance, coalesce(updated, created, mtime_ns / 1000000000),
+  instr(more, '"superseded_by"') > 0,
+  EXISTS (SELECT 1 FROM link JOIN name USING (folded)
+          WHERE name.note = note.note AND relation = 'derived_from' AND link.note <> note.note)
+FROM note WHERE note IN ({})
 """
 _OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
 
@@ -273,6 +280,16 @@ class Catalog(Database):
         )
         return {row[0]: Place(*row) for row in self.db.execute(sql, wanted)}
 
+    def observations(self, passages: Sequence[int]) -> dict[int, int]:
+        """Of those that belong to an observation that stands alone: its first passage."""
+        sql = "SELECT passage, passage - part FROM passage WHERE passage IN ({}) AND part >= 0"
+        return dict(self._parted(sql, passages))
+
+    def signals(self, notes: Sequence[int]) -> Iterator[tuple[int, float | None, int, bool, bool]]:
+        """Note, importance, when it was last changed, whether another note replaces it, and
+        whether another was made from it."""
+        return self._parted(_SIGNALS, notes)
+
     def first_passages(self, notes: Sequence[int]) -> dict[int, Place]:
         marks = ",".join("?" * len(notes))
         sql = (
@@ -439,8 +456,19 @@ class _Parts:
         first = self.last_passage + 1
         numbers = range(first, first + len(texts))
         self.last_passage += len(texts)
+        alone = observations(entry.passages, numbers)
         self._rows["passage"] += [
-            (number, note, passage_hash(text), p.heading, p.kind, p.block, p.start, p.end)
+            (
+                number,
+                note,
+                passage_hash(text),
+                p.heading,
+                p.kind,
+                p.block,
+                p.start,
+                p.end,
+                number - alone[number] if number in alone else -1,
+            )
             for number, text, p in zip(numbers, texts, entry.passages, strict=True)
         ]
         return list(numbers)

@@ -12,8 +12,8 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,22 +21,35 @@ import tantivy
 
 from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
+from vaultmem.passages import Passage, around, day_of, observations
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _MANY_SEGMENTS: Final = 12
 _MOST_TERMS: Final = 64
-_CJK: Final = re.compile(
+_RUNS: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
 )
-# Few fields: each costs a look-up for every word of a question. A note's own document has
-# fields of its own (`whole_title` …), so that no condition must tell it from a passage's.
-_FIELDS: Final = {"title": 3.0, "context": 1.5, "body": 1.0}
-WHOLE: Final = "whole_"
+# Few fields: each costs a look-up for every word of a question. A memory has one document of
+# its own (`whole`), and one for each of its passages: what is above it, what it says, and for
+# an observation what is said around it.
+_FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 0.6}
+_WHOLE: Final = {"whole": 1.0}
+_CJK: Final = "_cjk"  # the same field for scripts without blanks
+_ALONE: Final = "alone"  # an observation that is a memory of its own
 _ANYONE: Final = "session:"  # a note that is not bound to one session
-_CJK_FIELDS: Final = {"title_cjk": 2.0, "body_cjk": 1.0}
+
+
+# Words that questions are built with. A note is not found better for having many of them, and
+# looking them up is what takes the time.
+_FUNCTION_WORDS: Final = """
+    a about after an and any are as at be been before but by can could did do does during for
+    from had has have he her him his how i if in into is it its me my of on or our she should so
+    that the their them then there these they this those to was we were what when where which
+    who whom whose why will with would you your
+"""
 
 
 @dataclass(frozen=True)
@@ -62,15 +75,27 @@ class Filters:
 
 @dataclass(frozen=True)
 class TextHits:
-    total: int = 0  # notes that match, exactly
-    passages: tuple[tuple[int, int, float], ...] = ()  # note, passage, score
-    notes: tuple[tuple[int, float], ...] = field(default=())  # note, score
+    """A memory is a note, or an observation in one: then its first passage's number tells which,
+    and is 0 for the note itself."""
+
+    total: int = 0  # memories that match, exactly
+    passages: tuple[tuple[int, int, int, float], ...] = ()  # note, observation, passage, score
+    memories: tuple[tuple[int, int, float], ...] = ()  # note, observation, score
+
+    @property
+    def notes(self) -> tuple[tuple[int, float], ...]:
+        """Each note with the best score of a memory in it."""
+        best: dict[int, float] = {}
+        for note, _, score in self.memories:
+            best.setdefault(note, score)
+        return tuple(best.items())
 
 
 class FullText:
     def __init__(self, folder: Path, language: str) -> None:
         self.folder = folder
         self._analyzer = _analyzer(language)
+        self._function_words = frozenset(self._analyzer.analyze(_FUNCTION_WORDS))
         folder.mkdir(parents=True, exist_ok=True)
         self._schema = _schema()
         self._index = tantivy.Index(self._schema, path=str(folder), reuse=True)
@@ -122,39 +147,44 @@ class FullText:
     # --- searching ---------------------------------------------------------------------
 
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
-        words = list(dict.fromkeys(self._analyzer.analyze(_CJK.sub(" ", text))))[:_MOST_TERMS]
+        words = self._telling(text)
         pairs = list(dict.fromkeys(_query_pairs(text)))[:_MOST_TERMS]
         if not words and not pairs:
             return TextHits()
         conditions = list(self._conditions(filters))
-        searcher = self._searcher
-        notes = searcher.search(self._query(words, pairs, conditions, WHOLE), limit, count=True)
-        found = searcher.search(self._query(words, pairs, conditions), limit, count=False)
+        find = self._searcher.search
+        whole = find(self._query(words, pairs, conditions, _WHOLE), limit, count=True)
+        near = bool(self._searcher.doc_freq("facets", _ALONE))
+        fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
+        found = find(self._query(words, pairs, conditions, fields), limit, count=False)
         return TextHits(
-            total=int(notes.count or 0),  # type: ignore[attr-defined]
-            passages=tuple(self._numbers(found.hits, ("note", "passage"))),
-            notes=tuple((n, s) for n, _, s in self._numbers(notes.hits, ("note", "note"))),
+            total=int(whole.count or 0),  # type: ignore[attr-defined]
+            passages=tuple(self._numbers(found.hits, ("note", "observation", "passage"))),
+            memories=tuple(self._numbers(whole.hits, ("note", "observation"))),
         )
 
-    def _numbers(
-        self, hits: Sequence[tuple[float, Any]], names: tuple[str, str]
-    ) -> Iterator[tuple[int, int, float]]:
+    def _telling(self, text: str) -> list[str]:
+        """The words of a question that say what it is about; all of them if none does."""
+        words = list(dict.fromkeys(self._analyzer.analyze(_RUNS.sub(" ", text))))
+        return ([word for word in words if word not in self._function_words] or words)[:_MOST_TERMS]
+
+    def _numbers(self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]) -> Iterator[Any]:
         addresses = [address for _, address in hits]
-        if not addresses:
-            return
-        first = self._searcher.fast_field_values(names[0], addresses)
-        second = self._searcher.fast_field_values(names[1], addresses)
-        for (score, _), a, b in zip(hits, first, second, strict=True):
-            yield int(a or 0), int(b or 0), float(score)
+        if addresses:
+            columns = [self._searcher.fast_field_values(name, addresses) for name in names]
+            scores = [float(score) for score, _ in hits]
+            yield from zip(
+                *([int(v or 0) for v in column] for column in columns), scores, strict=True
+            )
 
     def _query(
-        self, words: list[str], pairs: list[str], conditions: list[Any], prefix: str = ""
+        self, words: list[str], pairs: list[str], conditions: list[Any], fields: dict[str, float]
     ) -> Any:
         """Any word in any field, best where there are most. Without conditions the engine can
         skip most documents, which is why there are none for the usual question."""
         terms = [
-            (tantivy.Occur.Should, self._term(prefix + name, word, boost))
-            for wanted, fields in ((words, _FIELDS), (pairs, _CJK_FIELDS))
+            (tantivy.Occur.Should, self._term(name + suffix, word, boost))
+            for wanted, suffix in ((words, ""), (pairs, _CJK))
             for word in wanted
             for name, boost in fields.items()
         ]
@@ -165,7 +195,7 @@ class FullText:
 
     def _term(self, name: str, word: str, boost: float) -> Any:
         query = tantivy.Query.term_query(self._schema, name, word, "freq")
-        return tantivy.Query.boost_query(query, boost)
+        return query if boost == 1.0 else tantivy.Query.boost_query(query, boost)
 
     def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
         must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
@@ -267,14 +297,13 @@ def _analyzer(language: str) -> tantivy.TextAnalyzer:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for prefix in ("", WHOLE):
-        for name in _FIELDS:
-            builder.add_text_field(prefix + name, tokenizer_name="words", index_option="freq")
-        for name in _CJK_FIELDS:
-            builder.add_text_field(prefix + name, tokenizer_name="whitespace", index_option="freq")
+    for name in (*_FIELDS, *_WHOLE):
+        builder.add_text_field(name, tokenizer_name="words", index_option="freq")
+        builder.add_text_field(name + _CJK, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("note", indexed=True, fast=True)
+    builder.add_unsigned_field("observation", fast=True)
     builder.add_unsigned_field("passage", fast=True)
     builder.add_integer_field("created", indexed=True, fast=True)
     builder.add_float_field("importance", indexed=True, fast=True)
@@ -282,36 +311,44 @@ def _schema() -> tantivy.Schema:
 
 
 def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dict[str, Any]]:
-    source = entry.note
-    title = " ".join([printable(source.title), *map(printable, source.aliases)])
-    facets = list(_facets(entry))
-    around = " ".join([*map(printable, source.tags), *printable(source.path).split("/")[:-1]])
-    shared: dict[str, Any] = {
-        "file": printable(source.path),
-        "note": note,
-        "facets": facets,
-        **_numbers(source),
-    }
-    body = " ".join(p.text for p in entry.passages)
-    texts = _texts(title, f"{_headings(source)} {around}", body)
-    yield {**shared, **{WHOLE + name: text for name, text in texts.items()}, "passage": 0}
-    for number, passage in zip(passages, entry.passages, strict=True):
-        texts = _texts(title, f"{passage.heading} {around}", passage.text)
-        yield {**shared, **texts, "passage": number}
+    source, found = entry.note, entry.passages
+    about = " ".join(map(printable, (source.title, *source.aliases, *source.tags)))
+    above = f"{about} {' '.join(printable(source.path).split('/')[:-1])} {day_of(source)}"
+    shared: dict[str, Any] = {"file": printable(source.path), "note": note, **_numbers(source)}
+    ours, alone = list(_facets(entry)), observations(found, passages)
+    for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
+        one = {**shared, "facets": ours, "observation": alone.get(number, 0), "passage": number}
+        texts = {"head": f"{above} {passage.heading}", "body": passage.text}
+        if passage.kind == "observation":
+            texts["near"] = " ".join(around(found, place))
+        yield {**one, **_texts(texts)}
+    for first, text in _memories(source, found, passages, alone):
+        facets = [*ours, _ALONE] if first else ours
+        yield {
+            **shared,
+            "facets": facets,
+            "observation": first,
+            **_texts({"whole": f"{above} {text}"}),
+        }
 
 
-def _texts(title: str, context: str, body: str) -> dict[str, str]:
-    texts = {"title": title, "context": context, "body": body}
-    head = f"{title} {context}"
-    if not head.isascii() and _CJK.search(head):
-        texts["title_cjk"] = " ".join(_pieces(head))
-    if not body.isascii() and _CJK.search(body):
-        texts["body_cjk"] = " ".join(_pieces(body))
-    return texts
+def _memories(
+    note: Note, found: Sequence[Passage], passages: Sequence[int], alone: Mapping[int, int]
+) -> Iterator[tuple[int, str]]:
+    """The text of the note itself (0), and of each observation in it that stands alone."""
+    texts: dict[int, list[str]] = {0: [printable(heading.text) for heading in note.headings]}
+    for number, passage in zip(passages, found, strict=True):
+        texts.setdefault(alone.get(number, 0), []).append(passage.text)
+    yield from ((first, " ".join(parts)) for first, parts in texts.items())
 
 
-def _headings(note: Note) -> str:
-    return " ".join(printable(heading.text) for heading in note.headings)
+def _texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """The fields, and those for Chinese, Japanese and Korean where there is any."""
+    found = dict(texts)
+    for name, text in texts.items():
+        if not text.isascii() and _RUNS.search(text):
+            found[name + _CJK] = " ".join(_pieces(text))
+    return found
 
 
 def _numbers(note: Note) -> dict[str, int | float]:
@@ -363,14 +400,14 @@ def _required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
 
 def _pieces(text: str) -> Iterator[str]:
     """Every character and every pair of neighbours of each run."""
-    for run in _CJK.findall(text):
+    for run in _RUNS.findall(text):
         yield from run
         yield from (run[i : i + 2] for i in range(len(run) - 1))
 
 
 def _query_pairs(text: str) -> Iterator[str]:
     """What to look for: pairs, and a character only where it stands alone."""
-    for run in _CJK.findall(text):
+    for run in _RUNS.findall(text):
         if len(run) == 1:
             yield run
         yield from (run[i : i + 2] for i in range(len(run) - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -73,6 +74,13 @@ class Lookup:
         sql = f"SELECT DISTINCT folded FROM name WHERE folded IN ({marks})"
         return {row[0] for row in self._catalog.db.execute(sql, list(folded))}
 
+    def named_or_linked(self, folded: Sequence[str]) -> set[str]:
+        """Which of these folded names some note has, or some link."""
+        sql = "SELECT folded FROM {} WHERE folded IN (SELECT value FROM json_each(?))"
+        wanted = json.dumps(list(folded))
+        db = self._catalog.db
+        return {row[0] for t in ("name", "link") for row in db.execute(sql.format(t), (wanted,))}
+
     def paths_named(self, folded: str) -> list[str]:
         """Notes that have this folded name as their title or an alias."""
         sql = "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ?"
@@ -95,7 +103,9 @@ class Lookup:
         """How many links and facts there are in these notes."""
         condition, values = where(filters)
         sql = f"SELECT count(*) FROM {{}} JOIN note USING (note) WHERE {condition}"
-        return sum(self._catalog.db.execute(sql.format(t), values).fetchone()[0] for t in ("link", "fact"))
+        return sum(
+            self._catalog.db.execute(sql.format(t), values).fetchone()[0] for t in ("link", "fact")
+        )
 
     def counts(self, column: str, filters: Filters) -> dict[str, int]:
         """How many notes there are of each scope, type or project."""
