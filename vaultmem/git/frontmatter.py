@@ -1,0 +1,279 @@
+"""Two sets of properties that grew from one: each property by itself, lists as sets.
+
+A property is taken with its lines from the side that changed it, so that its spelling and
+its comments stay. Only a list that both sides changed is put together anew, row by row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+from vaultmem import printing
+from vaultmem.errors import InvalidInput, NoteMalformed
+from vaultmem.git.lines import Key, sequence
+from vaultmem.note import Note, moment, printable
+from vaultmem.properties import Malformed, Value, read
+from vaultmem.splice import Block, same
+
+_MISSING: Final = object()
+_WORDS: Final = re.compile(r"[,\s]+")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One version's properties: their values, and the lines each of them has."""
+
+    note: Note | None
+    values: Mapping[str, Value] = field(default_factory=dict)  # by folded name
+    lines: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)  # folded -> as written
+    block: Block | None = None
+
+    def get(self, key: str) -> Value:
+        return self.values.get(key, _MISSING)
+
+
+def side_of(note: Note | None) -> Side:
+    """Raises NoteMalformed where the properties cannot be told apart line by line."""
+    if note is None or note.block is None:
+        return Side(note)
+    block = Block(note)
+    names = {name.casefold(): name for name in note.properties}
+    if len(names) != len(note.properties):
+        raise NoteMalformed(f"{note.path} has a property in two spellings; keep one.")
+    values = {name.casefold(): value for name, value in note.properties.items()}
+    lines = {key.casefold(): text for key, text in _segments(block)}
+    return Side(note, values, lines, names, block)
+
+
+def _segments(block: Block) -> Iterator[tuple[str, str]]:
+    """Each property with its lines; comments belong to what follows them."""
+    start = 0
+    for number, (key, value) in enumerate(block.pairs):
+        last = max(block.end_of(value), block.colon(key))
+        end = block.next_line(last)
+        if number == len(block.pairs) - 1:
+            end = len(block.text)
+        text = block.text[start:end]
+        yield key.value, text if text.endswith("\n") else text + "\n"
+        start = end
+
+
+@dataclass(frozen=True)
+class Properties:
+    values: Mapping[str, Value]  # by the names as they are to be written
+    text: str  # what stands between the fences
+    lost: tuple[str, ...] = ()
+
+
+def merge(base: Side, first: Side, second: Side, names: Mapping[str, str]) -> Properties:
+    """The newer side is the second. Raises NoteMalformed where the result cannot be written."""
+    ours = {names.get(name, name).casefold(): name for name in _SPECIAL}
+    values: dict[str, Value] = {}
+    lines: dict[str, str] = {}
+    lost: list[str] = []
+    keys = [(key,) for key in base.values], [(key,) for key in first.values]
+    for (key,) in sequence(*keys, [(key,) for key in second.values]):
+        was, one, other = base.get(key), first.get(key), second.get(key)
+        name = _name(key, base, first, second)
+        value = _value(ours.get(key, key), was, one, other, _newer(first, second), lost)
+        if value is not _MISSING:
+            values[name] = value
+            lines[name] = _lines(key, name, value, (base, first, second))
+    text = "".join(lines.values())
+    return Properties(values, _checked(text, values), tuple(lost))
+
+
+def _name(key: str, base: Side, first: Side, second: Side) -> str:
+    old, one, other = (side.names.get(key) for side in (base, first, second))
+    return (one if other in (None, old) else other) or other or old or key
+
+
+def _newer(first: Side, second: Side) -> int | None:
+    """Which of two sides an agent changed last: 0, 1 or None."""
+    times = [side.note.updated if side.note else None for side in (first, second)]
+    if times[0] == times[1]:
+        return None
+    if times[0] is None or times[1] is None:
+        return 0 if times[1] is None else 1
+    return 0 if times[0] > times[1] else 1
+
+
+# --- values ---------------------------------------------------------------------------------
+
+_SPECIAL: Final = ("id", "created", "updated", "forgotten", "tags", "tag")
+
+
+def _value(
+    name: str, was: Value, one: Value, other: Value, newer: int | None, lost: list[str]
+) -> Value:
+    if _equal(one, other):
+        return other
+    if name == "id":
+        return other if one is _MISSING else one
+    if _equal(one, was):
+        return other
+    if _equal(other, was):
+        return one
+    if isinstance(one, list) or isinstance(other, list):
+        return _list(name, was, one, other)
+    if one is _MISSING or other is _MISSING:
+        return other if one is _MISSING else one
+    if name in ("created", "updated") and (found := _by_time(one, other, name == "updated")):
+        return found
+    if name == "forgotten" and True in (one, other):
+        return True
+    if newer is None:
+        newer = 1 if _rank(other) >= _rank(one) else 0
+    kept, gone = (other, one) if newer == 1 else (one, other)
+    lost.append(f"{name}: kept {shown(kept)}, not {shown(gone)}")
+    return kept
+
+
+def _equal(a: Value, b: Value) -> bool:
+    if a is _MISSING or b is _MISSING:
+        return a is b
+    return same(a, b)
+
+
+def _by_time(one: Value, other: Value, latest: bool) -> Value:
+    a, b = moment(str(one)), moment(str(other))
+    if a is None or b is None:
+        return None if a is b else (other if a is None else one)
+    return (one if (a > b) == latest else other) if a != b else max(str(one), str(other))
+
+
+def _rank(value: Value) -> tuple[str, str]:
+    return type(value).__name__, repr(value)
+
+
+def shown(value: Value) -> str:
+    text = "true" if value is True else "false" if value is False else str(value)
+    text = " ".join(printable(text).split())
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _list(name: str, was: Value, one: Value, other: Value) -> Value:
+    old, a, b = (_keys(name, value) for value in (was, one, other))
+    kept = {key for key in old if key in a and key in b}
+    keep = {*kept, *(a.keys() - old.keys()), *(b.keys() - old.keys())}
+    items = {**a, **b}
+    found = [items[key] for key in sequence(list(old), list(a), list(b)) if key in keep]
+    if not found and (one is _MISSING or other is _MISSING):
+        return _MISSING
+    return found
+
+
+def _keys(name: str, value: Value) -> dict[Key, Value]:
+    """The items of a list by what makes two the same; one value is a list of one."""
+    if value is _MISSING or value is None:
+        return {}
+    if isinstance(value, str) and name in ("tags", "tag"):
+        value = [word for word in _WORDS.split(value) if word]
+    found: dict[Key, Value] = {}
+    for item in value if isinstance(value, list) else [value]:
+        found.setdefault(_key(name, item), item)
+    return found
+
+
+def _key(name: str, item: Value) -> Key:
+    if isinstance(item, str):
+        return ("text", item.lstrip("#").casefold() if name in ("tags", "tag") else item)
+    if isinstance(item, bool) or item is None:
+        return ("word", str(item))
+    if isinstance(item, (int, float)):
+        return ("number", repr(float(item)) if abs(item) < 2**53 else repr(item))
+    if isinstance(item, list):
+        return ("list", *(part for each in item for part in (*_key("", each), ",")))
+    pairs = ((str(k), *_key("", v)) for k, v in sorted(item.items()))
+    return ("map", *(part for pair in pairs for part in pair))
+
+
+# --- lines ----------------------------------------------------------------------------------
+
+
+def _lines(key: str, name: str, value: Value, sides: tuple[Side, Side, Side]) -> str:
+    """The property's lines from the side that changed it, or made from both."""
+    base, first, second = sides
+    changed = [side for side in (second, first) if side.lines.get(key) != base.lines.get(key)]
+    for side in (*changed, second, first):
+        if _equal(side.get(key), value):
+            return side.lines[key]
+    if isinstance(value, list) and value:
+        return _list_lines(key, name, value, (second, first))
+    return printing.render_property(name, value) + "\n"
+
+
+def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[Side]) -> str:
+    rows: dict[Key, str] = {}
+    comments = ""
+    for side in sides:
+        found, head = _rows(side, key)
+        comments = comments or head
+        for item, row in found:
+            rows.setdefault(_key(key, item), row)
+    texts = (rows.get(_key(key, item)) or printing.render_item(item) + "\n" for item in items)
+    return f"{comments}{printing.render(name, inline=True)}:\n{''.join(texts)}"
+
+
+def _rows(side: Side, key: str) -> tuple[list[tuple[Value, str]], str]:
+    """The items of a side's list, each as the lines of a row; and the comments above it."""
+    block, name, value = side.block, side.names.get(key), side.get(key)
+    if block is None or name is None or not isinstance(value, list):
+        return [], ""
+    node = block.pair(name)[1]
+    head = re.match(r"(?:[ \t]*(?:#.*)?\n)*", side.lines[key].replace("\r\n", "\n"))
+    if not isinstance(node, yaml.SequenceNode):
+        return [], ""
+    rows = (
+        [_flow_row(block, n) for n in node.value] if node.flow_style else _block_rows(block, node)
+    )
+    return list(zip(value, rows, strict=True)), head[0] if head else ""
+
+
+def _flow_row(block: Block, node: yaml.Node) -> str:
+    spelling = block.text[node.start_mark.index : node.end_mark.index].strip()
+    if "\n" in spelling:
+        raise NoteMalformed("A list in the properties spreads over several lines.")
+    return f"  - {spelling}\n"
+
+
+def _block_rows(block: Block, node: yaml.SequenceNode) -> Iterator[str]:
+    """The lines of each item, comments before it included, indented as Obsidian does."""
+    spans = block._row_spans(node)
+    column, start = node.start_mark.column, spans[0][0]
+    for _, end in spans:
+        text = block.text[start:end].replace("\r\n", "\n")
+        lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
+        yield "".join(
+            "  " + line[column:] if line[:column].isspace() or not column else line
+            for line in lines
+        )
+        start = end
+
+
+def _checked(text: str, values: Mapping[str, Value]) -> str:
+    """The text, if both YAML dialects read it; or the same properties printed anew."""
+    if _reads_as(text, values):
+        return text
+    try:
+        text = "".join(printing.render_property(k, v) + "\n" for k, v in values.items())
+    except InvalidInput as error:
+        raise NoteMalformed(str(error)) from None
+    if not _reads_as(text, values):
+        raise NoteMalformed("The merged properties would not be readable.")
+    return text
+
+
+def _reads_as(text: str, values: Mapping[str, Value]) -> bool:
+    try:
+        found: Any = read(text.replace("\r\n", "\n"))
+    except Malformed:
+        return False
+    closed = re.search(r"(?m)^(?:---|\.\.\.)[ \t\r]*$", text)
+    return same(found, dict(values)) and not closed

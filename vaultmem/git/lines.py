@@ -1,0 +1,438 @@
+"""Two bodies that grew from one, put together line by line; items with a block id by that id.
+
+Each side's changes are found against the base. What touches different lines goes together,
+also where the lines are neighbours. What both put in at one place stays, list items behind
+one another, paragraphs apart. Only where both changed the same line is there a clash, and
+with no base everything that both have is the base. The first side is the older one by the
+caller's choice, so the result does not depend on who merges.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from vaultmem import markdown, printing
+from vaultmem.markdown import Fact
+from vaultmem.note import Note
+
+_ITEM: Final = re.compile(r"[-*+] |\d+[.)] ")
+_ROW: Final = re.compile(r"\s*(?:[-*+] |\d+[.)] |\|)|(?: {2,}|\t)\S")
+_MORE: Final = re.compile(r"(?: {2}|\t)")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A line, or a list item with a block id and the lines that belong to it."""
+
+    text: str
+    block: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Where both sides changed the same lines."""
+
+    first: tuple[Unit, ...]
+    second: tuple[Unit, ...]
+
+
+Part: TypeAlias = Unit | Clash
+Key: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    parts: tuple[Part, ...]
+    lost: tuple[str, ...] = ()  # values that gave way to newer ones
+
+    @property
+    def clashes(self) -> int:
+        return sum(isinstance(part, Clash) for part in self.parts)
+
+
+def units_of(note: Note) -> list[Unit]:
+    lines = note.body.split("\n")
+    ids = _item_ids(note, lines)
+    found, at = [], 0
+    while at < len(lines):
+        end = _end_of_item(lines, at) if at in ids else at + 1
+        found.append(Unit("\n".join(lines[at:end]), ids.get(at, "")))
+        at = end
+    return found
+
+
+def _item_ids(note: Note, lines: list[str]) -> dict[int, str]:
+    """The list items that carry an id of their own, by line number."""
+    found: dict[int, str] = {}
+    at = number = 0
+    for block in note.blocks:
+        number += note.body.count("\n", at, block.start)
+        at = block.start
+        if _ITEM.match(lines[number]):
+            found[number] = block.id
+    once = list(found.values())
+    return {line: id_ for line, id_ in found.items() if once.count(id_) == 1}
+
+
+def _end_of_item(lines: list[str], at: int) -> int:
+    end = at + 1
+    for number in range(at + 1, len(lines)):
+        if _MORE.match(lines[number]):
+            end = number + 1
+        elif lines[number].strip():
+            break
+    return end
+
+
+# --- merging --------------------------------------------------------------------------------
+
+
+def merge(base: Sequence[Unit] | None, first: Sequence[Unit], second: Sequence[Unit]) -> Body:
+    """The newer side is the second: its word counts where both changed one value of a fact."""
+    lost: list[str] = []
+    if base is None:
+        base = _common(first, second)
+    settled = dict(_settle(base, first, second, lost))
+    parts = _merge(
+        [_keyed(unit, base, settled) for unit in base],
+        [_keyed(unit, base, settled) for unit in first],
+        [_keyed(unit, base, settled) for unit in second],
+    )
+    return Body(tuple(_each_id_once(part for _, part in parts)), tuple(lost))
+
+
+def _common(first: Sequence[Unit], second: Sequence[Unit]) -> list[Unit]:
+    """What both have, where it is more than blank lines."""
+    a, b = [unit.text for unit in first], [unit.text for unit in second]
+    blocks = difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    kept = (first[i : i + size] for i, _, size in blocks)
+    return [unit for block in kept if any(u.text.strip() for u in block) for unit in block]
+
+
+_Keyed: TypeAlias = tuple[Key, Part]
+
+
+def _keyed(unit: Unit, base: Sequence[Unit], settled: dict[str, Part]) -> _Keyed:
+    """A unit with what makes it the same as another; an item's id does, whatever it says now."""
+    if not unit.block:
+        return (unit.text,), unit
+    if unit.block in settled:
+        return ("^", unit.block), settled[unit.block]
+    return ("^", unit.block, unit.text), unit
+
+
+def _settle(
+    base: Sequence[Unit], first: Sequence[Unit], second: Sequence[Unit], lost: list[str]
+) -> Iterator[tuple[str, Part]]:
+    """The items that both sides have, each as it is to be."""
+    olds, ones, others = ({u.block: u for u in side if u.block} for side in (base, first, second))
+    for block in sorted(ones.keys() & others.keys()):
+        yield block, _item(olds.get(block), ones[block], others[block], lost)
+
+
+def _item(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Part:
+    if first.text == second.text or (base and first.text == base.text):
+        return second
+    if base and second.text == base.text:
+        return first
+    if fact := _fact(base, first, second, lost):
+        return fact
+    old = [Unit(line) for line in base.text.split("\n")] if base else None
+    ones, others = ([Unit(line) for line in u.text.split("\n")] for u in (first, second))
+    body = merge(old, ones, others)
+    if body.clashes or base is None:
+        return Clash((first,), (second,))
+    return Unit("\n".join(part.text for part in body.parts if isinstance(part, Unit)), first.block)
+
+
+def _merge(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
+    result: list[_Keyed] = []
+    at = 0
+    for ones, others in _regions(_edits(base, first), _edits(base, second)):
+        start = min(edit.start for edit in (*ones, *others))
+        end = max(edit.end for edit in (*ones, *others))
+        result += base[at:start]
+        a, b = _applied(base, start, end, ones), _applied(base, start, end, others)
+        if not ones or not others:
+            result += a if ones else b
+        elif start == end:
+            result += _both_added(a, b, base[start - 1 : start], base[end : end + 1])
+        else:
+            result += _both_changed(base[start:end], a, b)
+        at = end
+    return result + base[at:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    start: int
+    end: int
+    new: list[_Keyed]
+
+
+def _edits(base: list[_Keyed], side: list[_Keyed]) -> list[_Change]:
+    old, new = _aligned(base), _aligned(side)
+    head = next((i for i, (x, y) in enumerate(zip(old, new)) if x != y), min(len(old), len(new)))  # noqa: B905
+    most = min(len(old), len(new)) - head
+    tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    found = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    changes = [
+        _Change(head + i, head + j, side[head + k : head + m])
+        for op, i, j, k, m in found
+        if op != "equal"
+    ]
+    return [small for change in changes for small in _finer(base, change)]
+
+
+def _finer(base: list[_Keyed], change: _Change) -> Iterator[_Change]:
+    """The smallest changes that make up this one: blank lines and like lines hold it apart."""
+    old = base[change.start : change.end]
+    a, b = [key for key, _ in old], [key for key, _ in change.new]
+    for op, i, j, k, m in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if op == "equal":
+            continue
+        if j - i == m - k and all(map(_alike, old[i:j], change.new[k:m])):
+            for n in range(j - i):
+                yield _Change(change.start + i + n, change.start + i + n + 1, [change.new[k + n]])
+        else:
+            yield _Change(change.start + i, change.start + j, change.new[k:m])
+
+
+def _alike(old: _Keyed, new: _Keyed) -> bool:
+    """Whether a line was probably made from the other."""
+    words, others = (part.text.split() if isinstance(part, Unit) else [] for _, part in (old, new))
+    if not words or not others or len(words) > 500:
+        return False
+    return difflib.SequenceMatcher(None, words, others, autojunk=False).ratio() > 0.5
+
+
+def _aligned(side: list[_Keyed]) -> list[Key]:
+    """A blank line is like another only behind the same line: they stand everywhere."""
+    keys: list[Key] = []
+    before: Key = ("",)
+    for key, _ in side:
+        blank = len(key) == 1 and not key[0].strip()
+        keys.append(("", *before) if blank else key)
+        before = before if blank else key
+    return keys
+
+
+def _regions(
+    ones: list[_Change], others: list[_Change]
+) -> Iterator[tuple[list[_Change], list[_Change]]]:
+    """Changes of both sides that overlap go together; neighbours do not overlap."""
+    rest = sorted(
+        [(c, 0) for c in ones] + [(c, 1) for c in others],
+        key=lambda each: (each[0].start, each[0].end, each[1]),
+    )
+    while rest:
+        group, end = [rest.pop(0)], 0
+        start, end = group[0][0].start, group[0][0].end
+        while rest and _overlap(start, end, rest[0][0]):
+            group.append(rest.pop(0))
+            end = max(end, group[-1][0].end)
+        yield [c for c, side in group if side == 0], [c for c, side in group if side == 1]
+
+
+def _overlap(start: int, end: int, change: _Change) -> bool:
+    if start == end or change.start == change.end:
+        return start < change.start < end or start == change.start == end == change.end
+    return change.start < end
+
+
+def _applied(base: list[_Keyed], start: int, end: int, changes: list[_Change]) -> list[_Keyed]:
+    result: list[_Keyed] = []
+    for change in changes:
+        result += base[start : change.start] + change.new
+        start = change.end
+    return result + base[start:end]
+
+
+# --- both at one place ----------------------------------------------------------------------
+
+
+def _both_added(
+    first: list[_Keyed], second: list[_Keyed], before: list[_Keyed], after: list[_Keyed]
+) -> list[_Keyed]:
+    """Both stay. A heading or an item that both made is one."""
+    common = _shared(first, second)
+    if common:
+        return _merge(common, first, second)
+    head, ones, others, tail = _inner(first, second)
+    if not ones or not others:
+        return [*head, *ones, *others, *tail]
+    if _is_blank(ones[0]) != _is_blank(others[0]):
+        ones, others = (others, ones) if _is_blank(ones[0]) else (ones, others)
+        return [*head, *ones, *others, *tail]
+    if all(map(_is_row, (*ones, *others))):
+        return [*head, *ones, *others, *tail]
+    alone = (head or not before or _is_blank(before[0])) and (
+        tail or not after or _is_blank(after[0])
+    )
+    if alone:
+        return [*head, *ones, (("",), Unit("")), *others, *tail]
+    return [*head, _clash(ones, others), *tail]
+
+
+def _shared(first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
+    a, b = _aligned(first), _aligned(second)
+    blocks = difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    kept = (first[i : i + size] for i, _, size in blocks)
+    return [unit for block in kept if not all(map(_is_blank, block)) for unit in block]
+
+
+def _both_changed(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
+    head, ones, others, tail = _inner(first, second)
+    if not ones and not others:
+        return [*head, *tail]
+    if _bare(base) == _bare(first):
+        return second
+    if _bare(base) == _bare(second):
+        return first
+    if (items := _items(base, first, second)) is not None:
+        return items
+    return [*head, _clash(ones, others), *tail]
+
+
+def _items(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed] | None:
+    """Items of a list as a set, where each can be told from the others; None elsewhere.
+
+    An item without an id that only one side took away or only one side put in is clear;
+    when both sides took one away, what they put in may be what each made of it.
+    """
+    if not all(map(_is_row, (*base, *first, *second))):
+        return None
+    was, ones, others = ({key for key, _ in side} for side in (base, first, second))
+    if any(len(key) == 1 for key in was - ones - others) and (ones - was) and (others - was):
+        return None
+    changed = {key[1] for key in (ones | others) - was if len(key) == 3}
+    kept = [key for key in was if key in ones and key in others]
+    keep = {*kept, *(ones - was), *(others - was)}
+    gone = {key for key in was if len(key) == 3 and key[1] in changed}
+    units = dict((*first, *second))
+    order = sequence([k for k, _ in base], [k for k, _ in first], [k for k, _ in second])
+    return [(key, units[key]) for key in order if key in keep and key not in gone]
+
+
+def sequence(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key]) -> list[Key]:
+    """All keys of both sides in one order: that of the side that reordered, else of the newer.
+
+    What only the other side has stands behind what it stands behind there.
+    """
+    known = set(base)
+    orders = [[key for key in side if key in known] for side in (first, second)]
+    both = set(orders[0]) & set(orders[1])
+    old, one, other = ([k for k in side if k in both] for side in (base, first, second))
+    frame, guest = (first, second) if other == old != one else (second, first)
+    result = list(dict.fromkeys(frame))
+    place = {key: i for i, key in enumerate(result)}
+    following: dict[Key | None, list[Key]] = {}
+    before: Key | None = None
+    for key in dict.fromkeys(guest):
+        if key in place:
+            before = key
+        else:
+            following.setdefault(before, []).append(key)
+    ordered = list(following.get(None, ()))
+    for key in result:
+        ordered += [key, *following.get(key, ())]
+    return ordered
+
+
+def _inner(
+    first: list[_Keyed], second: list[_Keyed]
+) -> tuple[list[_Keyed], list[_Keyed], list[_Keyed], list[_Keyed]]:
+    """What both begin with, what each has alone, what both end with."""
+    most = min(len(first), len(second))
+    head = next((i for i in range(most) if first[i][0] != second[i][0]), most)
+    tail = next(
+        (i for i in range(most - head) if first[-1 - i][0] != second[-1 - i][0]), most - head
+    )
+    ends = len(first) - tail, len(second) - tail
+    return first[:head], first[head : ends[0]], second[head : ends[1]], first[ends[0] :]
+
+
+def _clash(first: list[_Keyed], second: list[_Keyed]) -> _Keyed:
+    ones, others = (tuple(_flat(part for _, part in side)) for side in (first, second))
+    return ("!", *(u.text for u in ones), "=", *(u.text for u in others)), Clash(ones, others)
+
+
+def _flat(parts: Iterable[Part]) -> Iterator[Unit]:
+    for part in parts:
+        yield from (part,) if isinstance(part, Unit) else (*part.first, *part.second)
+
+
+def _is_blank(unit: _Keyed) -> bool:
+    return isinstance(unit[1], Unit) and not unit[1].text.strip()
+
+
+def _is_row(unit: _Keyed) -> bool:
+    return isinstance(unit[1], Unit) and _ROW.match(unit[1].text) is not None
+
+
+def _bare(side: list[_Keyed]) -> list[str | Part]:
+    """The lines without the blanks at their ends, which programs strip."""
+    return [part.text.rstrip() if isinstance(part, Unit) else part for _, part in side]
+
+
+def _each_id_once(parts: Iterable[Part]) -> Iterator[Part]:
+    """An item that both sides moved to a new place stands at the first of the two."""
+    seen: set[str] = set()
+    for part in parts:
+        block = part.block if isinstance(part, Unit) else ""
+        if block and block in seen:
+            continue
+        seen.add(block)
+        yield part
+
+
+# --- facts ----------------------------------------------------------------------------------
+
+_QUALITIES: Final = ("valid_from", "valid_to", "confidence", "provenance")
+
+
+def _fact(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Unit | None:
+    """A fact with each side's changes of its qualities; None where its words clash."""
+    old = _read(base.text) if base else None
+    one, other = _read(first.text), _read(second.text)
+    if one is None or other is None or (base and old is None):
+        return None
+    words = [(f.predicate, f.object) for f in (one, other)]
+    if words[0] != words[1] and (old is None or (old.predicate, old.object) not in words):
+        return None
+    changed = words[0] if old and words[1] == (old.predicate, old.object) else words[1]
+    merged = replace(other, predicate=changed[0], object=changed[1])
+    gave_way = []
+    for name in _QUALITIES:
+        was, a, b = (getattr(f, name) if f else None for f in (old, one, other))
+        if a != b and a == was:
+            continue
+        if a != b and (b == was or not b):
+            merged = replace(merged, **{name: a})  # type: ignore[arg-type]
+        elif a != b and a:
+            gave_way.append(f"^{first.block} {name}: kept {b}, not {a}")
+    line = _line(merged)
+    said = _read(line)
+    if said is None or replace(said, start=0, end=0) != replace(merged, start=0, end=0):
+        return None
+    lost += gave_way
+    return Unit(line, first.block)
+
+
+def _read(text: str) -> Fact | None:
+    if "\n" in text or "\r" in text:
+        return None
+    found = markdown.outline(f"## Facts\n\n{text}\n").facts
+    return replace(found[0], start=0, end=0) if len(found) == 1 else None
+
+
+def _line(fact: Fact) -> str:
+    confidence = "" if fact.confidence is None else printing.render(fact.confidence)
+    more = [part for part in (confidence, fact.provenance) if part]
+    inner = "; ".join([f"{fact.valid_from} → {fact.valid_to}", *more])
+    return f"- {fact.predicate}:: {fact.object} ({inner if more else inner.rstrip()}) ^{fact.block}"

@@ -1,0 +1,251 @@
+"""One note out of two that grew from one: pure, symmetric, and never worse than git.
+
+Properties are merged one by one and the body by lines, so that git's conflict markers can
+stand in the body alone. The two sides are put in an order of their own first (the one with
+the older `updated`, then by their bytes): whoever merges gets the same bytes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vaultmem.errors import NoteMalformed
+from vaultmem.git import frontmatter, lines
+from vaultmem.git.lines import Clash, Part, Unit
+from vaultmem.note import BOM, Note, encode, newline_of, parse
+from vaultmem.properties import Value
+from vaultmem.splice import same
+
+OURS, THEIRS, BOTH = "ours", "theirs", "both"
+_UNREADABLE: Final = frozenset(
+    ("malformed-frontmatter", "duplicate-key", "unclosed-frontmatter", "binary", "conflict-markers")
+)
+_NEVER: Final = dt.datetime.min.replace(tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    raw: bytes
+    clean: bool
+    lost: tuple[str, ...] = ()  # what gave way to something newer, for the report
+    blended: bool = True  # False: these are two different notes, and `raw` is our own
+
+
+def merge(
+    base: bytes | None,
+    ours: bytes,
+    theirs: bytes,
+    *,
+    names: Mapping[str, str] | None = None,
+    favour: str = "",
+    marker: int = 7,
+) -> Merged:
+    """`favour` settles clashes: "ours", "theirs" or "both"; without it they get markers."""
+    if ours == theirs or theirs == base:
+        return Merged(ours, True)
+    if ours == base:
+        return Merged(theirs, True)
+    if different_notes(base, ours, theirs, names):
+        return Merged(ours, False, blended=False)
+    notes = _Notes(base, ours, theirs, names or {})
+    side = {OURS: 1 if notes.swapped else 0, THEIRS: 0 if notes.swapped else 1}.get(favour)
+    style = _Style(side, favour == BOTH, marker, _labels(notes.first, notes.second))
+    try:
+        if not notes.unreadable:
+            return _blend(notes, style)
+    except NoteMalformed:
+        pass  # git's own way, then
+    return _by_git(base, *notes.raw, style) or Merged(ours, False)
+
+
+def different_notes(
+    base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str] | None = None
+) -> bool:
+    """Whether two versions are two memories that only share a name: they are never blended."""
+    ids = [parse(raw, names=names).id.upper() for raw in (ours, theirs)]
+    if ids[0] == ids[1]:
+        return False
+    return bool(all(ids)) or (base is None and any(ids))
+
+
+class _Notes:
+    """The three versions, with one line ending, the older side first."""
+
+    def __init__(
+        self, base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str]
+    ) -> None:
+        sides = [(raw, parse(raw, names=names)) for raw in (ours, theirs)]
+        self.swapped = _order(sides[1]) < _order(sides[0])
+        self.raw = (theirs, ours) if self.swapped else (ours, theirs)
+        old = None if base is None else base.decode("utf-8", "surrogateescape")
+        texts = [raw.decode("utf-8", "surrogateescape") for raw in self.raw]
+        self.newline = _chosen(newline_of, old, texts, "\n")
+        self.bom = _chosen(_bom_of, old, texts, "")
+        mixed = len({newline_of(text) for text in (*texts, old) if text and "\n" in text}) > 1
+        self.convert = mixed and self.newline == "\r\n"
+
+        def note(text: str) -> Note:
+            text = text.removeprefix(BOM)
+            return parse(encode(text.replace("\r\n", "\n") if mixed else text), names=names)
+
+        self.first, self.second = map(note, texts)
+        self.base = None if old is None else note(old)
+        self.unreadable = any(
+            problem.kind in _UNREADABLE
+            for side in (self.first, self.second)
+            for problem in side.problems
+        )
+
+    def finished(self, text: str) -> bytes:
+        return encode(self.bom + (text.replace("\n", "\r\n") if self.convert else text))
+
+
+def _bom_of(text: str) -> str:
+    return BOM if text.startswith(BOM) else ""
+
+
+def _order(side: tuple[bytes, Note]) -> tuple[dt.datetime, bytes]:
+    return side[1].updated or _NEVER, side[0]
+
+
+def _chosen(
+    trait: Callable[[str], str], base: str | None, texts: Sequence[str], without: str
+) -> str:
+    """A trait of the whole text: as the side has it that changed it."""
+    one, other = map(trait, texts)
+    if one == other:
+        return one
+    if base is None:
+        return without
+    return other if one == trait(base) else one
+
+
+# --- blending -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How clashes are written."""
+
+    side: int | None  # the first or the second alone
+    both: bool
+    marker: int
+    labels: tuple[str, str]
+
+    def written(self, clash: Clash) -> Iterator[str]:
+        sides = [[unit.text for unit in side] for side in (clash.first, clash.second)]
+        if self.side is not None:
+            yield from sides[self.side]
+        elif self.both:
+            yield from (line for side in sides for line in side)
+        else:
+            yield f"{'<' * self.marker} {self.labels[0]}"
+            yield from sides[0]
+            yield "=" * self.marker
+            yield from sides[1]
+            yield f"{'>' * self.marker} {self.labels[1]}"
+
+    @property
+    def marks(self) -> bool:
+        return self.side is None and not self.both
+
+
+def _labels(first: Note, second: Note) -> tuple[str, str]:
+    """Names of the sides that are the same on every machine."""
+    times = first.string("updated"), second.string("updated")
+    if all(times) and times[0] != times[1]:
+        return f"updated {times[0]}", f"updated {times[1]}"
+    return "one version", "another version"
+
+
+def _blend(notes: _Notes, style: _Style) -> Merged:
+    head, values, lost = _head(notes)
+    body = lines.merge(
+        lines.units_of(notes.base) if notes.base else None,
+        lines.units_of(notes.first),
+        lines.units_of(notes.second),
+    )
+    text = _body_text(body.parts, style)
+    marked = bool(body.clashes) and style.marks
+    if marked and not _is_flagged(head + text):  # they stand in a code block: say it above
+        whole = Clash((Unit(notes.first.body),), (Unit(notes.second.body),))
+        text = _body_text((whole,), style) + "\n"
+    after = parse(encode(head + text), names=notes.first.names)
+    if not same(dict(after.properties), values) or after.body != text:
+        raise NoteMalformed("The merged text would be read as something else.")
+    return Merged(notes.finished(head + text), not marked, (*lost, *body.lost))
+
+
+def _head(notes: _Notes) -> tuple[str, dict[str, Value], tuple[str, ...]]:
+    base, first, second = map(frontmatter.side_of, (notes.base, notes.first, notes.second))
+    if first.block is None and second.block is None:
+        return "", {}, ()
+    found = frontmatter.merge(base, first, second, notes.first.names)
+    if not found.values:
+        return _empty_head(notes), {}, found.lost
+    newline = "\r\n" if notes.newline == "\r\n" and not notes.convert else "\n"
+    text = found.text.replace("\r\n", "\n").replace("\n", newline)
+    return f"---{newline}{text}---{newline}", dict(found.values), found.lost
+
+
+def _empty_head(notes: _Notes) -> str:
+    """Fences without properties, if a side has them so."""
+    heads = [
+        note.text[: note.body_start] for note in (notes.second, notes.first) if not note.properties
+    ]
+    return next(iter(heads), "")
+
+
+def _body_text(parts: tuple[Part, ...], style: _Style) -> str:
+    found: list[str] = []
+    for part in parts:
+        found += [part.text] if isinstance(part, Unit) else style.written(part)
+    return "\n".join(found)
+
+
+def _is_flagged(text: str) -> bool:
+    return any(p.kind == "conflict-markers" for p in parse(encode(text)).problems)
+
+
+# --- git's own way --------------------------------------------------------------------------
+
+
+def by_git(
+    base: bytes | None, ours: bytes, theirs: bytes, *, favour: str = "", marker: int = 7
+) -> Merged:
+    """What git itself makes of any text."""
+    if ours == theirs or theirs == base:
+        return Merged(ours, True)
+    if ours == base:
+        return Merged(theirs, True)
+    side = {OURS: 0, THEIRS: 1}.get(favour)
+    style = _Style(side, favour == BOTH, marker, ("one version", "another version"))
+    if favour or ours < theirs:
+        return _by_git(base, ours, theirs, style) or Merged(ours, False)
+    return _by_git(base, theirs, ours, style) or Merged(ours, False)
+
+
+def _by_git(base: bytes | None, first: bytes, second: bytes, style: _Style) -> Merged | None:
+    """None for what is not text: there is nothing to put together."""
+    import subprocess  # late: a note that can be read needs neither of them
+    import tempfile
+    from pathlib import Path
+
+    command = ["git", "merge-file", "-p", f"--marker-size={style.marker}"]
+    if style.side is not None:
+        command.append("--ours" if style.side == 0 else "--theirs")
+    elif style.both:
+        command.append("--union")
+    for label in (style.labels[0], "before", style.labels[1]):
+        command += ["-L", label]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("first", "base", "second")]
+        for file, raw in zip(files, (first, base or b"", second), strict=True):
+            file.write_bytes(raw)
+        done = subprocess.run([*command, *map(str, files)], capture_output=True)
+    if done.returncode < 0 or done.returncode > 127:
+        return None
+    return Merged(done.stdout, done.returncode == 0)
