@@ -35,6 +35,7 @@ GROUPS: Final = {
     },
     "Connect": {
         "serve": "Serve the vault to agents over MCP.",
+        "hook": "Answer an agent's life-cycle event.",
     },
     "Look after": {
         "init": "Make a vault, or add to one what it lacks.",

@@ -1,0 +1,270 @@
+"""`vaultmem hook` as an agent's program runs it: a process, JSON in, JSON out, always 0."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import TEMPLATE, Ran, Run, clean_environment, snapshot
+from vaultmem import lock
+
+HEAVY = ("mcp", "numpy", "fastembed", "onnxruntime", "pydantic", "usearch", "sklearn")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(TEMPLATE, tmp_path / "Brain"))
+
+
+def environment(home: Path, vault: Path | None) -> dict[str, str]:
+    env = clean_environment(home) | {"VAULTMEM_TYPING_QUIET_SECONDS": "0"}
+    env = {k: v for k, v in env.items() if not k.startswith("CLAUDE_")}
+    return env | ({"VAULTMEM_VAULT": str(vault)} if vault else {})
+
+
+def hook(
+    vault: Path | None, data: bytes | dict[str, Any], *arguments: str, cwd: Path | None = None
+) -> Ran:
+    raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+    home = cwd or (vault.parent if vault else Path.cwd())
+    done = subprocess.run(
+        [sys.executable, "-m", "vaultmem", "hook", *arguments],
+        input=raw, capture_output=True, env=environment(home, vault), cwd=home, timeout=30,
+    )  # fmt: skip
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def event(name: str, **fields: Any) -> dict[str, Any]:
+    common = {"session_id": "s-1", "transcript_path": "/t.jsonl", "cwd": "/home/me/Atlas"}
+    return {**common, "hook_event_name": name, **fields}
+
+
+def patiently(
+    vault: Path | None, payload: dict[str, Any], *arguments: str, cwd: Path | None = None
+) -> Ran:
+    """On a busy machine it may give up, as it should; an answer that is due comes in the end."""
+    for _ in range(5):
+        if (ran := hook(vault, payload, *arguments, cwd=cwd)).out:
+            break
+    return ran
+
+
+def test_a_whole_session(vault: Path) -> None:
+    started = patiently(vault, event("SessionStart", source="startup", model="opus"))
+    output = started.json["hookSpecificOutput"]
+    assert output["hookEventName"] == "SessionStart"
+    assert "small commits" in output["additionalContext"]
+    assert "Refresh tokens rotate" in output["additionalContext"]
+    assert started.json["suppressOutput"] is True
+
+    asked = patiently(vault, event("UserPromptSubmit", prompt="How long do refresh tokens live?"))
+    assert "5 minute grace period" in asked.json["hookSpecificOutput"]["additionalContext"]
+    thanked = hook(vault, event("UserPromptSubmit", prompt="ok thanks"))
+    assert (thanked.code, thanked.out, thanked.err) == (0, "", "")
+
+    edit = {"file_path": "/home/me/Atlas/src/auth.py", "old_string": "a", "new_string": "SECRET b"}
+    quiet = [
+        event("PreToolUse", tool_name="Edit", tool_input=edit, tool_use_id="t"),
+        event("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={}, duration_ms=3),
+        event("PostToolBatch", tool_calls=[]),
+        event("PreCompact", trigger="auto", custom_instructions=None),
+        event("PostCompact", trigger="auto", compact_summary="Tokens now live in the Keychain."),
+        event("Stop", stop_hook_active=False, last_assistant_message="Done."),
+        event("SubagentStop", stop_hook_active=False, agent_id="a", agent_type="x"),
+        event("SessionEnd", reason="prompt_input_exit"),
+    ]
+    for payload in quiet:
+        assert hook(vault, payload) == Ran(0, "", "")
+    (journal,) = [f for f in (vault / "Sessions").rglob("*.md") if "session: s-1" in f.read_text()]
+    text = journal.read_text()
+    assert "change: Edited src/auth.py" in text and "## Summary" in text and "SECRET" not in text
+    assert (vault / "Memories" / "Atlas" / "Tokens now live in the Keychain.md").exists()
+
+
+def test_looking_changes_no_note(vault: Path) -> None:
+    notes = {k: v for k, v in snapshot(vault).items() if not k.startswith(".vaultmem/")}
+    hook(vault, event("SessionStart", source="startup"))
+    hook(vault, event("UserPromptSubmit", prompt="How long do refresh tokens live?"))
+    after = {k: v for k, v in snapshot(vault).items() if not k.startswith(".vaultmem/")}
+    assert after == notes
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        event("SessionStart", source="startup"),
+        event("UserPromptSubmit", prompt="How long do refresh tokens live?"),
+        event("PostToolUse", tool_name="Write", tool_input={"file_path": "/a"}, tool_response={}),
+        event("PostCompact", compact_summary="Tokens moved."),
+        event("SessionEnd", reason="other"),
+    ],
+    ids=lambda payload: payload["hook_event_name"],
+)
+def test_nothing_heavy_is_loaded(vault: Path, payload: dict[str, Any]) -> None:
+    code = (
+        "import sys; from vaultmem.surfaces.cli import main; main(['hook']);"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(payload).encode(),
+        capture_output=True, env=environment(vault.parent, vault), timeout=30,
+    )  # fmt: skip
+    assert done.stderr.decode().splitlines()[-1] == "[]"
+
+
+DEEP = (
+    b'{"hook_event_name": "UserPromptSubmit", "prompt": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"   \n",
+        b"not json",
+        b"\xff\xfe\x00",
+        b"null",
+        b"[1, 2]",
+        b'"SessionStart"',
+        b"{}",
+        b'{"hook_event_name": 5}',
+        b'{"hook_event_name": "SomethingNew", "session_id": "s"}',
+        b'{"hook_event_name": "UserPromptSubmit"}',
+        b'{"hook_event_name": "PostToolUse", "tool_name": 7, "tool_input": [], "tool_response": 1}',
+        b'{"hook_event_name": "PostToolUse", "session_id": {}, "tool_name": "Write", "tool_input": null}',
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": "refresh \\ud800 tokens", "cwd": "\\u0000"}',
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": "' + b"x" * 20_000_000 + b'"}',
+        b'{"hook_event_name": "SessionEnd", "session_id": "../../etc"}',
+        DEEP,
+    ],
+    ids=lambda data: repr(data[:40]),
+)
+def test_odd_input_is_let_go_by(vault: Path, data: bytes) -> None:
+    ran = hook(vault, data)
+    assert (ran.code, ran.out) == (0, "")
+    assert len(ran.err.splitlines()) <= 1
+    assert "Traceback" not in ran.err
+
+
+def test_a_hostile_session_id_stays_in_its_folder(vault: Path) -> None:
+    payload = event("PostToolUse", tool_name="Write", tool_input={"file_path": "/a"})
+    assert hook(vault, payload | {"session_id": "../../../x\n\n---\nid: y"}).code == 0
+    written = [f for f in vault.parent.rglob("*") if f.is_file() and vault not in f.parents]
+    assert written == []
+
+
+def test_without_a_vault_it_is_silent(tmp_path: Path) -> None:
+    payload = event("UserPromptSubmit", prompt="Rotate the tokens", cwd=str(tmp_path))
+    assert hook(None, payload, cwd=tmp_path) == Ran(0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_vault_is_the_nearest_one_above_the_agents_folder(vault: Path, tmp_path: Path) -> None:
+    inner = vault / "Memories" / "Atlas"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    payload = event("UserPromptSubmit", prompt="How long do refresh tokens live?", cwd=str(inner))
+    assert "grace period" in patiently(None, payload, cwd=elsewhere).out
+    named = patiently(
+        None, payload | {"cwd": "/", "session_id": "x"}, "--vault", str(vault), cwd=elsewhere
+    )
+    assert "grace period" in named.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--vault"], ["--no-such"], ["more", "words"], ["--vault", "/no/such"]]
+)
+def test_wrong_use_stops_nobody(vault: Path, arguments: list[str]) -> None:
+    ran = hook(None, event("SessionStart", source="startup"), *arguments, cwd=vault.parent)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("vaultmem hook: ")
+
+
+def test_the_event_may_be_named_by_an_option(vault: Path) -> None:
+    payload = {"session_id": "s", "tool_name": "Write", "tool_input": {"path": "a.txt"}}
+    ran = patiently(vault, payload, "--event", "PostToolUse")
+    assert ran.json["observation_id"]
+
+
+@pytest.mark.parametrize("breakage", ["settings", "index", "pattern", "read-only"])
+def test_a_broken_vault_stops_nobody(vault: Path, breakage: str) -> None:
+    config = vault / ".vaultmem" / "config.toml"
+    match breakage:
+        case "settings":
+            config.write_text("read_only = [")
+        case "pattern":
+            config.write_text("[privacy]\npatterns = ['(']\n")
+        case "read-only":
+            config.write_text("read_only = true\n")
+        case "index":
+            (vault / ".vaultmem" / "index").write_text("not a folder")
+    for payload in (
+        event("UserPromptSubmit", prompt="How long do refresh tokens live?"),
+        event("PostToolUse", tool_name="Write", tool_input={"file_path": "/a"}),
+    ):
+        ran = hook(vault, payload)
+        assert ran.code == 0 and "Traceback" not in ran.err
+        assert len(ran.err.splitlines()) <= 1
+
+
+@pytest.fixture
+def locked(vault: Path) -> Iterator[None]:
+    local = vault / ".vaultmem" / "local"
+    local.mkdir(exist_ok=True)
+    held = [lock.try_hold(local / name) for name in ("write.lock", "journals.lock")]
+    yield
+    for one in held:
+        assert one is not None
+        one.release()
+
+
+def test_a_locked_vault_holds_nobody_up(vault: Path, locked: None) -> None:
+    payload = event("PostToolUse", tool_name="Write", tool_input={"file_path": "/a"})
+    ran = hook(vault, payload)  # the lock would be waited for ten seconds
+    assert (ran.code, ran.out) == (0, "")
+
+
+def test_input_that_never_ends_is_not_waited_for(vault: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vaultmem", "hook"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=environment(vault.parent, vault),
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(b'{"hook_event_name": ')
+    process.stdin.flush()
+    assert process.wait(timeout=20) == 0
+    process.stdin.close()
+    assert process.stdout is not None
+    assert process.stdout.read() == b""
+    process.stdout.close()
+
+
+def test_help_says_what_it_is_for(run: Run) -> None:
+    ran = run("hook", "--help")
+    assert ran.code == 0 and "life-cycle" in ran.out
+
+
+def test_doctor_finds_secrets(run: Run, vault: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"
+    (vault / "Mine.md").write_text(f"one\n{token}\n")
+    ran = run("doctor", "--secrets", "--json", cwd=vault)
+    found = [f for f in ran.json if f["problem"] == "secret"]
+    assert [(f["path"], f["message"]) for f in found] == [
+        ("Mine.md", "Line 2 looks like it holds a secret: github token.")
+    ]
+    assert token not in ran.out and ran.code == 1
+
+
+def test_adding_a_secret_says_what_was_replaced(run: Run, vault: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"
+    ran = run("add", f"The token is {token}", cwd=vault)
+    assert ran.code == 0 and "github token" in ran.err
+    assert not any(token.encode() in f.read_bytes() for f in vault.rglob("*") if f.is_file())

@@ -1,0 +1,371 @@
+"""An agent's life-cycle events: what each one means, and what memory does about it.
+
+Claude Code's events and the generic form (`{"event": …, "payload": {…}}`) are read alike. The
+decisions are made from the event and the settings alone; `answer` then carries them out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultmem import reminders
+from vaultmem.names import safe_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vaultmem.config import Settings
+    from vaultmem.reader import Reader
+    from vaultmem.service import Vault
+
+EVENTS: Final = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+    *("PreCompact", "PostCompact", "Stop", "SubagentStop", "SessionEnd"),
+)
+_BY_NAME: Final = {name.lower(): name for name in EVENTS}
+_SHORT, _LINE, _SUMMARY = 120, 200, 20_000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    name: str
+    session: str = ""
+    folder: str = ""  # where the agent works
+    project: str = ""
+    agent: str = ""  # a sub-agent's id
+    generic: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self, *names: str) -> str:
+        """The first of these fields that holds text."""
+        found = (self.details.get(name) for name in names)
+        return next((value for value in found if isinstance(value, str) and value.strip()), "")
+
+    def part(self, *names: str) -> Mapping[str, Any]:
+        found = (self.details.get(name) for name in names)
+        return next((value for value in found if isinstance(value, Mapping)), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Inject:
+    """Put memories before the agent: at the start, or those that a prompt is about."""
+
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    pass
+
+
+Action = Inject | Log | Remember | End
+
+
+# --- understanding ---------------------------------------------------------------------------
+
+
+def event_of(payload: object) -> Event | None:
+    """The event in a payload; None for what is none, or none we know."""
+    if not isinstance(payload, Mapping):
+        return None
+    inner = payload.get("payload")
+    details = {**payload, **inner} if isinstance(inner, Mapping) else dict(payload)
+    given = Event("", details=details)
+    named = given.text("hook_event_name", "event", "hookEventName", "event_name", "eventName")
+    name = _BY_NAME.get(re.sub(r"[^a-z]", "", named.lower()))
+    if name is None:
+        return None
+    return Event(
+        name=name,
+        session=_line(given.text("session_id", "sessionId", "session"), 200),
+        folder=given.text("cwd", "project_path", "projectPath", "workspace", "project_dir"),
+        project=_line(_last_part(given.text("project", "project_name", "projectName")), 100),
+        agent=_line(given.text("agent_id", "agentId"), 200),
+        generic="hook_event_name" not in payload,
+        details=details,
+    )
+
+
+def decide(event: Event, settings: Settings) -> Iterator[Action]:
+    """What to do about an event; nothing, for most of them."""
+    kept, inject = settings["hooks.keep"], settings["hooks.inject"]
+    if (event.agent or event.name == "SubagentStop") and not settings["hooks.subagents"]:
+        return
+    match event.name:
+        case "SessionStart":
+            # A session that is resumed has in its transcript what it was told before.
+            if "start" in inject and event.text("source") not in ("resume", "fork"):
+                yield Inject()
+        case "UserPromptSubmit":
+            prompt = event.text("prompt", "user_prompt", "userPrompt", "text", "content", "message")
+            asked = "prompt" in inject and event.text("source") != "system"
+            if asked and reminders.content_words(prompt):
+                yield Inject(prompt)
+            if prompt and "prompt" in kept:
+                yield Log("prompt", f"Asked: {_line(prompt, _LINE)}")
+        case "PostToolUse" | "PostToolUseFailure":
+            kind, log = _seen(event)
+            if log and kind in kept:
+                yield log
+        case "PostCompact":
+            summary = _plain_summary(event.text("compact_summary", "summary"))
+            if summary and "compact" in kept:
+                yield Remember(summary)
+        case "Stop" | "SubagentStop":
+            said = event.text("last_assistant_message", "message")
+            if said and "answer" in kept and not event.details.get("stop_hook_active"):
+                yield Log("answer", f"Answered: {_line(said, _LINE)}")
+        case "SessionEnd":
+            yield End()
+
+
+def writes(actions: Sequence[Action]) -> bool:
+    return any(not isinstance(action, Inject) for action in actions)
+
+
+# --- tools -----------------------------------------------------------------------------------
+
+_TOOLS: Final = {
+    "edit": "edit write multiedit notebookedit applypatch createfile writefile editfile replace "
+    "strreplace strreplaceeditor strreplacebasededittool searchreplace insert",
+    "command": "bash shell powershell runcommand runshellcommand execute executecommand terminal "
+    "runterminalcmd runinterminal execcommand",
+    "read": "read readfile view viewfile notebookread cat",
+    "search": "grep glob ls search listdir listdirectory codebasesearch searchcodebase toolsearch",
+    "web": "webfetch websearch fetch",
+}
+_FAMILY: Final = {name: family for family, names in _TOOLS.items() for name in names.split()}
+_OF_MEMORY: Final = re.compile(r"vaultmem|memor|trae_mem|session|observation", re.IGNORECASE)
+_EXIT: Final = re.compile(r"\bexit(?:ed with)?(?: code| status)?:? (\d{1,5})\b", re.IGNORECASE)
+_COMPLAINT: Final = re.compile(
+    r"error|fail|fatal|panic|denied|refused|cannot|can't|could not|no such|not found|missing"
+    r"|invalid|unknown|exception|timed? ?out|assert|abort|killed|unable",
+    re.IGNORECASE,
+)
+
+
+def _seen(event: Event) -> tuple[str, Log | None]:
+    """What a tool did, in one line that holds no file's contents."""
+    name = event.text("tool_name", "toolName", "tool")
+    given = event.part("tool_input", "toolInput", "input", "arguments")
+    family = _FAMILY.get(re.sub(r"[^a-z]", "", name.lower()), "tool")
+    if not name or (family == "tool" and _OF_MEMORY.search(name)):
+        return "", None
+    if why := _failure(event):
+        return ("failure", _failed(given, why)) if family == "command" else ("", None)
+    what = _path(given, event.folder)
+    match family:
+        case "edit":
+            verb = "Wrote" if "write" in name.lower() or "create" in name.lower() else "Edited"
+            return family, Log("change", f"{verb} {what}") if what else None
+        case "command":
+            command = _first_line(_text_in(given, "command", "cmd"))
+            return family, Log("command", f"Ran `{command}`") if command else None
+        case "read":
+            return family, Log("read", f"Read {what}") if what else None
+        case "search" | "web":
+            sought = _line(_text_in(given, "pattern", "query", "url", "path"), _SHORT)
+            return family, Log(family, f"Looked for {sought}") if sought else None
+    return family, Log("tool", f"Used {_line(name, _SHORT)}")
+
+
+def _failure(event: Event) -> str:
+    """Why a tool failed; empty when it did not, or when a person stopped it."""
+    response = event.part("tool_response", "toolResponse", "tool_output", "output", "result")
+    if event.details.get("is_interrupt") or response.get("interrupted"):
+        return ""
+    said = _text_in(response, "stderr", "error", "stdout", "output", "content")
+    said = event.text("error") or said
+    codes = (response.get(name) for name in ("exit_code", "exitCode", "returncode", "returnCode"))
+    code = next((c for c in codes if isinstance(c, int)), 0)
+    if code:
+        return f"exit code {code}\n{said}"
+    wrong = response.get("is_error") or response.get("isError") or response.get("success") is False
+    return said or "it failed" if wrong or event.name == "PostToolUseFailure" else ""
+
+
+def _failed(given: Mapping[str, Any], why: str) -> Log | None:
+    command = _first_line(_text_in(given, "command", "cmd"))
+    if not command:
+        return None
+    code = _EXIT.search(why)
+    lines = [
+        line for line in why.splitlines() if line.strip() and not _EXIT.fullmatch(line.strip())
+    ]
+    told = [f"exit code {code[1]}"] if code else []
+    if lines and _COMPLAINT.search(lines[-1]):  # what is no complaint may be a file's own line
+        told.append(_line(lines[-1], _LINE))
+    return Log("failure", f"`{command}` failed" + (f": {', '.join(told)}" if told else ""))
+
+
+def _path(given: Mapping[str, Any], folder: str) -> str:
+    path = _text_in(given, "file_path", "filePath", "path", "notebook_path", "target_file")
+    path, folder = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
+    inside = folder and path.startswith(folder + "/")
+    return _line(path[len(folder) + 1 :] if inside else path, _LINE)
+
+
+def _text_in(given: Mapping[str, Any], *names: str) -> str:
+    return Event("", details=given).text(*names)
+
+
+def _first_line(text: str) -> str:
+    return _line(text.strip().partition("\n")[0].replace("`", "'"), _SHORT)
+
+
+def _line(text: str, most: int) -> str:
+    """On one line, without what a terminal or a note takes for something else."""
+    plain = re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text[: 8 * most])
+    plain = " ".join(plain.split())
+    return plain if len(plain) <= most else plain[: most - 2].rstrip() + " …"
+
+
+def _last_part(path: str) -> str:
+    return posixpath.basename(path.replace("\\", "/").rstrip("/"))
+
+
+def _plain_summary(text: str) -> str:
+    """What a client says about a session it made shorter, without its thoughts on the way."""
+    text = re.sub(r"<analysis>.*?</analysis>", "", text[: 8 * _SUMMARY], flags=re.DOTALL)
+    text = re.sub(r"</?summary>|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "", text).strip()
+    return text if len(text) <= _SUMMARY else text[:_SUMMARY].rpartition("\n")[0] + "\n…"
+
+
+# --- doing -----------------------------------------------------------------------------------
+
+
+def answer(vault: Reader, payload: object) -> dict[str, Any]:
+    """What memory says to an event, in the form of the one who asks; empty when nothing.
+
+    Events that write need a `Vault`; for those that only look a `Reader` will do.
+    """
+    event = event_of(payload)
+    if event is None:
+        return {}
+    said: dict[str, Any] = {}
+    known = _for_event(vault, event)
+    for action in decide(event, vault.settings):
+        match action:
+            case Inject(prompt):
+                said |= _injected(known, event, prompt)
+            case _:
+                said |= _written(known, event, action)  # type: ignore[arg-type]
+    if event.generic:
+        return {"event": event.name, **said} if said else {}
+    if not (context := said.get("context")):
+        return {}
+    output = {"hookEventName": event.name, "additionalContext": context}
+    return {"hookSpecificOutput": output, "suppressOutput": True}
+
+
+def _for_event(vault: Reader, event: Event) -> Reader:
+    caller = vault.caller
+    inside = event.folder.rstrip("/\\") == str(vault.root)
+    folder = "" if inside else _line(_last_part(event.folder), 100)
+    return vault.for_caller(
+        replace(
+            caller,
+            session=caller.session or event.session,
+            default_project=event.project or caller.default_project or folder,
+            client=caller.client or ("" if event.generic else "claude-code"),
+        )
+    )
+
+
+def _injected(vault: Reader, event: Event, prompt: str) -> dict[str, Any]:
+    shown = _Notebook(vault, event.session)
+    if prompt:
+        text, ids = reminders.for_prompt(vault, prompt, frozenset(shown.memories))
+    else:
+        text, ids = reminders.at_start(vault, vault.caller.project or vault.caller.default_project)
+        shown.forget_old()
+    shown.memories = [*shown.memories, *ids] if prompt else list(ids)
+    shown.save()
+    return {"context": text} if text else {}
+
+
+def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
+    session = event.session or vault.caller.session
+    match action:
+        case Log(kind, text) if session:
+            seen = _Notebook(vault, session)
+            if text in seen.lines:
+                return {}
+            seen.lines.append(text)
+            logged = vault.log(text, session_id=session, type=kind)
+            seen.save()
+            return {"observation_id": logged.observation_id, "session_id": session}
+        case Remember(text):
+            scope = "project" if vault.caller.project or vault.caller.default_project else "user"
+            done = vault.remember(
+                text, type="episodic", scope=scope, tags=["session-summary"], session_id=session
+            )
+            return {"memory_id": done.memory_id}
+        case End() if session:
+            return _ended(vault, session)
+    return {}
+
+
+def _ended(vault: Vault, session: str) -> dict[str, Any]:
+    _Notebook(vault, session).remove()
+    if not vault.session_summary().observations:
+        return {}
+    ended = vault.end_session(session_id=session)
+    return {"session_id": session, "summary": ended.summary}
+
+
+class _Notebook:
+    """What a session was shown and what was logged of it, so that nothing is said twice.
+
+    This machine's own state: losing it costs a repetition.
+    """
+
+    def __init__(self, vault: Reader, session: str) -> None:
+        self.memories: list[str] = []
+        self.lines: list[str] = []
+        folder = vault.store.local() / "hooks"
+        self._file: Path | None = folder / f"{safe_name(session)}.json" if session else None
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+            if self._file:
+                data = json.loads(self._file.read_bytes())
+                self.memories = [str(item) for item in data.get("memories", [])]
+                self.lines = [str(item) for item in data.get("lines", [])]
+
+    def save(self) -> None:
+        if self._file is None or not (self.memories or self.lines):
+            return
+        kept = {"memories": self.memories[-500:], "lines": self.lines[-500:]}
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(exist_ok=True)
+            self._file.write_text(json.dumps(kept), "utf-8")
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._file:
+                self._file.unlink()
+
+    def forget_old(self) -> None:
+        """Sessions that never ended leave their file behind."""
+        import time
+
+        with contextlib.suppress(OSError):
+            for file in self._file.parent.iterdir() if self._file else ():
+                if file.stat().st_mtime < time.time() - 30 * 86_400:
+                    file.unlink()

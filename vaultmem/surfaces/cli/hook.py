@@ -1,0 +1,123 @@
+"""An agent's life-cycle event on standard input, the answer on standard output.
+
+It must never be in the agent's way: whatever happens, it ends with 0 and within two seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from vaultmem.errors import InvalidInput
+from vaultmem.surfaces.cli import options
+
+if TYPE_CHECKING:
+    from vaultmem.hooks import Action
+    from vaultmem.reader import Reader
+
+SECONDS: Final = 1.8  # the process may need a little before it comes here
+_LARGEST: Final = 5_000_000  # bytes; a larger event is let go by
+_CHUNK: Final = 1 << 20
+
+
+class Quiet(click.Command):
+    """Wrong options are no reason to stop an agent: an exit code of 2 would."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            _say(error.format_message())
+            ctx.exit(0)
+
+
+@click.command(cls=Quiet)
+@click.option("--event", metavar="NAME", help="The event, where the input does not name it.")
+@options.vault
+def command(event: str | None, vault: str | None) -> None:
+    """Answer an agent's life-cycle event, given as JSON on standard input.
+
+    For the hooks of Claude Code and others; always exits with 0, within two seconds.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        _say("This command is for an agent's hooks: it reads an event on standard input.")
+        return
+    watchdog = threading.Timer(SECONDS, os._exit, [0])
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        said = _answered(_read(), event, vault)
+    except Exception as error:  # the edge: an agent goes on, whatever is wrong with its memory
+        _say(f"{type(error).__name__}: {error}")
+        return
+    finally:
+        watchdog.cancel()
+    if said:
+        sys.stdout.write(json.dumps(said) + "\n")
+
+
+def _read() -> object:
+    """The input, to its end: who writes it should not find the pipe closed."""
+    data = bytearray()
+    while chunk := sys.stdin.buffer.read(_CHUNK):
+        if len(data) <= _LARGEST:
+            data += chunk
+    if len(data) > _LARGEST:
+        _say("The event is too large and was let go by.")
+        return None
+    try:
+        return json.loads(data) if data.strip() else None
+    except (ValueError, RecursionError):
+        _say("What came in is not JSON.")
+        return None
+
+
+def _answered(payload: object, named: str | None, vault: str | None) -> dict[str, Any]:
+    from vaultmem import config, hooks
+
+    if named and isinstance(payload, dict):
+        payload = {"event": named, **payload}
+    event = hooks.event_of(payload)
+    if event is None:
+        return {}
+    try:
+        root = config.find_vault(vault, Path(event.folder) if event.folder else None)
+    except InvalidInput:  # no vault here, and nobody said there is one
+        return {}
+    settings = config.load(root)
+    settings.require_valid()
+    actions = list(hooks.decide(event, settings))
+    if not actions:
+        return {}
+    with _open(root, settings, actions) as opened:
+        return hooks.answer(opened, payload)
+
+
+def _open(root: Path, settings: Any, actions: list[Action]) -> Reader:
+    """What only looks loads no code that writes."""
+    from vaultmem import config, hooks
+    from vaultmem.desk import Caller
+
+    caller = Caller(
+        user=settings["user"],
+        project=settings["project"],
+        default_project=config.surroundings().project,
+        read_only=settings["read_only"],
+    )
+    if hooks.writes(actions):
+        from vaultmem.service import Vault
+
+        return Vault.open(root, caller=caller)
+    from vaultmem.reader import Reader
+
+    return Reader.open(root, caller=caller)
+
+
+def _say(text: str) -> None:
+    click.echo(f"vaultmem hook: {' '.join(text.split())[:500]}", err=True)
