@@ -298,10 +298,46 @@ def surroundings() -> Surroundings:
     return Surroundings(os.environ.get("CLAUDE_CODE_SESSION_ID", ""), name)
 
 
+@dataclass(frozen=True, slots=True)
+class DialectVariables:
+    """What the variables of other memory systems say, for the dialects that speak as they do."""
+
+    user: str = ""  # $MCP_USER_ID
+    session: str = ""  # $MEMORY_MCP_SESSION_ID
+    keep_session: bool = False  # $MEMORY_MCP_SESSION_PERSIST
+    resume_session: str = ""  # $MEMORY_SESSION_ID
+    log_level: str = ""  # $MEMORY_LOG_LEVEL
+
+
+def dialect_variables() -> DialectVariables:
+    keep = _from_text(os.environ.get("MEMORY_MCP_SESSION_PERSIST", ""), False)
+    return DialectVariables(
+        user=os.environ.get("MCP_USER_ID", "").strip(),
+        session=os.environ.get("MEMORY_MCP_SESSION_ID", "").strip(),
+        keep_session=bool(keep),
+        resume_session=os.environ.get("MEMORY_SESSION_ID", "").strip(),
+        log_level=os.environ.get("MEMORY_LOG_LEVEL", "").strip().lower(),
+    )
+
+
 def editor() -> str:
     """The command of the person's editor."""
     named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
     return next(filter(None, named), "notepad" if os.name == "nt" else "vi")
+
+
+def git_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """For running git: its messages in English, paths as they are, the folder's own repository."""
+    kept = {name: value for name, value in os.environ.items() if name not in _GIT_PLACES}
+    return (
+        kept | {"LC_ALL": "C", "GIT_LITERAL_PATHSPECS": "1", "GIT_OPTIONAL_LOCKS": "0"} | dict(more)
+    )
+
+
+_GIT_PLACES: Final = frozenset(  # set where git itself runs us, in a hook of some repository
+    f"GIT_{name}"
+    for name in ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "OBJECT_DIRECTORY", "COMMON_DIR")
+)
 
 
 def no_colour() -> bool:

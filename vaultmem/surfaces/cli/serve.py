@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from ulid_transform import ulid_now
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from vaultmem.desk import Caller
     from vaultmem.service import Vault
+    from vaultmem.surfaces import http
+    from vaultmem.surfaces.mcp.dialects import Dialect
     from vaultmem.surfaces.mcp.server import Served
 
 log = logging.getLogger("vaultmem")
@@ -29,19 +31,23 @@ log = logging.getLogger("vaultmem")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP: MCP at /mcp, and REST.")
 @click.option("--read-only", is_flag=True, help="Offer no writing tools, and refuse every write.")
 @click.option("--toolsets", metavar="A,B", help="Some of core, graph, session, curate.")
-@click.option("--dialect", default="native", show_default=True)
+@click.option(
+    "--dialect",
+    default="native",
+    show_default=True,
+    metavar="NAME",
+    help="Speak as another system does: evolution, memory-mcp, surreal, trusty, trae.",
+)
 @click.option("--user", help="Only this user's notes and those of nobody.")
 @click.option("--project", help="Only this project's notes and those of none.")
 @click.option("--session", help="The session's id; else the client's, else a new one.")
-@click.option("--palace", hidden=True)
+@click.option("--palace", help="The project that calls of the dialect trusty mean by default.")
 @click.option("--token-file", metavar="FILE", help="The tokens that HTTP clients must show.")
 @click.option("--no-watch", is_flag=True, help="Do not follow edits made outside.")
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
-    default="warning",
-    show_default=True,
-    help="What is said on stderr.",
+    help="What is said on stderr; by default warnings and errors.",
 )
 @click.option(
     "--vault",
@@ -49,22 +55,22 @@ log = logging.getLogger("vaultmem")
     envvar="VAULTMEM_VAULT",
     help="The vault, made if it is not there; else $VAULTMEM_VAULT, else the nearest one above.",
 )
-def command(vault: str | None, address: str | None, log_level: str, **given: Any) -> None:
+def command(vault: str | None, address: str | None, log_level: str | None, **given: Any) -> None:
     """Serve the vault to agents over MCP, on stdin and stdout or over HTTP."""
     _heed_signals_while_starting()
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
-    log.setLevel(log_level.upper())
-    _require_native(given)
+    log.setLevel(_level(log_level, given["dialect"]))
+    spoken = _dialect(given, over_http=address is not None)
     root = _root(vault)
     flags = {"user": given["user"], "project": given["project"]}
     settings = config.load(root, flags | {"read_only": given["read_only"] or None})
     settings.require_valid()
     log.debug("loading what serves %s", root)
     given["session"] = given["session"] or config.surroundings().session or ulid_now()
-    if address is None:
-        _on_stdio(root, settings, given)
+    if address is None or (spoken and spoken.http_beside_stdio):
+        _on_stdio(root, settings, given, spoken, address)
     else:
-        _on_http(root, settings, given, address)
+        _on_http(root, settings, given, spoken, address)
     _leave()
 
 
@@ -89,11 +95,30 @@ def _leave() -> None:
     os._exit(0)
 
 
-def _require_native(given: dict[str, Any]) -> None:
-    if given["dialect"] != "native":
-        raise InvalidInput(f"There is no dialect {given['dialect']!r}; there is: native.")
-    if given["palace"]:
+_LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": "ERROR"}
+
+
+def _level(given: str | None, dialect: str) -> str:
+    """--log-level, else what the dialect's own variable says."""
+    told = config.dialect_variables().log_level if dialect != "native" else ""
+    return given.upper() if given else _LEVELS.get(told.removesuffix("ing"), "WARNING")
+
+
+def _dialect(given: dict[str, Any], *, over_http: bool) -> Dialect | None:
+    """The dialect to speak; none means our own surface."""
+    from vaultmem.surfaces.mcp import dialects
+
+    name = given["dialect"]
+    dialects.require_known(name)
+    if given["palace"] and name != "trusty":
         raise InvalidInput("--palace belongs to the dialect trusty; here --project does the same.")
+    if name == "native":
+        return None
+    if given["toolsets"]:
+        raise InvalidInput("--toolsets belongs to the native surface; a dialect has its own tools.")
+    flags = {flag: given[flag] or "" for flag in ("user", "project", "session", "palace")}
+    started = dialects.Started(**flags, read_only=given["read_only"], over_http=over_http)
+    return dialects.load(name, started)
 
 
 def _root(vault: str | None) -> Path:
@@ -127,6 +152,7 @@ def _built(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
+    spoken: Dialect | None,
     caller_of: Callable[[Any], Caller | None] | None = None,
 ) -> Served:
     from vaultmem.surfaces.mcp import server, tools
@@ -142,36 +168,95 @@ def _built(
         toolsets=tools.parse_toolsets(given["toolsets"]),
         watch=not given["no_watch"],
     )
-    return server.build(open_vault, options, caller_of)
+    if spoken is None:
+        return server.build(open_vault, options, caller_of)
+    from vaultmem.surfaces.mcp.dialects import frame
+
+    return frame.build(open_vault, options, spoken, caller_of)
 
 
-def _on_stdio(root: Path, settings: config.Settings, given: dict[str, Any]) -> None:
+def _on_stdio(
+    root: Path,
+    settings: config.Settings,
+    given: dict[str, Any],
+    spoken: Dialect | None,
+    address: str | None,
+) -> None:
+    """On stdin and stdout; where the dialect does so, on HTTP at the same time."""
     if sys.stdin.isatty():
         _say_how_to_connect(root)
-    served = _built(root, settings, given)
+    door = _door(root, settings, given, spoken, address)
+    from vaultmem.surfaces import http
+
+    served = _built(root, settings, given, spoken, http.caller_of)
     import anyio
 
     from vaultmem.surfaces.mcp import stdio
 
+    async def talk() -> None:
+        grace = spoken.grace_seconds if spoken else stdio.GRACE_SECONDS
+        answered = spoken is None or spoken.answers_bad_lines
+        if door is None:
+            await stdio.serve(served.server, served.start, grace, answered)
+            return
+        from vaultmem.surfaces.http import app
+
+        stop = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(app.listen, lambda: served, door, stop, 1)
+            await stdio.serve(served.server, served.start, grace, answered)
+            stop.set()
+
     try:
-        anyio.run(stdio.serve, served.server, served.start)
+        anyio.run(talk)
     finally:
         _ignore_signals()
         served.stop()
 
 
-def _on_http(root: Path, settings: config.Settings, given: dict[str, Any], address: str) -> None:
+def _door(
+    root: Path,
+    settings: config.Settings,
+    given: dict[str, Any],
+    spoken: Dialect | None,
+    address: str | None,
+) -> http.Door | None:
+    """Where HTTP is served, bound already: what can be refused is refused at once."""
+    if address is None:
+        return None
+    from vaultmem.surfaces import http
+
+    host, port = http.parse_address(address)
+    return http.open_door(
+        host,
+        port,
+        _caller(settings, given),
+        given["token_file"],
+        settings["http.hosts"],
+        str(root),
+        spoken.routes if spoken else (),
+    )
+
+
+def _on_http(
+    root: Path,
+    settings: config.Settings,
+    given: dict[str, Any],
+    spoken: Dialect | None,
+    address: str,
+) -> None:
     from vaultmem.surfaces import http
 
     host, port = http.parse_address(address)
     http.serve(
-        lambda: _built(root, settings, given, http.caller_of),
+        lambda: _built(root, settings, given, spoken, http.caller_of),
         host,
         port,
         caller=_caller(settings, given),
         token_file=given["token_file"],
         hosts=settings["http.hosts"],
         title=str(root),
+        routes=spoken.routes if spoken else (),
     )
 
 

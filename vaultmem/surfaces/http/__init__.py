@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from vaultmem.desk import Caller
     from vaultmem.surfaces.http.guard import Policy
+    from vaultmem.surfaces.http.routes import Rest
     from vaultmem.surfaces.mcp.server import Served
 
 DEFAULT_HOST: Final = "127.0.0.1"
@@ -40,6 +41,7 @@ class Door:
     socket: socket.socket
     policy: Policy
     title: str
+    routes: tuple[Rest, ...] = ()  # each takes the place of the usual one on its path
 
     @property
     def url(self) -> str:
@@ -75,9 +77,10 @@ def serve(
     token_file: str | None = None,
     hosts: Iterable[str] = (),
     title: str = "",
+    routes: Iterable[Rest] = (),
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let what runs finish and return."""
-    door = open_door(host, port, caller, token_file, hosts, title)
+    door = open_door(host, port, caller, token_file, hosts, title, routes)
     from vaultmem.surfaces.http import app
 
     app.run(make, door, GRACE_SECONDS)
@@ -94,9 +97,10 @@ async def listen(
     hosts: Iterable[str] = (),
     title: str = "",
     grace: int = 1,
+    routes: Iterable[Rest] = (),
 ) -> None:
     """Serve until `stop` is set. Signals and the end of what `make` built are the caller's."""
-    door = open_door(host, port, caller, token_file, hosts, title)
+    door = open_door(host, port, caller, token_file, hosts, title, routes)
     from vaultmem.surfaces.http import app
 
     await app.listen(make, door, stop, grace)
@@ -109,6 +113,7 @@ def open_door(
     token_file: str | None,
     hosts: Iterable[str],
     title: str,
+    routes: Iterable[Rest] = (),
 ) -> Door:
     """Everything that can be refused is refused here, before anything is opened or built."""
     from vaultmem.desk import Caller
@@ -127,7 +132,8 @@ def open_door(
     if not near:
         say("Tokens travel unencrypted here: put a proxy with TLS in front of it.")
     names = guard.host_names((*hosts, host) if not near else hosts)
-    return Door(_bound(family, address), guard.Policy(caller, bearers, names), title)
+    policy = guard.Policy(caller, bearers, names)
+    return Door(_bound(family, address), policy, title, tuple(routes))
 
 
 def say(sentence: str) -> None:

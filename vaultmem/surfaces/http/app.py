@@ -67,6 +67,7 @@ class Site:
     def __init__(self, make: Callable[[], Served], door: Door) -> None:
         self._make = make
         self._door = door
+        self._routes = routes.with_others(door.routes)
         self._served: Served | None = None
         self._mcp: Starlette | None = None
         self._ready = anyio.Event()
@@ -78,7 +79,7 @@ class Site:
     def _starlette(self) -> Starlette:
         rest = [
             Route(route.path.replace("}", ":path}"), partial(self._answer, route), methods=["GET"])
-            for route in routes.ROUTES
+            for route in self._routes
         ]
         app = Starlette(
             routes=[*rest, Route("/mcp", _Asgi(self._speak))],
@@ -132,8 +133,8 @@ class Site:
             case "/health":
                 return json.dumps({"status": "ok", "version": __version__})
             case "/openapi.json":
-                return render.to_json(routes.openapi(with_token=with_token))
-        return routes.page(self._door.url, with_token=with_token)
+                return render.to_json(routes.openapi(self._routes, with_token=with_token))
+        return routes.page(self._routes, self._door.url, with_token=with_token)
 
     # --- MCP -----------------------------------------------------------------------------
 
@@ -216,7 +217,7 @@ def _only_listens(scope: Scope) -> bool:
 
 def _work(served: Served, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
     assert route.run is not None
-    return render.to_json(route.run(served.vault().for_caller(caller), given))
+    return render.to_json(route.run(served.for_rest(caller), given))
 
 
 # --- errors -----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class Options:
     watch: bool = True
 
 
-class _Server(Server[Any]):
+class AnnouncingServer(Server[Any]):
     """Says in the handshake that the list of resources may change."""
 
     def create_initialization_options(
@@ -71,7 +71,7 @@ class _Server(Server[Any]):
         return super().create_initialization_options(changing, *more, **named)
 
 
-def _complete(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
+def complete(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
     """Handlers answer with plain dicts; the 2026 era wants to be told that they are complete."""
 
     async def answer(ctx: Context, params: Any) -> Any:
@@ -106,9 +106,17 @@ class Served:
         """The open vault; opens it when nobody has. A failure is tried again next time."""
         with self._opening:
             if self._vault is None:
-                self._vault = self._provide()
-                self._vault.on_write.append(self._changed)
+                vault = self._provide()
+                self._opened(vault)
+                vault.on_write.append(self._changed)
+                self._vault = vault
             return self._vault
+
+    def _opened(self, vault: Vault) -> None:
+        """Before anything is asked of it."""
+
+    def for_rest(self, caller: Caller) -> Vault:
+        return self.vault().for_caller(caller)
 
     def start(self) -> None:
         """Open the vault and follow its files, in a thread."""
@@ -169,12 +177,15 @@ class Served:
 
         def view() -> Vault:
             vault = self.vault()
-            caller = named or vault.caller
+            caller = self._speaker(ctx, named or vault.caller)
             name = caller.client or (client.client_info.name if client else "")
             refused = read_only or caller.read_only
             return vault.for_caller(replace(caller, client=name, read_only=refused))
 
         return view
+
+    def _speaker(self, ctx: Context, caller: Caller) -> Caller:
+        return caller
 
     async def _work(self, ctx: Context, do: Callable[[Vault], T]) -> T:
         view = self._view(ctx)
@@ -289,7 +300,7 @@ class Served:
     # --- the server ----------------------------------------------------------------------
 
     def _make_server(self) -> Server[Any]:
-        server = _Server(
+        server = AnnouncingServer(
             "vaultmem",
             title="vaultmem",
             version=__version__,
@@ -297,17 +308,17 @@ class Served:
             lifespan=self._lifespan,
             cache_hints=CACHING,
             get_tool_input_schema=self._input_schema,
-            on_list_tools=_complete(self._list_tools),
-            on_call_tool=_complete(self._call_tool),
-            on_list_resources=_complete(self._list_resources),
-            on_list_resource_templates=_complete(self._list_templates),
-            on_read_resource=_complete(self._read_resource),
-            on_subscribe_resource=_complete(self._subscribe),
-            on_unsubscribe_resource=_complete(self._unsubscribe),
+            on_list_tools=complete(self._list_tools),
+            on_call_tool=complete(self._call_tool),
+            on_list_resources=complete(self._list_resources),
+            on_list_resource_templates=complete(self._list_templates),
+            on_read_resource=complete(self._read_resource),
+            on_subscribe_resource=complete(self._subscribe),
+            on_unsubscribe_resource=complete(self._unsubscribe),
             on_subscriptions_listen=self._listen,
-            on_list_prompts=_complete(self._list_prompts),
-            on_get_prompt=_complete(self._get_prompt),
-            on_completion=_complete(self._completion),
+            on_list_prompts=complete(self._list_prompts),
+            on_get_prompt=complete(self._get_prompt),
+            on_completion=complete(self._completion),
         )
         server.middleware.clear()  # the library's tracing
         server.add_notification_handler(

@@ -37,9 +37,14 @@ PARENT_SECONDS: Final = 0.5  # between two looks whether the parent is still the
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # never answered before the end
 
 
-async def serve(server: Server[Any], on_first_reply: Callable[[], None]) -> None:
+async def serve(
+    server: Server[Any],
+    on_first_reply: Callable[[], None],
+    grace: float = GRACE_SECONDS,
+    answer_bad_lines: bool = True,
+) -> None:
     """Serve one client until it leaves or the process is asked to end."""
-    pipe = _Pipe(on_first_reply)
+    pipe = _Pipe(on_first_reply, grace, answer_bad_lines=answer_bad_lines)
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(pipe.heed_signals)
@@ -74,7 +79,11 @@ class _Pipe:
     stderr, and a child process cannot read the client's requests.
     """
 
-    def __init__(self, on_first_reply: Callable[[], None]) -> None:
+    def __init__(
+        self, on_first_reply: Callable[[], None], grace: float, *, answer_bad_lines: bool
+    ) -> None:
+        self._grace = grace
+        self._answer_bad_lines = answer_bad_lines
         self._in, self._out = os.dup(0), os.dup(1)
         empty = os.open(os.devnull, os.O_RDONLY)
         os.dup2(empty, 0)
@@ -101,7 +110,7 @@ class _Pipe:
     def close(self) -> None:
         """Everything answered is written before this returns, unless nobody reads."""
         self._lines.put(None)
-        self._writer.join(GRACE_SECONDS)
+        self._writer.join(self._grace)
 
     # --- in ------------------------------------------------------------------------------
 
@@ -118,7 +127,8 @@ class _Pipe:
 
     async def _take(self, taken: SessionMessage | types.JSONRPCError) -> None:
         if isinstance(taken, types.JSONRPCError):
-            self.write(taken)
+            if self._answer_bad_lines or taken.error.code != types.PARSE_ERROR:
+                self.write(taken)
             return
         lane, message = self._legacy, taken.message
         if isinstance(message, types.JSONRPCRequest):
@@ -171,11 +181,11 @@ class _Pipe:
 
     async def finish(self) -> None:
         await self._ending.wait()
-        with anyio.move_on_after(GRACE_SECONDS):
+        with anyio.move_on_after(self._grace):
             while self._running and not self._hurry.is_set():
                 self._idle = anyio.Event()
                 await self._idle.wait()
-        _end_at_last()
+        _end_at_last(self._grace)
         await self._legacy.aclose()
         await self._modern.aclose()
 
@@ -292,9 +302,9 @@ def _is_modern(request: types.JSONRPCRequest) -> bool:
     )
 
 
-def _end_at_last() -> None:
+def _end_at_last(grace: float) -> None:
     """Something that cannot be interrupted must not keep the process for ever."""
-    last = threading.Timer(GRACE_SECONDS / 2, os._exit, (0,))
+    last = threading.Timer(grace / 2, os._exit, (0,))
     last.daemon = True
     last.start()
 

@@ -1,0 +1,156 @@
+"""Dialects: the surfaces of other memory systems, served literally on a vault.
+
+A dialect is one thin module: it declares names, schemas and shapes as that system's document
+gives them, and turns each call into an operation of the vault. It stores and searches nothing
+itself. `frame` serves it over the same transports as the native surface.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultmem import config
+from vaultmem.errors import InvalidInput
+from vaultmem.surfaces.mcp import answers, arguments
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.service import Vault
+    from vaultmem.surfaces.http.routes import Rest
+
+NAMES: Final = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+Given = Mapping[str, Any]
+
+
+class Refusal(Exception):
+    """Answered as a JSON-RPC error with exactly this code and text."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+@dataclass(frozen=True)
+class Started:
+    """How the server was started: the flags as given, empty where they were not."""
+
+    user: str = ""
+    project: str = ""
+    session: str = ""
+    palace: str = ""
+    read_only: bool = False
+    over_http: bool = False
+
+
+@dataclass(frozen=True)
+class Connected:
+    """What a client says about itself when it connects."""
+
+    client: str = ""
+    session: str = ""  # clientInfo.extra.sessionId
+    over_http: bool = False
+
+
+@dataclass(frozen=True)
+class Tool:
+    listing: Mapping[str, Any]  # literally as tools/list shows it
+    run: Callable[[Any, Given], Any]  # (vault, arguments) -> what `success` is given
+    writes: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.listing["name"])
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        schema: Mapping[str, Any] = self.listing["inputSchema"]
+        return schema
+
+
+@dataclass(frozen=True)
+class Resources:
+    listing: Callable[[Any, str | None], Mapping[str, Any]]  # (vault, cursor) -> the result
+    read: Callable[[Any, str], tuple[str, str]]  # (vault, uri) -> media type and text
+    templates: Sequence[Mapping[str, Any]] = ()
+    subscribe: bool = False
+
+
+class Dialect:
+    """What the frame asks of a dialect; most of it has a usual answer."""
+
+    name = ""
+    server_info: Mapping[str, Any] = {}  # literally, in the answer to initialize
+    capabilities: Mapping[str, Any] = {}  # literally, too
+    instructions = ""
+    tools: Sequence[Tool] = ()
+    resources: Resources | None = None
+    routes: Sequence[Rest] = ()  # with --http; each takes the place of the native one on its path
+    http_beside_stdio = False  # else --http means HTTP alone
+    answers_bad_lines = True  # False: a line that is not JSON is told to stderr alone
+    grace_seconds = 10.0  # for what still runs when the end comes
+
+    def __init__(self, started: Started) -> None:
+        self.started = started
+        self.variables = config.dialect_variables()
+
+    # --- who asks ------------------------------------------------------------------------
+
+    def caller(self, known: Caller, connected: Connected) -> Caller:
+        """Who speaks on a connection. No argument of a call ever reaches this."""
+        return known
+
+    # --- calls ---------------------------------------------------------------------------
+
+    def checked(self, tool: Tool, given: Given) -> Given:
+        """The arguments that the tool knows, checked; unknown ones are ignored."""
+        known = {name: given[name] for name in tool.schema["properties"] if name in given}
+        return arguments.checked(tool.name, tool.schema, known)
+
+    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+        """The result of a call: one line of JSON text."""
+        text = answers.compact(answers.plain(value))
+        return {"content": [{"type": "text", "text": text}], "isError": False}
+
+    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+        """The result of a call that failed; or raise a Refusal."""
+        text = answers.compact(answers.envelope(error))
+        return {"content": [{"type": "text", "text": text}], "isError": True}
+
+    def unknown_tool(self, name: str) -> dict[str, Any]:
+        raise Refusal(INVALID_PARAMS, f"Unknown tool: {name}")
+
+    def unknown_method(self, method: str) -> str:
+        return f"Method not found: {method}"
+
+    # --- life ----------------------------------------------------------------------------
+
+    def opened(self, vault: Vault) -> None:
+        """The vault was opened, before anything is asked of it."""
+
+    def disconnected(self, vault: Vault) -> None:
+        """A client of the handshake era left; the vault is as that client saw it."""
+
+    def ended(self, vault: Vault) -> None:
+        """The server ends; the vault is about to be closed."""
+
+
+def require_known(name: str) -> None:
+    if name != "native" and name not in NAMES:
+        known = ", ".join(("native", *NAMES))
+        raise InvalidInput(f"There is no dialect {name!r}; there are: {known}.")
+
+
+def load(name: str, started: Started) -> Dialect:
+    """The dialect's module has a class named `Spoken`."""
+    require_known(name)
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    spoken: Dialect = module.Spoken(started)
+    return spoken

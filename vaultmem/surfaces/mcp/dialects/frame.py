@@ -1,0 +1,250 @@
+"""Serves a dialect: the native server's life with another system's surface.
+
+A dialect's clients were written for a plain loop that takes one request after the other, often
+without waiting for answers. So requests of one connection are worked through in their order, and
+one that comes before `initialize` is answered like any other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.lowlevel import Server
+from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+
+from vaultmem.errors import ReadOnly
+from vaultmem.surfaces.mcp import server
+from vaultmem.surfaces.mcp.dialects import Connected, Dialect, Refusal, Tool
+from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, Options, Served
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.service import Vault
+
+log = logging.getLogger("vaultmem")
+
+_CONNECTED: Final = "vaultmem.connected"  # what is kept with a connection
+_TURN: Final = "vaultmem.turn"
+_AT_ONCE: Final = frozenset({"initialize", "ping", "subscriptions/listen"})
+
+
+class Speaking(Served):
+    def __init__(
+        self,
+        provide: Callable[[], Vault],
+        options: Options,
+        dialect: Dialect,
+        caller_of: CallerOf | None = None,
+    ) -> None:
+        self.dialect = dialect
+        super().__init__(provide, options, caller_of)
+
+    # --- life ----------------------------------------------------------------------------
+
+    def _opened(self, vault: Vault) -> None:
+        self.dialect.opened(self._as(vault, Connected()))
+
+    def stop(self) -> None:
+        vault = self._vault
+        if vault is not None and not self._stopping.is_set():
+            self._see_off(self.dialect.ended, self._as(vault, Connected()))
+        super().stop()
+
+    def _see_off(self, tell: Callable[[Vault], None], vault: Vault) -> None:
+        try:
+            tell(vault)
+        except Exception as error:  # the edge: nobody is left to be told
+            log.warning("Not all could be put in order at the end: %s", error)
+
+    # --- who asks ------------------------------------------------------------------------
+
+    def _speaker(self, ctx: Context, caller: Caller) -> Caller:
+        return self.dialect.caller(caller, _connected(ctx))
+
+    def _as(self, vault: Vault, connected: Connected) -> Vault:
+        caller = self.dialect.caller(self.options.caller or vault.caller, connected)
+        return vault.for_caller(caller)
+
+    def for_rest(self, caller: Caller) -> Vault:
+        spoken = self.dialect.caller(caller, Connected(over_http=True))
+        return self.vault().for_caller(spoken)
+
+    # --- every message -------------------------------------------------------------------
+
+    async def _meet(self, ctx: Context, call_next: Any) -> Any:
+        """Stands before everything that a client says."""
+        if ctx.method == "initialize":
+            return self._introduced(ctx, await call_next(ctx))
+        if ctx.request_id is None or ctx.method in _AT_ONCE:
+            return await self._taken(ctx, call_next)
+        self._let_in(ctx)
+        async with ctx.session._connection.state.setdefault(_TURN, anyio.Lock()):
+            return await self._taken(ctx, call_next)
+
+    async def _taken(self, ctx: Context, call_next: Any) -> Any:
+        try:
+            return await call_next(ctx)
+        except Refusal as error:
+            raise MCPError(error.code, error.message, error.data) from None
+        except MCPError as error:
+            if error.error.code != types.METHOD_NOT_FOUND:
+                raise
+            told = self.dialect.unknown_method(ctx.method)
+            raise MCPError(types.METHOD_NOT_FOUND, told) from None
+
+    def _introduced(self, ctx: Context, usual: Mapping[str, Any]) -> dict[str, Any]:
+        self._let_in(ctx)
+        said = {
+            "protocolVersion": usual["protocolVersion"],
+            "capabilities": self.dialect.capabilities,
+            "serverInfo": self.dialect.server_info,
+        }
+        told = self.dialect.instructions
+        return said | ({"instructions": told} if told else {})
+
+    def _let_in(self, ctx: Context) -> None:
+        """Know a connection of the handshake era from its first request to its end."""
+        connection = ctx.session._connection
+        known = _CONNECTED in connection.state
+        if _is_modern(ctx) or (known and ctx.method != "initialize"):
+            return
+        connection.state[_CONNECTED] = _said(ctx)
+        if ctx.method != "initialize":
+            connection.initialized.set()  # else the library refuses whoever does not greet
+        if not known:
+            connection.exit_stack.push_async_callback(partial(self._leave, self._view(ctx)))
+
+    async def _leave(self, view: Callable[[], Vault]) -> None:
+        if self._vault is not None and not self._stopping.is_set():
+            told = self.dialect.disconnected
+            await anyio.to_thread.run_sync(lambda: self._see_off(told, view()))
+
+    # --- tools ---------------------------------------------------------------------------
+
+    def _spoken_tools(self, ctx: Context) -> list[Tool]:
+        read_only = self._read_only(ctx)
+        return [tool for tool in self.dialect.tools if not (tool.writes and read_only)]
+
+    async def _list_tools(self, ctx: Context, params: Any) -> Any:
+        return {"tools": [dict(tool.listing) for tool in self._spoken_tools(ctx)]}
+
+    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+        dialect = self.dialect
+        tool = next((tool for tool in dialect.tools if tool.name == params.name), None)
+        try:
+            if tool is None:
+                return dialect.unknown_tool(params.name)
+            return await self._called(ctx, tool, params.arguments or {})
+        except Refusal:
+            raise
+        except Exception as error:  # the edge, as in the native surface
+            return dialect.failure(params.name, error)
+
+    async def _called(self, ctx: Context, tool: Tool, given: Mapping[str, Any]) -> Any:
+        if tool not in self._spoken_tools(ctx):
+            raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
+        checked = self.dialect.checked(tool, given)
+        return await self._work(
+            ctx, lambda vault: self.dialect.success(tool, tool.run(vault, checked))
+        )
+
+    def _input_schema(self, name: str) -> dict[str, Any] | None:
+        return next((dict(t.schema) for t in self.dialect.tools if t.name == name), None)
+
+    # --- resources -----------------------------------------------------------------------
+
+    async def _list_resources(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> Any:
+        assert self.dialect.resources is not None
+        listing, cursor = self.dialect.resources.listing, params.cursor if params else None
+        return await self._answer(ctx, lambda vault: dict(listing(vault, cursor)))
+
+    async def _list_templates(self, ctx: Context, params: Any) -> Any:
+        assert self.dialect.resources is not None
+        return {"resourceTemplates": [dict(each) for each in self.dialect.resources.templates]}
+
+    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
+        assert self.dialect.resources is not None
+        read, uri = self.dialect.resources.read, params.uri
+        kind, text = await self._answer(ctx, lambda vault: read(vault, uri))
+        return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
+
+    # --- the server ----------------------------------------------------------------------
+
+    def _make_server(self) -> Server[Any]:
+        info = self.dialect.server_info
+        made = server.AnnouncingServer(
+            str(info["name"]),
+            version=str(info["version"]),
+            instructions=self.dialect.instructions or None,
+            lifespan=self._lifespan,
+            cache_hints=CACHING,
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=server.complete(self._list_tools),
+            on_call_tool=server.complete(self._call_tool),
+            **self._resource_handlers(),
+        )
+        made.middleware[:] = [self._meet]
+        if self.dialect.resources is not None:
+            made.add_notification_handler(
+                "notifications/initialized", types.NotificationParams, self._initialized
+            )
+        return made
+
+    def _resource_handlers(self) -> dict[str, Any]:
+        if self.dialect.resources is None:
+            return {}
+        handlers: dict[str, Any] = {
+            "on_list_resources": server.complete(self._list_resources),
+            "on_list_resource_templates": server.complete(self._list_templates),
+            "on_read_resource": server.complete(self._read_resource),
+            "on_subscriptions_listen": self._listen,
+        }
+        if self.dialect.resources.subscribe:
+            handlers["on_subscribe_resource"] = server.complete(self._subscribe)
+            handlers["on_unsubscribe_resource"] = server.complete(self._unsubscribe)
+        return handlers
+
+
+def _is_modern(ctx: Context) -> bool:
+    meta = (ctx.params or {}).get("_meta")
+    return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
+
+
+def _connected(ctx: Context) -> Connected:
+    kept: Connected | None = ctx.session._connection.state.get(_CONNECTED)
+    return kept or _said(ctx)
+
+
+def _said(ctx: Context) -> Connected:
+    """From the wire itself: the library drops what it does not know."""
+    params = ctx.params or {}
+    meta = params.get("_meta")
+    info = params.get("clientInfo") if ctx.method == "initialize" else None
+    if isinstance(meta, Mapping):
+        info = info or meta.get(CLIENT_INFO_META_KEY)
+    info = info if isinstance(info, Mapping) else {}
+    extra = info.get("extra")
+    session = extra.get("sessionId") if isinstance(extra, Mapping) else None
+    return Connected(
+        client=info["name"] if isinstance(info.get("name"), str) else "",
+        session=session if isinstance(session, str) else "",
+        over_http=ctx.request is not None,
+    )
+
+
+def build(
+    provide: Callable[[], Vault],
+    options: Options,
+    dialect: Dialect,
+    caller_of: CallerOf | None = None,
+) -> Speaking:
+    return Speaking(provide, options, dialect, caller_of)
