@@ -81,8 +81,10 @@ def by_words(hits: TextHits) -> Ranked:
             seen[memory] = place + 1
     for note, observation, score in hits.memories:
         memory = Memory(note, observation)
-        if not observation or memory not in scores:
-            scores[memory] = scores.get(memory, 0.0) + _WHOLE * score
+        if memory not in scores:  # none of its passages by itself
+            scores[memory] = _WHOLE / 2 * score
+        elif not observation:
+            scores[memory] += _WHOLE * score
     return {memory: Found(score, best.get(memory, 0), score) for memory, score in scores.items()}
 
 

@@ -46,8 +46,12 @@ class Looking(Desk):
         room: str | None = None,
         folder: str | None = None,
         explain: bool = False,
+        profile: str = "relevance",
     ) -> Recalled:
-        """The memories that answer a question best, best first."""
+        """The memories that answer a question best, best first.
+
+        The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2.
+        """
         filters = self._filters(
             scope=scope,
             type=type,
@@ -60,7 +64,7 @@ class Looking(Desk):
             min_importance=min_importance,
             include_forgotten=include_forgotten,
         )
-        found = self._ask(query, strategy, filters, limit, offset)
+        found = self._ask(query, strategy, filters, limit, offset, profile)
         ids = [hit.row.id or hit.row.path for hit in found.hits]
         used = self._parts.usage.of(ids)
         self._parts.usage.note(ids, self.caller.session)
@@ -81,12 +85,19 @@ class Looking(Desk):
         except TROUBLE:
             return Freshness(0, 0, 0)
 
-    def _ask(self, query: str, strategy: str, filters: Filters, limit: int, offset: int) -> Answer:
+    def _ask(
+        self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
+    ) -> Answer:
         """By the index; where it cannot be used, by looking through the files themselves."""
         try:
             behind = self._parts.catch_up()
             found = self._parts.recall.ask(
-                query, strategy=strategy, filters=filters, limit=limit, offset=offset
+                query,
+                strategy=strategy,
+                filters=filters,
+                limit=limit,
+                offset=offset,
+                profile=profile,
             )
         except InvalidInput:
             raise

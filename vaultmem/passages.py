@@ -28,7 +28,7 @@ _NEAR: Final = 2  # passages on each side
 _CHEAP: Final = b"abcdefghilmnoprstuy "
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
 _BREAKS: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
-_BLANKS: Final = re.compile(r"[ \t\r\f\v\u00a0\u3000]*\n\s*|[ \t\r\f\v\u00a0\u3000]+")
+_BLANKS: Final = re.compile(r"\s{2,}|[\t\r\f\v]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def day_of(note: Note) -> str:
 
 def _head(title: str, heading: str, day: str) -> str:
     head = " › ".join(part for part in (title, heading, day) if part)
-    return beginning(_BLANKS.sub(" ", head), _HEAD)
+    return beginning(" ".join(head.split()), _HEAD)
 
 
 def _before(passage: Passage, before: str, text: str) -> str:

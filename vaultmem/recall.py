@@ -56,6 +56,7 @@ class Answer:
     milliseconds: float = 0.0
     warnings: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)  # notes whose file is newer than the index
+    more: bool = False  # a lane could have gone on
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Recall:
         """A page of the ranking. What comes behind the first look is put behind it as it was,
         so that every page goes on where the one before ended."""
         ranking = self._ranking(asked, _DEPTH, answer)
-        if offset + limit > len(ranking):
+        if offset + limit > len(ranking) and answer.more:
             known = {each.memory for each in ranking}
             further = self._ranking(asked, _DEEP, replace(answer, warnings=[]))
             lowest = ranking[-1].score if ranking else 1.0
@@ -147,6 +148,7 @@ class Recall:
             answer.warnings.append(f"partial_results: {error}")
             return {}
         answer.total = text.total
+        answer.more |= max(len(text.passages), len(text.memories)) >= depth
         return fusion.by_words(text)
 
     def _by_meaning(
@@ -154,6 +156,7 @@ class Recall:
     ) -> Ranked:
         vector = embedder.embed_query(asked.text)
         hits = self.index.search_vectors(vector, embedder.identity, asked.filters, 2 * depth)
+        answer.more |= len(hits) >= 2 * depth
         if missing := self.index.count_without_vector(embedder.identity):
             answer.warnings.append(f"partial_results: {missing} passages have no vector yet.")
         return fusion.by_meaning(hits, self.index.observations([hit[1] for hit in hits]))

@@ -23,7 +23,7 @@ from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, around, day_of, observations
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _MANY_SEGMENTS: Final = 12
@@ -32,9 +32,10 @@ _RUNS: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
 )
-# Few fields: each costs a look-up for every word of a question. A memory has one document of
-# its own (`whole`), and one for each of its passages: what is above it, what it says, and for
-# an observation what is said around it.
+# Few fields: each costs a look-up for every word of a question. Each passage is a document:
+# what is above it, what it says, and for an observation what is said around it. The text of a
+# whole memory (`whole`) is a document of its own for a note; an observation's is with its first
+# passage, since the engine takes the usual length of a field from all documents there are.
 _FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 0.6}
 _WHOLE: Final = {"whole": 1.0}
 _CJK: Final = "_cjk"  # the same field for scripts without blanks
@@ -316,30 +317,28 @@ def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dic
     above = f"{about} {' '.join(printable(source.path).split('/')[:-1])} {day_of(source)}"
     shared: dict[str, Any] = {"file": printable(source.path), "note": note, **_numbers(source)}
     ours, alone = list(_facets(entry)), observations(found, passages)
+    texts = _memories(source, found, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
-        one = {**shared, "facets": ours, "observation": alone.get(number, 0), "passage": number}
-        texts = {"head": f"{above} {passage.heading}", "body": passage.text}
+        first = alone.get(number, 0)
+        one = {**shared, "observation": first, "passage": number}
+        one["facets"] = [*ours, _ALONE] if first else ours
+        said = {"head": f"{above} {passage.heading}", "body": passage.text}
         if passage.kind == "observation":
-            texts["near"] = " ".join(around(found, place))
-        yield {**one, **_texts(texts)}
-    for first, text in _memories(source, found, passages, alone):
-        facets = [*ours, _ALONE] if first else ours
-        yield {
-            **shared,
-            "facets": facets,
-            "observation": first,
-            **_texts({"whole": f"{above} {text}"}),
-        }
+            said["near"] = " ".join(around(found, place))
+        if first == number:
+            said["whole"] = f"{above} {texts[first]}"
+        yield {**one, **_texts(said)}
+    yield {**shared, "facets": ours, **_texts({"whole": f"{above} {texts[0]}"})}
 
 
 def _memories(
     note: Note, found: Sequence[Passage], passages: Sequence[int], alone: Mapping[int, int]
-) -> Iterator[tuple[int, str]]:
+) -> dict[int, str]:
     """The text of the note itself (0), and of each observation in it that stands alone."""
     texts: dict[int, list[str]] = {0: [printable(heading.text) for heading in note.headings]}
     for number, passage in zip(passages, found, strict=True):
         texts.setdefault(alone.get(number, 0), []).append(passage.text)
-    yield from ((first, " ".join(parts)) for first, parts in texts.items())
+    return {first: " ".join(parts) for first, parts in texts.items()}
 
 
 def _texts(texts: Mapping[str, str]) -> dict[str, str]:
