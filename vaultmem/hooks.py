@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import reminders
+from vaultmem.errors import NotFound
 from vaultmem.names import safe_name
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ def _failed(given: Mapping[str, Any], why: str) -> Log | None:
     command = _first_line(_text_in(given, "command", "cmd"))
     if not command:
         return None
+    why = why if len(why) <= 20_000 else f"{why[:1_000]}\n{why[-19_000:]}"
     code = _EXIT.search(why)
     lines = [
         line for line in why.splitlines() if line.strip() and not _EXIT.fullmatch(line.strip())
@@ -243,7 +245,8 @@ def _last_part(path: str) -> str:
 
 def _plain_summary(text: str) -> str:
     """What a client says about a session it made shorter, without its thoughts on the way."""
-    text = re.sub(r"<analysis>.*?</analysis>", "", text[: 8 * _SUMMARY], flags=re.DOTALL)
+    before, _, thoughts = text[: 8 * _SUMMARY].partition("<analysis>")
+    text = before + (thoughts.partition("</analysis>")[2] or thoughts)
     text = re.sub(r"</?summary>|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "", text).strip()
     return text if len(text) <= _SUMMARY else text[:_SUMMARY].rpartition("\n")[0] + "\n…"
 
@@ -325,7 +328,10 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
 
 def _ended(vault: Vault, session: str) -> dict[str, Any]:
     _Notebook(vault, session).remove()
-    if not vault.session_summary().observations:
+    try:
+        if not vault.session_summary(session).observations:
+            return {}
+    except NotFound:
         return {}
     ended = vault.end_session(session_id=session)
     return {"session_id": session, "summary": ended.summary}

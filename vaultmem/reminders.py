@@ -97,6 +97,7 @@ def _weighed(vault: Reader, prompt: str) -> list[_Word]:
 def content_words(text: str) -> dict[str, bool]:
     """The words that carry a text, in order, and whether each is a name like `AuthService`."""
     found: dict[str, bool] = {}
+    text = text[:_PROMPT]
     for written in _WORD.findall(_CJK.sub(" ", text)):
         word = written.casefold()
         if len(word) > 2 and word not in _EMPTY and not word.isdigit():

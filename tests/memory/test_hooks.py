@@ -347,6 +347,14 @@ def test_what_a_client_sums_up_is_remembered(vault: Vault) -> None:
     assert (memory.scope, memory.project) == ("project", "Atlas")
 
 
+def test_long_texts_are_cut() -> None:
+    for text in ("<analysis>" * 400_000, "word " * 800_000, "a\n" * 2_000_000, "ghp_" * 900_000):
+        (kept,) = actions(event("PostCompact", compact_summary=text + "end"))
+        assert isinstance(kept, Remember) and len(kept.text) <= 20_002
+        for action in actions(failed(text, text)) + actions(event("UserPromptSubmit", prompt=text)):
+            assert isinstance(action, Inject) or len(action.text) < 400  # type: ignore[union-attr]
+
+
 def test_the_generic_form_is_answered_in_kind(filled: Vault) -> None:
     said = hooks.answer(
         filled, {"event": "UserPromptSubmit", "payload": {"prompt": "Rotate refresh tokens"}}
