@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from vaultmem.index import Signals, TextHits
 
 _DECAY: Final = (1.0, 0.3, 0.1)  # a memory's best passage, its second, its third
-_WHOLE: Final = 0.7  # the note as one text
+_WHOLE: Final = 0.7  # the memory as one text
 _SECOND: Final = 0.15  # the second most similar passage
 _WEIGHTS: Final = {"keyword": 1.0, "vector": 0.45, "graph": 0.5}
 _REPLACED: Final = 0.9
@@ -83,7 +83,7 @@ def by_words(hits: TextHits) -> Ranked:
         memory = Memory(note, observation)
         if memory not in scores:  # none of its passages by itself
             scores[memory] = _WHOLE / 2 * score
-        elif not observation:
+        else:
             scores[memory] += _WHOLE * score
     return {memory: Found(score, best.get(memory, 0), score) for memory, score in scores.items()}
 

@@ -25,6 +25,7 @@ IN_CONTEXT: Final = 500  # of 512, with what stands around a passage
 _HEAD: Final = 64
 _BEFORE: Final = 110
 _NEAR: Final = 2  # passages on each side
+_SHORT: Final = 250
 _CHEAP: Final = b"abcdefghilmnoprstuy "
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
 _BREAKS: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
@@ -90,9 +91,17 @@ def _before(passage: Passage, before: str, text: str) -> str:
 
 
 def around(found: Sequence[Passage], place: int) -> list[str]:
-    """What is said shortly before and after an observation: much of its sense stands there."""
-    first = max(0, place - _NEAR)
-    return [p.text for p in (*found[first:place], *found[place + 1 : place + 1 + _NEAR])]
+    """What is said shortly before and after an observation: much of its sense stands there.
+    Only between short ones; a long one says enough, and would drown out a short neighbour."""
+    own = found[place]
+    if own.kind != "observation" or not _is_short(own):
+        return []
+    near = (*found[max(0, place - _NEAR) : place], *found[place + 1 : place + 1 + _NEAR])
+    return [p.text for p in near if _is_short(p) and (not p.block or p.block != own.block)]
+
+
+def _is_short(passage: Passage) -> bool:
+    return len(passage.text) <= 2 * _SHORT and tokens_at_most(passage.text) <= _SHORT
 
 
 def observations(found: Sequence[Passage], numbers: Sequence[int]) -> dict[int, int]:

@@ -23,7 +23,7 @@ from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, around, day_of, observations
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _MANY_SEGMENTS: Final = 12
@@ -36,7 +36,7 @@ _RUNS: Final = re.compile(
 # what is above it, what it says, and for an observation what is said around it. The text of a
 # whole memory (`whole`) is a document of its own for a note; an observation's is with its first
 # passage, since the engine takes the usual length of a field from all documents there are.
-_FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 0.6}
+_FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 1.0}
 _WHOLE: Final = {"whole": 1.0}
 _CJK: Final = "_cjk"  # the same field for scripts without blanks
 _ALONE: Final = "alone"  # an observation that is a memory of its own
@@ -323,8 +323,8 @@ def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dic
         one = {**shared, "observation": first, "passage": number}
         one["facets"] = [*ours, _ALONE] if first else ours
         said = {"head": f"{above} {passage.heading}", "body": passage.text}
-        if passage.kind == "observation":
-            said["near"] = " ".join(around(found, place))
+        if near := around(found, place):
+            said["near"] = " ".join(near)
         if first == number:
             said["whole"] = f"{above} {texts[first]}"
         yield {**one, **_texts(said)}
