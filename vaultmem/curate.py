@@ -22,6 +22,7 @@ from vaultmem.views import (
     Promoted,
     Pruned,
     PrunedNote,
+    Removed,
     Restored,
     Version,
     Versions,
@@ -114,7 +115,8 @@ class Curating(Remembering):
             saved = dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9 if stamp else 0, dt.UTC)
             now = Version(version(note.raw), saved, "current", len(note.raw), True)
             versions.insert(0, now)
-        return Versions(identity(note) if note else key, path, tuple(versions))
+        number = len(kept) + (note is not None)
+        return Versions(identity(note) if note else key, path, tuple(versions), number)
 
     def version_text(self, memory_id: str, wanted: str) -> str:
         note, key, _ = self._past(memory_id)
@@ -165,11 +167,17 @@ class Curating(Remembering):
                     continue
                 kept = self._parts.history.snapshots(key)
                 lost = kept and parse(kept[0].raw, place.path, self.settings.properties)
-                if lost and self._visible(lost) and self.store.stat(place.path) is None:
+                if lost and self._visible(lost):
                     return None, key, place.path
             raise
 
     # --- clearing up ---------------------------------------------------------------------
+
+    def remove(self, memory_id: str, *, expected_version: str | None = None) -> Removed:
+        """Move one memory to the trash."""
+        note = self._note(memory_id)
+        self._trash(note, "remove", expected_version)
+        return Removed(identity(note), note.path, f"restore_memory {identity(note)}")
 
     def prune(
         self,

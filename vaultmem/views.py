@@ -199,6 +199,13 @@ class Restored:
 
 
 @dataclass(frozen=True)
+class Removed:
+    memory_id: str
+    path: str
+    restore: str  # how to get it back
+
+
+@dataclass(frozen=True)
 class PrunedNote:
     id: str
     path: str
@@ -227,6 +234,7 @@ class Versions:
     memory_id: str
     path: str
     versions: tuple[Version, ...]
+    number: int = 1  # of the present text, counting from 1
 
 
 @dataclass(frozen=True)
@@ -237,6 +245,21 @@ class Source:
     path: str
     text: str
     version: str
+
+
+@dataclass(frozen=True)
+class Project:
+    name: str
+    memories: int
+    folder: str  # where its memories are put
+    description: str = ""
+    id: str | None = None  # of the note that describes it
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class Projects:
+    projects: tuple[Project, ...]
 
 
 @dataclass(frozen=True)
@@ -260,7 +283,8 @@ def identity(note: Note) -> str:
 
 def content_of(note: Note) -> str:
     """The text as it was given: a note ends with a line end that is not part of it."""
-    return printable(without_private(note.body.removesuffix("\n").removesuffix("\r")))
+    end = note.newline if note.body.endswith("\r\n") else "\n"
+    return printable(without_private(note.body.removesuffix(end)))
 
 
 def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
