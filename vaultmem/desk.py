@@ -15,10 +15,10 @@ from vaultmem import finding, hidden
 from vaultmem.attributes import attributes_of
 from vaultmem.config import Settings
 from vaultmem.errors import AlreadyExists, Busy, InvalidInput, NotFound, ReadOnly
-from vaultmem.history import History
+from vaultmem.history import History, Write
 from vaultmem.index import TROUBLE, Filters, Index
 from vaultmem.names import name_key, safe_name, unique_name
-from vaultmem.note import Note, moment, parse
+from vaultmem.note import Note, moment, parse, version
 from vaultmem.properties import Writable
 from vaultmem.store import VOLATILE, Store, Stored
 from vaultmem.usage import Usage
@@ -145,7 +145,7 @@ class Desk:
         type: str | Sequence[str] | None = (),
         tags: str | Sequence[str] | None = (),
         project: str | None = None,
-        room: str | None = None,
+        room: str | Sequence[str] | None = None,
         kind: str | None = None,
         folder: str | None = None,
         after: str | None = None,
@@ -208,6 +208,7 @@ class Desk:
                 continue
             if instead_of:
                 self.store.discard(instead_of)
+            self._noted(stored.path, raw, "add")
             return self._written(stored, instead_of)
         raise Busy(f"No free name could be found for {title!r}; try another title.")
 
@@ -238,15 +239,28 @@ class Desk:
         self, note: Note, action: str, change: Callable[[Note], bytes], expect: str | None = None
     ) -> Written:
         self._require_writable()
+        wrote = False
 
         def remembered(current: Note) -> bytes:
+            nonlocal wrote
             raw = change(current)
-            if raw != current.raw:
+            wrote = raw != current.raw
+            if wrote:
                 self._parts.history.take(current, action)
             return raw
 
         stored = self.store.update(note.path, remembered, expect=expect)
+        if wrote:
+            self._noted(stored.path, stored.raw, action)
         return self._written(stored)
+
+    def _noted(self, path: str, raw: bytes | None, action: str, known: str = "") -> None:
+        """Let the next commit say who wrote this, and what for."""
+        if path.startswith(VOLATILE):
+            return
+        made = version(raw) if raw is not None else ""
+        found = parse(raw, path, self.settings.properties).id if raw is not None else known
+        self._parts.history.wrote(Write(path, made, action, found, self.caller.client))
 
     def _written(self, stored: Stored, *gone: str) -> Written:
         behind = self._wrote([stored.path, *filter(None, gone)])
@@ -262,6 +276,7 @@ class Desk:
         else:
             place = self.store.remove(note.path, expect=expect)
             self._parts.history.trashed(note, place)
+            self._noted(note.path, None, action, note.id)
         self._wrote([note.path])
         return place
 

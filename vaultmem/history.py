@@ -6,11 +6,14 @@ to get a text back. A snapshot is on disk before the note itself is touched.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
+import json
+import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +22,7 @@ from vaultmem.errors import NotFound
 from vaultmem.note import Note, version
 
 KEPT: Final = 50  # snapshots of one note
+MOST_WRITTEN: Final = 1_000_000  # bytes about writes that nobody committed
 _NAME: Final = re.compile(r"(\d{8}T\d{12}) ([a-z-]+) ([0-9a-f]{20})\.md\Z")
 _STAMP: Final = "%Y%m%dT%H%M%S%f"
 
@@ -43,9 +47,21 @@ class Place:
     trashed: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write by vaultmem: of which note, what for, and for whom. Git commits say so."""
+
+    path: str
+    version: str  # what it made; empty when the note went to the trash
+    action: str
+    id: str = ""
+    client: str = ""
+
+
 class History:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._writes = folder.parent / "written.jsonl"
 
     def take(self, note: Note, action: str) -> None:
         """Keep the note's bytes, unless they are the last ones kept already."""
@@ -59,6 +75,30 @@ class History:
             self._write_place(folder, Place(note.path))
             for old in kept[KEPT - 1 :]:
                 old.file.unlink(missing_ok=True)
+
+    def wrote(self, write: Write) -> None:
+        """Keep in mind who wrote; a note that cannot be kept in mind is a person's for git."""
+        line = json.dumps(asdict(write)).encode() + b"\n"
+        with contextlib.suppress(OSError), open(self._writes, "ab", buffering=0) as file:
+            file.write(line)
+            if file.tell() > MOST_WRITTEN:
+                self.keep_writes(self.writes()[-1000:])
+
+    def writes(self) -> list[Write]:
+        """The writes since they were last committed, oldest first."""
+        found = []
+        with contextlib.suppress(OSError):
+            for line in self._writes.read_bytes().splitlines():
+                with contextlib.suppress(ValueError, TypeError):
+                    found.append(Write(**json.loads(line)))
+        return found
+
+    def keep_writes(self, writes: list[Write]) -> None:
+        lines = b"".join(json.dumps(asdict(write)).encode() + b"\n" for write in writes)
+        beside = self._writes.with_suffix(".tmp")
+        with contextlib.suppress(OSError):
+            beside.write_bytes(lines)
+            os.replace(beside, self._writes)
 
     def trashed(self, note: Note, place: str) -> None:
         self._write_place(self.folder / key_of(note), Place(note.path, place))

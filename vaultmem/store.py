@@ -343,6 +343,10 @@ class Store:
                     ignore.write_bytes(_OWN_GITIGNORE)
         return folder
 
+    def writing(self) -> contextlib.AbstractContextManager[None]:
+        """Nobody else of ours writes notes meanwhile: for a program that does so itself."""
+        return self._writing()
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         local = self.local()

@@ -40,6 +40,9 @@ GROUPS: Final = {
     "Look after": {
         "init": "Make a vault, or add to one what it lacks.",
         "index": "Bring the index up to date now.",
+        "sync": "Share the vault through git: commit, merge, push.",
+        "conflicts": "Show what two sides could not agree on.",
+        "resolve": "Settle a conflict: keep ours, theirs or both.",
         "consolidate": "Draw what belongs together into fewer, clearer memories.",
         "status": "Show how the vault and its index are.",
         "doctor": "Find what is wrong with the vault, and what to do about it.",
@@ -47,6 +50,7 @@ GROUPS: Final = {
     },
 }
 COMMANDS: Final = {name: line for group in GROUPS.values() for name, line in group.items()}
+HIDDEN: Final = ("merge-driver",)  # called by git, not by people
 _COLUMN: Final = max(map(len, COMMANDS))
 
 
@@ -57,9 +61,9 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name not in COMMANDS and name not in HIDDEN:
             return None
-        module = importlib.import_module(f"vaultmem.surfaces.cli.{name}")
+        module = importlib.import_module(f"vaultmem.surfaces.cli.{name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -1,0 +1,251 @@
+"""What merging two commits comes to, worked out without touching a file.
+
+git finds what both sides changed, renames included; each such note is then merged here.
+Where git has no answer but notes do, one is given: of two memories with one name both stay,
+a note that one side deleted and the other changed stays, and a note that both renamed gets
+one of the names. What only a person can decide is left as a clash.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from vaultmem import names
+from vaultmem.edit import AddItems, edit
+from vaultmem.errors import InvalidInput, VaultmemError
+from vaultmem.git import merge
+from vaultmem.git.repo import Repo, driver_command
+from vaultmem.note import parse, printable
+
+REFUSE = "exit 1"  # as a driver: tells git to leave what both sides changed to us
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    path: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A value that gave way to a newer one."""
+
+    path: str
+    what: str
+
+
+@dataclass
+class Plan:
+    tree: str = ""
+    put: dict[str, tuple[str, str]] = field(default_factory=dict)  # path -> mode and object
+    gone: set[str] = field(default_factory=set)
+    clashes: list[str] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)  # notes that both sides changed
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    mode: str
+    oid: str
+
+
+class Merging:
+    def __init__(self, repo: Repo, ours: str, theirs: str, properties: Mapping[str, str]) -> None:
+        self.repo = repo
+        self.commits = (ours, theirs)
+        self.names = properties
+        self.plan = Plan()
+        self._taken: set[str] | None = None
+
+    def worked_out(self) -> Plan:
+        tree, files, renamed = self._asked()
+        for old, one, other in renamed:
+            self._both_renamed(files, old, one, other)
+        for path in sorted(files):
+            if stages := files.get(path):
+                self._decide(path, stages)
+        plan = self.plan
+        plan.tree = self.repo.tree_with(tree, plan.put, plan.gone - plan.put.keys())
+        return plan
+
+    def _asked(self) -> tuple[str, dict[str, dict[int, _File]], list[tuple[str, str, str]]]:
+        settings = drivers(REFUSE)
+        done = self.repo.git(
+            "merge-tree", "--write-tree", "-z", *self.commits, check=False, settings=settings
+        )
+        if done.code > 1 or done.code < 0:
+            if "unrelated histories" in done.err:
+                raise InvalidInput(
+                    "The remote has a history of its own, so nothing was merged. Join the two, "
+                    "once, with: git pull --no-rebase --allow-unrelated-histories"
+                )
+            raise VaultmemError(f"git merge-tree said: {done.why()}")
+        fields = done.out.decode("utf-8", "surrogateescape").split("\0")
+        files: dict[str, dict[int, _File]] = {}
+        at = 1
+        while at < len(fields) and fields[at]:
+            info, _, path = fields[at].partition("\t")
+            mode, oid, stage = info.split(" ")
+            files.setdefault(path, {})[int(stage)] = _File(mode, oid)
+            at += 1
+        return fields[0], files, list(_renames(fields[at + 1 :]))
+
+    # --- deciding --------------------------------------------------------------------------
+
+    def _decide(self, path: str, stages: dict[int, _File]) -> None:
+        base, ours, theirs = (stages.get(stage) for stage in (1, 2, 3))
+        if not all(file is None or file.mode.startswith("100") for file in (base, ours, theirs)):
+            self.plan.clashes.append(path)  # a link or a repository of its own
+        elif ours and theirs:
+            self._merge(path, base, ours, theirs)
+        elif base and (ours or theirs):
+            self._kept(path, base, ours, theirs)
+        elif ours or theirs:
+            self.plan.clashes.append(path)  # a file where the other side has a folder
+
+    def _merge(self, path: str, base: _File | None, ours: _File, theirs: _File) -> None:
+        raw = None if base is None else self._raw(base)
+        versions = raw, self._raw(ours), self._raw(theirs)
+        if not is_note(path):
+            done = merge.by_git(*versions)
+        else:
+            done = merge.merge(*versions, names=self.names)
+            self.plan.merged.append(path)
+        if not done.blended:
+            self._both_kept(path, versions, ours, theirs)
+            return
+        mode = max(ours.mode, theirs.mode)
+        self.plan.put[path] = (mode, self.repo.write(done.raw))
+        self.plan.lost += [Lost(path, what) for what in done.lost]
+        if not done.clean:
+            self.plan.clashes.append(path)
+
+    def _both_kept(
+        self, path: str, versions: tuple[bytes | None, bytes, bytes], ours: _File, theirs: _File
+    ) -> None:
+        """Two memories with one name: the elder keeps it, whoever merges."""
+        base, *sides = versions
+        old = parse(base).id if base else ""
+        ids = [parse(raw, names=self.names).id.upper() for raw in sides]
+        elder = 0 if (ids[0] != old.upper(), ids[0]) < (ids[1] != old.upper(), ids[1]) else 1
+        first, second = (ours, theirs) if elder == 0 else (theirs, ours)
+        name = self._free(path)
+        self.plan.put |= {path: (first.mode, first.oid), name: (second.mode, second.oid)}
+        self.plan.answers.append(
+            Answer(path, f"two notes had this name; the younger is {posixpath.basename(name)} now")
+        )
+
+    def _kept(self, path: str, base: _File, ours: _File | None, theirs: _File | None) -> None:
+        """Deleted on one side, changed on the other: it stays, where the other side put it."""
+        edited = ours or theirs
+        assert edited is not None
+        where = self._moved_to(self._raw(base), deleted_by=1 if ours else 0)
+        if where is None:
+            self.plan.put[path] = (edited.mode, edited.oid)
+            self.plan.answers.append(
+                Answer(path, "deleted on one side, changed on the other: kept")
+            )
+            return
+        place, file = where
+        self.plan.gone.add(path)
+        self._merge(place, base, *((edited, file) if ours else (file, edited)))
+        self.plan.answers.append(Answer(place, f"changed on one side, renamed from {path}: both"))
+
+    def _moved_to(self, raw: bytes, deleted_by: int) -> tuple[str, _File] | None:
+        """Where a note went that git no longer knew again: identity is the id."""
+        wanted = parse(raw, names=self.names).id.upper()
+        if not wanted:
+            return None
+        base = self.repo.git("merge-base", *self.commits, check=False).text.split("\n")[0]
+        asked = ["diff", "--no-renames", "--diff-filter=A", "--raw", "--no-abbrev", "-z", base]
+        fields = self.repo.git(*asked, self.commits[deleted_by], check=False).names
+        for info, path in zip(fields[::2], fields[1::2], strict=False):
+            _, mode, _, oid, _ = info.split(" ")
+            if is_note(path) and self._id_of(oid) == wanted:
+                return path, _File(mode, oid)
+        return None
+
+    def _id_of(self, oid: str) -> str:
+        return parse(self.repo.blob(oid), names=self.names).id.upper()
+
+    def _both_renamed(
+        self, files: dict[str, dict[int, _File]], old: str, one: str, other: str
+    ) -> None:
+        """Each side gave the note another name: the first of them stays, the other is an alias."""
+        base, ours, theirs = (
+            files.get(path, {}).get(stage) for path, stage in ((old, 1), (one, 2), (other, 3))
+        )
+        if not (base and ours and theirs and all(map(is_note, (old, one, other)))):
+            return
+        for path in (old, one, other):
+            files.pop(path, None)
+        kept, dropped = sorted((one, other))
+        self.plan.gone |= {old, dropped}
+        self._merge(kept, base, ours, theirs)
+        if kept not in self.plan.clashes and kept in self.plan.put:
+            mode, oid = self.plan.put[kept]
+            raw = _with_alias(self.repo.blob(oid), _title(dropped), self.names)
+            self.plan.put[kept] = (mode, self.repo.write(raw))
+        self.plan.answers.append(Answer(kept, f"renamed on both sides; it was also {dropped}"))
+
+    # --- names and contents ----------------------------------------------------------------
+
+    def _raw(self, file: _File) -> bytes:
+        return self.repo.blob(file.oid)
+
+    def _free(self, path: str) -> str:
+        """A name that no file of either side has, nor one given just now."""
+        if self._taken is None:
+            listed = (
+                name
+                for commit in self.commits
+                for name in self.repo.git("ls-tree", "-r", "-z", "--name-only", commit).names
+            )
+            self._taken = {names.name_key(_title(name)) for name in listed if is_note(name)}
+        title = names.unique_name(_title(path), self._taken)
+        self._taken.add(names.name_key(title))
+        return posixpath.join(posixpath.dirname(path), title + ".md")
+
+
+def drivers(outer: str) -> dict[str, str]:
+    """git's settings for a merge: this driver, and the real one where git merges two bases."""
+    return {
+        "merge.default": "vaultmem",
+        "merge.vaultmem.driver": outer,
+        "merge.vaultmem.recursive": "vaultmem-base",
+        "merge.vaultmem-base.driver": driver_command(),
+        "merge.directoryRenames": "false",  # a new note stays where it was put
+        "merge.renames": "true",
+        "merge.autoStash": "false",
+        "rerere.enabled": "false",
+    }
+
+
+def is_note(path: str) -> bool:
+    return path.lower().endswith(".md")
+
+
+def _title(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
+def _renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
+    """What git says about notes that both sides renamed: the old name, and each new one."""
+    at = 0
+    while at < len(messages) and messages[at].isdigit():
+        count = int(messages[at])
+        paths, kind = messages[at + 1 : at + 1 + count], messages[at + 1 + count]
+        if "rename/rename" in kind and count == 3:
+            yield paths[0], paths[1], paths[2]
+        at += count + 3
+
+
+def _with_alias(raw: bytes, title: str, properties: Mapping[str, str]) -> bytes:
+    try:
+        return edit(parse(raw, names=properties), AddItems("aliases", (printable(title),)))
+    except VaultmemError:
+        return raw  # its properties are not to be touched

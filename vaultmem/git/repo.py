@@ -1,0 +1,341 @@
+"""The repository a vault lies in, through the git command: what is asked of it and what is said.
+
+Every path that goes in or comes out is a vault path; the vault may be a folder of a larger
+repository. Nothing here forces, stashes, resets or cleans.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from vaultmem import config
+from vaultmem.errors import Busy, InvalidInput, Unavailable
+
+OLDEST_GIT: Final = (2, 38)  # the first that merges without touching the files
+NETWORK_SECONDS: Final = 300.0
+LOCK_SECONDS: Final = 5.0
+_UNDER_WAY: Final = (
+    ("rebase-merge", "A rebase", "git rebase --continue, or git rebase --abort"),
+    ("rebase-apply", "A rebase", "git rebase --continue, or git rebase --abort"),
+    ("CHERRY_PICK_HEAD", "A cherry-pick", "git cherry-pick --continue, or --abort"),
+    ("REVERT_HEAD", "A revert", "git revert --continue, or --abort"),
+    ("BISECT_LOG", "A bisect", "git bisect reset"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode("utf-8", "surrogateescape").strip()
+
+    @property
+    def names(self) -> list[str]:
+        """Paths of an answer with -z."""
+        return [n for n in self.out.decode("utf-8", "surrogateescape").split("\0") if n]
+
+    def why(self) -> str:
+        lines = [line for line in self.err.splitlines() if line.strip()] or self.text.splitlines()
+        told = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+        return told[0].removeprefix("fatal: ").removeprefix("error: ") if told else "no reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    path: str
+    staged: bool  # a person put it there: it is left alone
+    gone: bool
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    remote: str
+    ref: str  # refs/heads/main, over there
+    tracking: str  # refs/remotes/origin/main, here
+    configured: bool = True  # the branch knows of it
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One version of a note in the history of git."""
+
+    commit: str
+    when: dt.datetime
+    author: str
+    subject: str
+    path: str
+    raw: bytes
+
+
+class Repo:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        if shutil.which("git") is None:
+            raise Unavailable("git is not installed; install it, then try again.")
+        asked = self.git("rev-parse", "--show-toplevel", "--show-prefix", "--git-dir", check=False)
+        if asked.code:
+            raise InvalidInput(
+                f"{root} is not in a git repository. Start one with: vaultmem init {root} --git"
+            )
+        top, self.prefix, folder = asked.out.decode("utf-8", "surrogateescape").split("\n")[:3]
+        self.top = Path(top)
+        self.folder = (root / folder).resolve()
+
+    # --- asking git --------------------------------------------------------------------
+
+    def git(
+        self,
+        *arguments: str,
+        input: bytes | None = None,
+        check: bool = True,
+        settings: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Done:
+        given = [
+            part for name, value in (settings or {}).items() for part in ("-c", f"{name}={value}")
+        ]
+        command = ["git", "-c", "core.quotepath=off", *given, *arguments]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=getattr(self, "top", self.root),
+                env=config.git_environment(environment or {}),
+                capture_output=True,
+                timeout=timeout,
+                input=input or b"",
+            )
+        except subprocess.TimeoutExpired:
+            return Done(128, b"", f"fatal: no answer within {timeout:.0f} seconds")
+        answer = Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        if check and answer.code:
+            raise Unavailable(f"git {arguments[0]} said: {answer.why()}")
+        return answer
+
+    def ours(self, path: str) -> str | None:
+        """A path of the repository as a path of the vault; None outside of it."""
+        return path[len(self.prefix) :] if path.startswith(self.prefix) else None
+
+    def theirs(self, path: str) -> str:
+        return self.prefix + path
+
+    def oid(self, name: str) -> str:
+        found = self.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", check=False)
+        return found.text if found.code == 0 else ""
+
+    @property
+    def head(self) -> str:
+        return self.oid("HEAD")
+
+    def place(self, name: str) -> Path:
+        return self.folder / name
+
+    # --- before anything is done ---------------------------------------------------------
+
+    def require_ready(self) -> str:
+        """The branch, once nothing stands in the way; else what does, and what to do about it."""
+        if self.version < OLDEST_GIT:
+            wanted = ".".join(map(str, OLDEST_GIT))
+            raise Unavailable(f"Syncing needs git {wanted} or newer; please update git.")
+        for name, what, ending in _UNDER_WAY:
+            if self.place(name).exists():
+                raise InvalidInput(f"{what} is under way here. Finish it first: {ending}")
+        self._wait_for_lock()
+        branch = self.git("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
+        if branch.code:
+            raise InvalidInput("No branch is checked out here. Go back to yours: git switch main")
+        only = {"user.useConfigOnly": "true"}
+        if self.git("var", "GIT_COMMITTER_IDENT", check=False, settings=only).code:
+            raise InvalidInput(
+                "git does not know who you are. Tell it: git config --global user.name NAME, "
+                "and git config --global user.email ADDRESS"
+            )
+        return branch.text
+
+    @cached_property
+    def version(self) -> tuple[int, ...]:
+        numbers = self.git("version").text.split()[2].split(".")
+        return tuple(int(number) for number in numbers[:2] if number.isdigit())
+
+    def _wait_for_lock(self) -> None:
+        lock = self.place("index.lock")
+        end = time.monotonic() + LOCK_SECONDS
+        while lock.exists():
+            if time.monotonic() > end:
+                raise Busy(
+                    f"Another git is at work, or one was stopped. If none runs, remove {lock}"
+                )
+            time.sleep(0.05)
+
+    def upstream(self, branch: str) -> Upstream | None:
+        """Where the branch is shared; without a word about it the one remote there is."""
+        asked = self.git("config", "--get", f"branch.{branch}.remote", check=False)
+        ref = self.git("config", "--get", f"branch.{branch}.merge", check=False)
+        configured = asked.code == 0 and ref.code == 0 and asked.text != "."
+        if configured:
+            remote, name = asked.text, ref.text
+        else:
+            remotes = self.git("remote").text.split()
+            if not remotes or (len(remotes) > 1 and "origin" not in remotes):
+                return None
+            remote = "origin" if "origin" in remotes else remotes[0]
+            name = f"refs/heads/{branch}"
+        tracking = f"refs/remotes/{remote}/{name.removeprefix('refs/heads/')}"
+        return Upstream(remote, name, tracking, configured)
+
+    # --- what has changed ------------------------------------------------------------------
+
+    def changes(self) -> list[Change]:
+        """What is not committed yet, in the vault."""
+        asked = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"]
+        found = self.git(*asked, "--", self.prefix or ".").names
+        return [change for entry in found if (change := self._change(entry)) is not None]
+
+    def _change(self, entry: str) -> Change | None:
+        kind, _, rest = entry.partition(" ")
+        if kind == "?":
+            path = self.ours(rest)
+            return Change(path, False, False, True) if path and not path.endswith("/") else None
+        if kind != "1":  # "u": a merge is under way
+            return None
+        state, name = rest[:2], rest.split(" ", 7)[7]
+        path = self.ours(name)
+        if path is None or rest.split(" ", 2)[1][0] == "S":  # a repository of its own
+            return None
+        return Change(path, state[0] != ".", state[1] == "D", state == ".A")
+
+    def staged(self, paths: Iterable[str]) -> dict[str, str]:
+        """The objects that the index has for these paths."""
+        wanted, found = set(paths), {}
+        for entry in self.git("ls-files", "--stage", "-z").names:
+            info, _, path = entry.partition("\t")
+            if path in wanted:
+                found[path] = info.split(" ")[1]
+        return found
+
+    def unmerged(self) -> dict[str, dict[int, str]]:
+        """Paths that a merge left open, with the object of each stage."""
+        found: dict[str, dict[int, str]] = {}
+        for entry in self.git("ls-files", "--unmerged", "-z").names:
+            info, _, path = entry.partition("\t")
+            _, oid, stage = info.split(" ")
+            found.setdefault(path, {})[int(stage)] = oid
+        return found
+
+    def changed_between(self, old: str, new: str) -> list[str]:
+        """The vault's files that differ, both names of a moved one."""
+        if not old:
+            listed = self.git("ls-tree", "-r", "-z", "--name-only", new).names
+        else:
+            listed = self.git("diff", "--no-renames", "--name-only", "-z", old, new).names
+        return [path for name in listed if (path := self.ours(name)) is not None]
+
+    # --- objects ---------------------------------------------------------------------------
+
+    def blob(self, name: str) -> bytes:
+        return self.git("cat-file", "blob", name).out
+
+    def blobs(self, names: Sequence[str]) -> list[bytes | None]:
+        """The contents behind many names at once; None for what is not there."""
+        asked = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+        out, at = self.git("cat-file", "--batch", input=asked).out, 0
+        found: list[bytes | None] = []
+        for _ in names:
+            end = out.index(b"\n", at)
+            header = out[at:end].split(b" ")
+            at = end + 1
+            if header[-1] in (b"missing", b"ambiguous") or len(header) != 3:
+                found.append(None)
+                continue
+            size = int(header[2])
+            found.append(out[at : at + size])
+            at += size + 1
+        return found
+
+    def write(self, raw: bytes) -> str:
+        return self.git("hash-object", "-w", "--stdin", input=raw).text
+
+    def tree_with(self, tree: str, put: Mapping[str, tuple[str, str]], gone: Iterable[str]) -> str:
+        """Another tree: `put` maps paths to mode and object."""
+        lines = [f"{mode} {oid}\t{path}" for path, (mode, oid) in put.items()]
+        lines = [f"0 {'0' * len(tree)}\t{path}" for path in gone] + lines
+        if not lines:
+            return tree
+        with tempfile.TemporaryDirectory() as folder:
+            apart = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
+            self.git("read-tree", tree, environment=apart)
+            entries = "".join(f"{line}\0" for line in lines).encode("utf-8", "surrogateescape")
+            self.git("update-index", "-z", "--index-info", input=entries, environment=apart)
+            return self.git("write-tree", environment=apart).text
+
+    # --- history ---------------------------------------------------------------------------
+
+    def versions(self, path: str, most: int = 100) -> list[Commit]:
+        """The note's versions, newest first, also from before it was renamed."""
+        form = "--format=%x01%H%x02%aI%x02%an%x02%s"
+        asked = ["log", "--follow", f"-n{most}", "--no-merges", form, "--name-only", "-z"]
+        done = self.git(*asked, "--", self.theirs(path), check=False)
+        found = list(_log_entries(done.out.decode("utf-8", "surrogateescape")))
+        contents = self.blobs([f"{commit}:{name}" for commit, *_, name in found])
+        return [
+            Commit(commit, dt.datetime.fromisoformat(when), author, subject, name, raw)
+            for (commit, when, author, subject, name), raw in zip(found, contents, strict=True)
+            if raw is not None
+        ]
+
+
+def _log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
+    for entry in text.split("\x01")[1:]:
+        header, _, names = entry.partition("\0")
+        commit, when, author, subject = header.split("\x02", 3)
+        name = names.strip("\0\n")
+        if name and "\n" not in commit:
+            yield commit, when, author, subject, name
+
+
+# --- the driver -----------------------------------------------------------------------------
+
+
+def driver_command() -> str:
+    """By absolute path: programs with a window have another PATH."""
+    return f"{shlex.quote(sys.executable)} -m vaultmem merge-driver %O %A %B %L %P"
+
+
+def register(root: Path) -> None:
+    """Tell this clone how notes are merged; git keeps such a thing in no commit."""
+    repo = Repo(root)
+    repo.git("config", "merge.vaultmem.name", "notes, by property and by block id")
+    repo.git("config", "merge.vaultmem.driver", driver_command())
+
+
+def registered(root: Path) -> str:
+    """The driver's command in this clone; empty without one, or where there is no git."""
+    try:
+        return Repo(root).git("config", "--get", "merge.vaultmem.driver", check=False).text
+    except (Unavailable, InvalidInput):
+        return ""
+
+
+@contextmanager
+def message_file(text: str) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "message")
+        file.write_text(text, encoding="utf-8", errors="replace")
+        yield str(file)
