@@ -25,6 +25,7 @@ LAYERS = [
         "markdown",
         "note",
         "splice",
+        "edges",
         "edit",
         "factlines",
     ],

@@ -11,20 +11,17 @@ import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final
 
-from vaultmem import markdown, printing
+from vaultmem import printing
+from vaultmem.edges import has_ended, link_key, link_target, relation_key, unwrapped
 from vaultmem.edit import AppendToSection, Change, ReplaceLine, edit
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.markdown import Fact
-from vaultmem.names import name_key
 from vaultmem.note import Note, moment, parse
 
 _HEADING: Final = "Facts"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # base32 without look-alikes
-_LINK: Final = re.compile(r"\[\[[^\[\]\n]+\]\]")
-_PLAIN_LINK: Final = re.compile(r"\[\[[^\[\]\n|#\\]+\]\]")
 _AFTER_TO: Final = re.compile(r"[;)]")
 
 
@@ -36,45 +33,6 @@ class Plan:
     note: Note
     fact: Fact
     closed: tuple[Fact, ...] = ()
-
-
-# --- names ------------------------------------------------------------------------------------
-
-
-def link_target(text: str) -> str:
-    """The name in a text that is nothing but one `[[link]]`; empty for any other text."""
-    if not _LINK.fullmatch(text):
-        return ""
-    if _PLAIN_LINK.fullmatch(text):
-        return text[2:-2].strip()
-    found = markdown.property_links(text, "")
-    return found[0].target if found else ""
-
-
-def unwrapped(text: str) -> str:
-    return link_target(text) or text
-
-
-def as_link(name: str) -> str:
-    """`[[name]]`, or nothing where a link could not carry the name."""
-    link = f"[[{name}]]"
-    return link if link_target(link) == name else ""
-
-
-def link_key(name: str) -> str:
-    return name_key(name.strip()).removesuffix(".md")
-
-
-@lru_cache(maxsize=1000)
-def relation_key(relation: str) -> str:
-    """`Depends on`, `depends-on` and `depends_on` are one relation."""
-    return re.sub(r"[\s-]+", "_", relation.strip()).casefold()
-
-
-def has_ended(valid_to: str, now: dt.datetime) -> bool:
-    """Whether a fact's TO lies behind us; one that is no date was closed at an unknown time."""
-    until = moment(valid_to)
-    return bool(valid_to) and (until is None or until <= now)
 
 
 # --- asserting --------------------------------------------------------------------------------

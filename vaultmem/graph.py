@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from vaultmem.desk import require_one_of
+from vaultmem.edges import has_ended, link_key, link_target, relation_key
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.factlines import has_ended, link_key, link_target, relation_key
 from vaultmem.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
 from vaultmem.finding import ULID, plain_ref
 from vaultmem.index import Filters

@@ -1,24 +1,21 @@
 """Secrets in text: keys, tokens and passwords are replaced by the name of what they were.
 
-Two sets of rules look at a text. Ours know the tokens that agents meet most, passwords in
-URLs, and assignments like `password=`; behind them stand the rules of gitleaks for some two
-hundred services (`scripts/secret_rules.py` brings them up to date). A rule is tried only where
-one of its words stands in the text, as in gitleaks itself: most texts have none, and cost
-next to nothing.
+Tokens are known by the shapes their services publish: most begin with a word of their own.
+Behind them stand assignments like `password=`, where only a value that looks like chance
+counts. A rule is tried only where one of its words stands in the text: most texts have none,
+and cost next to nothing.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 _SHORTEST: Final = 8  # characters that a text with a secret in it has at least
 _PASSES: Final = 5  # what is left may have become a secret; that ends soon
@@ -298,6 +295,68 @@ _TOKENS: Final[tuple[_Given, ...]] = (
         _is_url_password,
     ),
 )
+# One line each: what it is, the word it begins with (or has in it), and what follows.
+_PREFIXED: Final = (
+    ("1password token", "ops_eyJ", r"[\w-]{100,}"),
+    ("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
+    ("atlassian token", "ATATT3", r"[\w=-]{50,}"),
+    ("azure storage key", "AccountKey=", r"[A-Za-z0-9+/]{80,}={0,2}"),
+    ("databricks token", "dapi", r"[0-9a-f]{32}"),
+    ("digitalocean token", "dop_v1_", r"[0-9a-f]{64}"),
+    ("digitalocean token", "doo_v1_", r"[0-9a-f]{64}"),
+    ("digitalocean token", "dor_v1_", r"[0-9a-f]{64}"),
+    ("docker token", "dckr_pat_", r"[\w-]{20,}"),
+    ("docker token", "dckr_oat_", r"[\w-]{20,}"),
+    ("doppler token", "dp.pt.", r"[A-Za-z0-9]{40,}"),
+    ("doppler token", "dp.st.", r"[\w.]{40,}"),
+    ("dropbox token", "sl.", r"[\w-]{130,}"),
+    ("facebook token", "EAA", r"[A-Za-z0-9]{80,}"),
+    ("figma token", "figd_", r"[\w-]{36,}"),
+    ("fly token", "fm2_", r"[A-Za-z0-9+/=]{40,}"),
+    ("grafana token", "glsa_", r"[A-Za-z0-9]{32}_[0-9a-fA-F]{8}"),
+    ("grafana token", "glc_eyJ", r"[A-Za-z0-9+/=]{32,}"),
+    ("groq key", "gsk_", r"[A-Za-z0-9]{40,}"),
+    ("heroku key", "HRKU-", r"[\w-]{36,}"),
+    ("linear key", "lin_api_", r"[A-Za-z0-9]{32,}"),
+    ("mailgun key", "key-", r"[0-9a-f]{32}"),
+    ("mapbox key", "sk.eyJ", r"[\w-]{20,}\.[\w-]{20,}"),
+    ("new relic key", "NRAK-", r"[A-Z0-9]{27}"),
+    ("notion token", "ntn_", r"[A-Za-z0-9]{40,}"),
+    ("notion token", "secret_", r"[A-Za-z0-9]{43}"),
+    ("perplexity key", "pplx-", r"[A-Za-z0-9]{40,}"),
+    ("planetscale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}"),
+    ("postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("pulumi token", "pul-", r"[0-9a-f]{40}"),
+    ("replicate token", "r8_", r"[A-Za-z0-9]{37}"),
+    ("rubygems key", "rubygems_", r"[0-9a-f]{48}"),
+    ("sendgrid key", "SG.", r"[\w-]{22}\.[\w-]{43}"),
+    ("sentry token", "sntrys_", r"[\w+/=]{40,}"),
+    ("sentry token", "sntryu_", r"[0-9a-f]{64}"),
+    ("shopify token", "shpat_", r"[0-9a-fA-F]{32}"),
+    ("shopify token", "shpca_", r"[0-9a-fA-F]{32}"),
+    ("shopify token", "shppa_", r"[0-9a-fA-F]{32}"),
+    ("shopify token", "shpss_", r"[0-9a-fA-F]{32}"),
+    ("square token", "sq0atp-", r"[\w-]{22,}"),
+    ("square token", "sq0csp-", r"[\w-]{40,}"),
+    ("supabase token", "sbp_", r"[0-9a-f]{40}"),
+    ("telegram token", ":AA", r"[\w-]{33}"),
+    ("terraform token", ".atlasv1.", r"[\w-]{60,}"),
+    ("twilio key", "SK", r"[0-9a-f]{32}"),
+    ("vault token", "hvs.", r"[\w-]{24,}"),
+    ("vault token", "hvb.", r"[\w-]{100,}"),
+    ("xai key", "xai-", r"[A-Za-z0-9]{60,}"),
+    ("discord webhook", "/api/webhooks/", r"\d{15,20}/[\w-]{60,}"),
+)
+_INSIDE: Final = {":AA": r"\d{8,10}", ".atlasv1.": r"[A-Za-z0-9]{14}"}  # what stands before
+
+
+def _prefixed(kind: str, word: str, rest: str) -> _Given:
+    before = _INSIDE.get(word, "")
+    edge = r"(?<![A-Za-z0-9])" if word[0].isalnum() or before else ""
+    pattern = f"{edge}{before}{re.escape(word)}{rest}(?![A-Za-z0-9])"
+    return kind, pattern, (word.lower(),), _has_digit
+
+
 _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know better what it is
     (
         "authorization",
@@ -340,13 +399,7 @@ def rule(number: int) -> Rule:
 
 @functools.cache
 def _given() -> tuple[_Given, ...]:
-    data = json.loads(Path(__file__).with_name("secret_rules.json").read_bytes())
-    return (*_TOKENS, *map(_from_gitleaks, data["rules"]), *_ASSIGNMENTS)
-
-
-def _from_gitleaks(given: Mapping[str, Any]) -> _Given:
-    accepts = functools.partial(_at_least, float(given["entropy"]))
-    return given["kind"], given["pattern"], tuple(given["words"]), accepts
+    return (*_TOKENS, *(_prefixed(*given) for given in _PREFIXED), *_ASSIGNMENTS)
 
 
 @functools.cache
@@ -358,7 +411,3 @@ def _words() -> tuple[tuple[str, int], ...]:
 @functools.cache
 def _kinds() -> frozenset[str]:
     return frozenset([OWN, *(kind for kind, *_ in _given())])
-
-
-def _at_least(least: float, value: str) -> bool:
-    return entropy(value) >= least

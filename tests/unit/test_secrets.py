@@ -41,8 +41,8 @@ def made(kind: str) -> str:
         "hugging face token": "hf_" + body[:34],
         "web token": f"eyJ{body[:20]}.eyJ{body[:40]}.{body[:43]}",
         "private key": key.format("RSA "),
-        "digitalocean pat": "dop_v1_" + "0a1b2c3d" * 8,
-        "twilio api key": "SK" + "0a1b2c3d" * 4,
+        "digitalocean token": "dop_v1_" + "0a1b2c3d" * 8,
+        "twilio key": "SK" + "0a1b2c3d" * 4,
     }[kind]
 
 
@@ -50,7 +50,7 @@ KINDS = [
     *("github token", "github token, new", "gitlab token", "slack token", "slack webhook"),
     *("stripe key", "anthropic key", "openai key", "openai key, old", "google key", "aws key"),
     *("npm token", "pypi token", "hugging face token", "web token", "private key"),
-    *("digitalocean pat", "twilio api key"),
+    *("digitalocean token", "twilio key"),
 ]
 SENTENCES = [
     "{}",

@@ -15,8 +15,6 @@ import importlib.metadata
 import json
 import re
 import shutil
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -366,6 +364,9 @@ def _catalogue_name(name: str) -> str:
 
 def _require_hub() -> None:
     """Fail at once without internet: fastembed would try for most of a minute."""
+    import urllib.error
+    import urllib.request
+
     from huggingface_hub import constants
 
     request = urllib.request.Request(constants.ENDPOINT, method="HEAD")

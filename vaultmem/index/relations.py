@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultmem.factlines import has_ended, link_key, link_target, relation_key
+from vaultmem.edges import has_ended, link_key, link_target, relation_key
 from vaultmem.index.catalog import Catalog
 from vaultmem.index.fulltext import Filters
 from vaultmem.index.lookup import where
