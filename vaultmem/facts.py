@@ -13,19 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem import printing
+from vaultmem.attributes import attributes_of
 from vaultmem.desk import Desk, Written, require_share
+from vaultmem.edges import as_link, has_ended, link_key, link_target, relation_key, unwrapped
 from vaultmem.edit import SetProperty, edit, new_note
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
-from vaultmem.factlines import (
-    Plan,
-    as_link,
-    has_ended,
-    link_key,
-    link_target,
-    plan,
-    relation_key,
-    unwrapped,
-)
+from vaultmem.factlines import Plan, plan
 from vaultmem.finding import ULID, plain_ref
 from vaultmem.index import Filters
 from vaultmem.index.relations import FactRow, Relations
@@ -71,10 +64,14 @@ class KnownFacts(Desk):
         object: str | None = None,
         as_of: str | dt.date | None = None,
         include_closed: bool = False,
+        own: bool = False,
     ) -> Facts:
-        """Facts that hold now or at a moment, newest first. A bare date is that day's end."""
+        """Facts that hold now or at a moment, newest first. A bare date is that day's end.
+
+        `own` leaves out what is in notes that all projects share.
+        """
         self._parts.catch_up()
-        filters, relations = self._filters(), self.index.relations
+        filters, relations = self._graph_filters(own), self.index.relations
         notes = None if subject is None else self._graph_subjects(subject, filters)
         rows = relations.facts(filters, notes)
         if predicate is not None:
@@ -90,6 +87,9 @@ class KnownFacts(Desk):
         newest = rows[::-1]  # of one day's, the line further down
         newest.sort(key=lambda row: _sortable(row.valid_from), reverse=True)
         return Facts(tuple(_view(row.title, row.path, row) for row in newest))
+
+    def _graph_filters(self, own: bool) -> Filters:
+        return self._filters(project=self.caller.project if own else None)
 
     def _graph_subjects(self, subject: str, filters: Filters) -> list[int]:
         name = plain_ref(subject)
@@ -109,10 +109,12 @@ class KnownFacts(Desk):
         valid_from: str | dt.date | None = None,
         valid_to: str | dt.date | None = None,
         multi: bool = False,
+        own: bool = False,
     ) -> Asserted:
         """Write a fact into its subject's note, and close the one it takes the place of.
 
         An open fact that is asserted again stays as it is; with `valid_to` it gets its end.
+        `own` keeps it out of notes that all projects share.
         """
         self._require_writable()
         self._parts.catch_up()
@@ -122,18 +124,18 @@ class KnownFacts(Desk):
         since, until = _date_text(valid_from, "valid_from"), _date_text(valid_to, "valid_to")
         new = Fact(
             _predicate(predicate),
-            self._graph_object(self._graph_text(object, "The object", 2000)),
+            self._graph_object(self._graph_text(object, "The object", 2000), own),
             since or printing.utc_text(self._now()),
             until,
             None if confidence is None else float(confidence),
             self._graph_provenance(provenance or ""),
         )
         try:
-            note = self._graph_note(name)
+            note = self._graph_note(name, own)
             if note is None:
                 return self._graph_first_fact(name, new)
         except AlreadyExists:  # another process made it just now
-            note = self._note(name)
+            note = self._graph_unindexed(name, own) or self._note(name)
         planned: list[Plan] = []
 
         def change(current: Note) -> bytes:
@@ -166,12 +168,15 @@ class KnownFacts(Desk):
             raise InvalidInput(f"{what} has %% or <!-- in it, which would begin a comment.")
         return text
 
-    def _graph_object(self, text: str) -> str:
-        """A link where there is a note or an entity of that name; an alias becomes the title."""
+    def _graph_object(self, text: str, own: bool) -> str:
+        """A link where there is a note or an entity of that name; an alias becomes the title,
+        except where the words of an `own` fact are to come back as they were given."""
         filters, target = self._filters(), link_target(text)
         found = self.index.relations.named(target or text, filters)
         if len(found) == 1:
             title = found[0].name
+            if own and title != (target or text):
+                return text
             as_given = target and link_key(target).endswith(name_key(title))
             return text if as_given else as_link(title) or text
         if not target and self.index.relations.mentions(text, filters):
@@ -199,32 +204,33 @@ class KnownFacts(Desk):
         name = self._line(link_target(name.strip()) or name, "The entity's name", 200)
         if not name:
             raise InvalidInput("An entity needs a name.")
-        if self.index.relations.named(name, self._filters()) or self._graph_unindexed(name):
+        if self.index.relations.named(name, self._filters()) or self._graph_unindexed(name, False):
             return None
         try:
             return self._graph_create(name, self._line(kind, "The entity's kind", 100), "").path
         except AlreadyExists:  # another process made it just now
             return None
 
-    def _graph_note(self, name: str) -> Note | None:
+    def _graph_note(self, name: str, own: bool) -> Note | None:
         """The note of a subject; None when it has none yet."""
         if ULID.match(name):
             return self._note(name)
-        found = self.index.relations.named(name, self._filters())
+        found = self.index.relations.named(name, self._graph_filters(own))
         if len(found) > 1:
             raise ambiguous(name, (node.path for node in found))
         try:
-            return self.store.note(found[0].path) if found else self._graph_unindexed(name)
+            return self.store.note(found[0].path) if found else self._graph_unindexed(name, own)
         except NotFound:  # gone since it was indexed
             return None
 
-    def _graph_unindexed(self, name: str) -> Note | None:
+    def _graph_unindexed(self, name: str, own: bool) -> Note | None:
         """The entity's note where the index has not seen it yet."""
         path = f"{self.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
         if self.store.stat(path) is None:
             return None
         note = self.store.note(path)
-        return note if self._visible(note) else None
+        shared = not attributes_of(note, self.settings)["project"]
+        return note if self._visible(note) and not (own and shared) else None
 
     def _graph_create(self, name: str, kind: str, body: str) -> Written:
         """In the caller's own namespace. A name that files cannot have, or that another
