@@ -115,7 +115,7 @@ class Curating(Remembering):
             saved = dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9 if stamp else 0, dt.UTC)
             now = Version(version(note.raw), saved, "current", len(note.raw), True)
             versions.insert(0, now)
-        number = len(kept) + (note is not None)
+        number = self._parts.history.count(key) + (note is not None)
         return Versions(identity(note) if note else key, path, tuple(versions), number)
 
     def version_text(self, memory_id: str, wanted: str) -> str:
@@ -207,7 +207,7 @@ class Curating(Remembering):
             row
             for row in rows
             if row.id
-            and (not key or row.key == key)
+            and (not key or key == (row.key or row.id))
             and wanted <= {tag.casefold() for tag in row.tags}
             and (limit is None or row_moment(row) < limit)
         ]

@@ -45,6 +45,7 @@ class Place:
 
     path: str
     trashed: str = ""
+    dropped: int = 0  # snapshots that were too many to keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class History:
         stamp = dt.datetime.now(dt.UTC).strftime(_STAMP)
         with durable.explained(f"Keeping the old text of {note.path}"):
             durable.create(folder / f"{stamp} {action} {version(note.raw)}.md", note.raw)
-            self._write_place(folder, Place(note.path))
+            dropped = self._dropped(folder.name) + len(kept[KEPT - 1 :])
+            self._write_place(folder, Place(note.path, dropped=dropped))
             for old in kept[KEPT - 1 :]:
                 old.file.unlink(missing_ok=True)
 
@@ -101,11 +103,20 @@ class History:
             os.replace(beside, self._writes)
 
     def trashed(self, note: Note, place: str) -> None:
-        self._write_place(self.folder / key_of(note), Place(note.path, place))
+        dropped = self._dropped(key_of(note))
+        self._write_place(self.folder / key_of(note), Place(note.path, place, dropped))
+
+    def count(self, key: str) -> int:
+        """How often the note was changed by an agent, counting snapshots no longer kept."""
+        return len(self.snapshots(key)) + self._dropped(key)
+
+    def _dropped(self, key: str) -> int:
+        place = self.place(key)
+        return place.dropped if place else 0
 
     def _write_place(self, folder: Path, place: Place) -> None:
         file = folder / "place.txt"
-        text = f"{place.path}\n{place.trashed}\n"
+        text = f"{place.path}\n{place.trashed}\n" + (f"{place.dropped}\n" if place.dropped else "")
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
 
@@ -131,7 +142,8 @@ class History:
             lines = (self.folder / key / "place.txt").read_text(encoding="utf-8").splitlines()
         except OSError:
             return None
-        return Place(lines[0], lines[1] if len(lines) > 1 else "") if lines else None
+        path, trashed, dropped = (*lines, "", "", "")[:3]
+        return Place(path, trashed, int(dropped) if dropped.isdigit() else 0) if lines else None
 
     def notes(self) -> list[str]:
         return [folder.name for folder in _files(self.folder)]

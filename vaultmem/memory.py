@@ -46,8 +46,11 @@ _HOURS: Final = {"h": 1, "d": 24, "w": 168}
 class Memories(Curating, Sessions, Looking):
     # --- looking -------------------------------------------------------------------------
 
-    def get(self, ids: Sequence[str]) -> Gotten:
-        """Memories in full, by id, path, key or title; observations by their id."""
+    def get(self, ids: Sequence[str], *, counted: bool = True) -> Gotten:
+        """Memories in full, by id, path, key or title; observations by their id.
+
+        Not `counted` as used where they are read in answer to a question that counted them.
+        """
         if len(ids) > _MOST_IDS:
             raise InvalidInput(f"Ask for at most {_MOST_IDS} memories at a time.")
         found: list[Memory] = []
@@ -57,7 +60,8 @@ class Memories(Curating, Sessions, Looking):
                 found.append(self._memory(ref))
             except NotFound:
                 missing.append(ref)
-        self._parts.usage.note((m.id for m in found), self.caller.session, question=False)
+        if counted:
+            self._parts.usage.note((m.id for m in found), self.caller.session, question=False)
         return Gotten(tuple(found), tuple(missing))
 
     def _memory(self, ref: str) -> Memory:

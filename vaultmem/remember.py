@@ -12,7 +12,7 @@ from vaultmem import lock
 from vaultmem.config import PROPERTIES
 from vaultmem.desk import SCOPES, TYPES, Written, require_one_of, require_share
 from vaultmem.edit import AddItems, Change, ReplaceBody, SetProperty
-from vaultmem.errors import InvalidInput
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
 from vaultmem.graph import Graph
 from vaultmem.index import TROUBLE
 from vaultmem.markdown import is_tag
@@ -21,7 +21,15 @@ from vaultmem.note import Note
 from vaultmem.properties import Writable
 from vaultmem.recall import query_words
 from vaultmem.store import VOLATILE
-from vaultmem.views import Remembered, Similar, identity, source_text
+from vaultmem.views import (
+    Project,
+    Projects,
+    Remembered,
+    Similar,
+    content_of,
+    identity,
+    source_text,
+)
 
 _TITLE_BYTES: Final = 80
 _RELATION: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
@@ -31,6 +39,8 @@ _ALIKE: Final = 0.5  # share of words in common that makes two texts similar
 _NEAR: Final = 0.86  # similarity of meaning that does
 _LEADING: Final = re.compile(r"^(?:\s|#{1,6}\s|[-*+>]\s|\d+[.)]\s|[*_`~]+)+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
+
+PROJECT: Final = "project"  # the kind of note that says what a project is
 
 EntityRef = Mapping[str, str]
 
@@ -136,6 +146,74 @@ class Remembering(Graph):
             if link not in lists.setdefault(relation, []):
                 lists[relation].append(link)
         return dict(lists)
+
+    # --- projects ------------------------------------------------------------------------
+
+    def projects(self) -> Projects:
+        """Every project that some note names, by name."""
+        self._parts.catch_up()
+        counts, found = self.index.lookup.counts, dict[str, Project]()
+        memories = counts("project", self._filters(type=TYPES))
+        for name in counts("project", self._filters(include_forgotten=True)):  # most used first
+            if name and name.casefold() not in found:
+                same = (n for each, n in memories.items() if each.casefold() == name.casefold())
+                found[name.casefold()] = self._described(name, sum(same))
+        return Projects(tuple(sorted(found.values(), key=lambda each: each.name.casefold())))
+
+    def project(self, name: str) -> Project:
+        wanted = self._project_name(name).casefold()
+        for found in self.projects().projects:
+            if found.name.casefold() == wanted:
+                return found
+        raise NotFound(f"There is no project {name!r}.")
+
+    def make_project(self, name: str, description: str = "") -> Project:
+        """Give a project a note of its own, so that it is known before it has memories."""
+        self._require_writable()
+        name, text = self._project_name(name), self._clean(description, "The description")
+        try:
+            known = self.project(name)
+        except NotFound:
+            known = None
+        if known and known.path:
+            if text.strip() in ("", known.description):
+                return known
+            raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
+        values: dict[str, Writable] = {
+            "id": self._new_id(),
+            "type": "entity",
+            "project": known.name if known else name,
+            "user": self.caller.user,
+            "kind": PROJECT,
+            "aliases": [] if safe_name(name) == name else [name],
+            "source": self.caller.client,
+            "created": self._now(),
+        }
+        body = f"{text.strip()}\n" if text.strip() else ""
+        self._create(self.settings["folders.entities"], name, values, body)
+        return self.project(name)
+
+    def _project_name(self, name: str) -> str:
+        plain = self._line(name, "A project's name", 100)
+        if not plain or plain.startswith("[["):  # a link would name another project
+            raise InvalidInput(f"{name!r} cannot be the name of a project.")
+        if self.caller.project and plain.casefold() != self.caller.project.casefold():
+            raise NotFound(f"There is no project {name!r}.")
+        return plain
+
+    def _described(self, name: str, memories: int) -> Project:
+        """The project with what its own note says of it."""
+        folder = self._folder({"scope": "project", "project": name})
+        rows, _ = self.index.lookup.select(
+            self._filters(type="entity", kind=PROJECT, project=name), "created"
+        )
+        known = Project(name, memories, folder)
+        try:
+            note = self.store.note(rows[-1].path)
+        except (IndexError, NotFound):  # it has none, or no longer
+            return known
+        said = content_of(note).partition("\n## ")[0].strip()
+        return replace(known, description=said, id=identity(note), path=note.path)
 
     # --- writing -------------------------------------------------------------------------
 
@@ -252,7 +330,8 @@ class Remembering(Graph):
             if shared >= _ALIKE or nearness >= _NEAR:
                 score = round(max(shared, nearness), 3)
                 row = hit.row
-                alike.append(Similar(row.id or row.path, row.title, row.path, score))
+                id_ = hit.block if hit.is_observation and hit.block else row.id or row.path
+                alike.append(Similar(id_, row.title, row.path, score))
         return tuple(sorted(alike, key=lambda s: -s.relevance_score)[:_SIMILAR])
 
 

@@ -79,6 +79,10 @@ class Vault(Contexts, Reflection, Reader):
 
     # --- models --------------------------------------------------------------------------
 
+    def load_model(self) -> bool:
+        """Load the embedding model now, and not with the first question; False: there is none."""
+        return self._parts.embedder() is not None
+
     def models(self) -> list[ModelInfo]:
         from vaultmem.index import models
 

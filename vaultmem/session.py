@@ -129,8 +129,13 @@ class Sessions(Desk):
             written = self._append(self._journal_of(session), lines)
         return Logged(block, session, written.path)
 
-    def end_session(self, *, session_id: str | None = None, summary: str | None = None) -> Ended:
-        """Sum the session up in its journal and drop what was to last for it alone."""
+    def end_session(
+        self, *, session_id: str | None = None, summary: str | None = None, keep: bool = False
+    ) -> Ended:
+        """Sum the session up in its journal and drop what was to last for it alone.
+
+        `keep` drops nothing: the session may go on another time.
+        """
         self._require_writable()
         session = self._session_of(session_id)
         if not session:
@@ -146,7 +151,7 @@ class Sessions(Desk):
         path, said = None, "Nothing was logged in this session, so it has no journal."
         if notes:
             path, said = self._sum_up(notes[-1], given)
-        removed = self._drop_volatile(session)
+        removed = 0 if keep else self._drop_volatile(session)
         if session == self._own_session:
             self._own_session = ""
         return Ended(session, said, path, removed)

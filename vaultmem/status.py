@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,8 +91,11 @@ class Status:
 
 
 class Health(Desk):
-    def status(self) -> Status:
-        """What get_memory_status answers; a person sees the settings beside it."""
+    def status(self, *, type: Sequence[str] = ()) -> Status:
+        """What get_memory_status answers; a person sees the settings beside it.
+
+        Memories of some types alone are counted where `type` names them.
+        """
         index, model, following = self._parts.health()
         unseen = self._unseen([path for path, _ in index.skipped])
         skipped = tuple(Skipped(p, r) for p, r in index.skipped if p not in unseen)
@@ -106,7 +109,7 @@ class Health(Desk):
                 version=__version__,
                 read_only=self.caller.read_only or bool(self.settings["read_only"]),
             ),
-            counts=self._counts(),
+            counts=self._counts(type),
             storage=self._storage(model),
             index=_index_health(index, model, skipped, following),
             current_session=self._session_health(),
@@ -119,9 +122,9 @@ class Health(Desk):
         rows = self.index.lookup.at(paths)
         return {path for path, row in rows.items() if not self._sees(row.belonging)}
 
-    def _counts(self) -> Counts:
-        lookup, mine = self.index.lookup, self._filters()
-        everything = self._filters(include_forgotten=True)
+    def _counts(self, type: Sequence[str]) -> Counts:
+        lookup, mine = self.index.lookup, self._filters(type=type)
+        everything = self._filters(type=type, include_forgotten=True)
         by_scope, by_type = lookup.counts("scope", mine), lookup.counts("type", mine)
         total = sum(by_scope.values())
         return Counts(
@@ -129,8 +132,8 @@ class Health(Desk):
             by_scope={name: by_scope.get(name, 0) for name in dict.fromkeys((*SCOPES, *by_scope))},
             by_type={name: by_type.get(name, 0) for name in dict.fromkeys((*TYPES, *by_type))},
             forgotten=sum(lookup.counts("scope", everything).values()) - total,
-            entities=by_type.get("entity", 0),
-            relationships=lookup.relationships(mine),
+            entities=lookup.counts("type", self._filters()).get("entity", 0),
+            relationships=lookup.relationships(self._filters()),
         )
 
     def _storage(self, model: ModelState) -> Storage:
