@@ -9,8 +9,8 @@ what was measured.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from vaultmem.index import Signals, TextHits
@@ -52,16 +52,73 @@ class Found(NamedTuple):
     raw: float
 
 
-@dataclass(frozen=True)
+Ranked = dict[Memory, Found]
+Boosts = tuple[tuple[str, float], ...]
+
+
+@dataclass(slots=True)
 class Candidate:
+    """A memory with its score; how it came about is worked out only for those that are shown."""
+
     memory: Memory
     score: float
-    passage: int = 0
-    lanes: tuple[Lane, ...] = ()
-    boosts: tuple[tuple[str, float], ...] = ()
+    source: Lanes
+    boosts: Boosts = ()
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        return self.source.of(self.memory)
+
+    @property
+    def passage(self) -> int:
+        return self.source.passage(self.memory)
 
 
-Ranked = dict[Memory, Found]
+class Lanes:
+    """What the lanes of one question found, and how much each of them counts."""
+
+    def __init__(self, found: Mapping[str, Ranked], weights: Mapping[str, float]) -> None:
+        self._found = found
+        total = sum(weights[name] for name in found) or 1.0
+        self._scales = {
+            name: weights[name] / total / (max((f.score for f in lane.values()), default=0) or 1.0)
+            for name, lane in found.items()
+        }
+        self._ranks: dict[str, dict[Memory, int]] = {}
+
+    def scores(self) -> dict[Memory, float]:
+        scores: dict[Memory, float] = {}
+        for name in sorted(self._found):
+            scale = self._scales[name]
+            for memory, found in self._found[name].items():
+                scores[memory] = scores.get(memory, 0.0) + found.score * scale
+        return scores
+
+    def of(self, memory: Memory) -> tuple[Lane, ...]:
+        """How each lane placed this memory."""
+        return tuple(
+            Lane(name, self._rank(name, memory), lane[memory].raw, self._share(name, memory))
+            for name, lane in self._found.items()
+            if memory in lane
+        )
+
+    def _share(self, name: str, memory: Memory) -> float:
+        return self._found[name][memory].score * self._scales[name]
+
+    def _rank(self, name: str, memory: Memory) -> int:
+        if name not in self._ranks:
+            lane = self._found[name]
+            order = sorted(lane, key=lambda each: (-lane[each].score, each))
+            self._ranks[name] = {each: rank for rank, each in enumerate(order, 1)}
+        return self._ranks[name][memory]
+
+    def passage(self, memory: Memory) -> int:
+        """The passage to show: the one with the question's words, else the most similar one."""
+        for name in ("keyword", "vector", "graph"):
+            found = self._found.get(name, {}).get(memory)
+            if found and found.passage:
+                return found.passage
+        return 0
 
 
 # --- lanes -------------------------------------------------------------------------------------
@@ -88,10 +145,14 @@ def by_words(hits: TextHits) -> Ranked:
     return {memory: Found(score, best.get(memory, 0), score) for memory, score in scores.items()}
 
 
-def by_meaning(hits: Sequence[tuple[int, int, float]], observations: Mapping[int, int]) -> Ranked:
+def by_meaning(
+    hits: Sequence[tuple[int, int, float]], observations: Mapping[int, int], *, more: bool = False
+) -> Ranked:
     """A memory's place: its most similar passage and a little of the second. Every text is
-    somewhat like every other, so only what is above the usual similarity counts."""
-    usual = sum(score for _, _, score in hits) / max(1, len(hits))
+    somewhat like every other, so only what is above the usual similarity counts: the mean of
+    all passages, or where there are `more` than these, the lowest of these."""
+    hits = [hit for hit in hits if hit[1] in observations]  # some were deleted since
+    usual = hits[-1][2] if more and hits else sum(score for _, _, score in hits) / max(1, len(hits))
     found: Ranked = {}
     seen: dict[Memory, int] = {}
     for note, passage, score in hits:
@@ -110,42 +171,15 @@ def by_meaning(hits: Sequence[tuple[int, int, float]], observations: Mapping[int
 # --- together ------------------------------------------------------------------------------------
 
 
-def fused(lanes: Mapping[str, Ranked], weights: Mapping[str, float]) -> list[Candidate]:
-    """All memories of all lanes, best first; ties by their numbers, so always the same way."""
-    shares = {name: _scaled(found) for name, found in lanes.items()}
-    total = sum(weights[name] for name in lanes) or 1.0
-    placed: dict[Memory, list[Lane]] = {}
-    for name, found in lanes.items():
-        order = sorted(found, key=lambda memory: (-found[memory].score, memory))
-        for rank, memory in enumerate(order, 1):
-            share = weights[name] * shares[name][memory] / total
-            placed.setdefault(memory, []).append(Lane(name, rank, found[memory].raw, share))
-    candidates = [
-        Candidate(memory, sum(lane.share for lane in seen), _passage(lanes, memory), tuple(seen))
-        for memory, seen in placed.items()
-    ]
-    return in_order(candidates)
+def fused(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> list[Candidate]:
+    """All memories of all lanes, best first."""
+    lanes = Lanes(found, weights)
+    return in_order(Candidate(memory, score, lanes) for memory, score in lanes.scores().items())
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda c: (-c.score, min(x.rank for x in c.lanes), c.memory))
-
-
-def _scaled(found: Ranked) -> dict[Memory, float]:
-    """Scores from 0 to 1, the lane's best."""
-    best = max((each.score for each in found.values()), default=0.0)
-    if best <= 0:
-        return dict.fromkeys(found, 1.0)
-    return {memory: each.score / best for memory, each in found.items()}
-
-
-def _passage(lanes: Mapping[str, Ranked], memory: Memory) -> int:
-    """The passage to show: the one with the question's words, else the most similar one."""
-    for name in ("keyword", "vector", "graph"):
-        found = lanes.get(name, {}).get(memory)
-        if found and found.passage:
-            return found.passage
-    return 0
+    """Ties by their numbers, so always the same way."""
+    return sorted(candidates, key=lambda each: (-each.score, each.memory))
 
 
 def weights_for(query: str, model: str, lanes: Mapping[str, Ranked]) -> dict[str, float]:
@@ -164,28 +198,31 @@ def _is_latin(query: str) -> bool:
 # --- what else counts ----------------------------------------------------------------------------
 
 
-def ranked(
-    candidates: Sequence[Candidate], signals: Mapping[int, Signals], profile: str, now: float
+def stepped_back(
+    candidates: Sequence[Candidate], superseded: Set[int], consolidated: Set[int]
 ) -> list[Candidate]:
-    """The profile's order. By default only what was replaced, or went into another memory,
-    steps back a little behind its equals."""
-    weigh = _by_seed if profile == "seed" else _by_relevance
-    return in_order(weigh(each, signals.get(each.memory.note), now) for each in candidates)
+    """What was replaced, or went into another memory, a little behind its equals."""
+    for each in candidates:
+        if each.memory.note in superseded:
+            _boost(each, "superseded", _REPLACED)
+        elif each.memory.note in consolidated:
+            _boost(each, "consolidated", _REPLACED)
+    return in_order(candidates)
 
 
-def _by_relevance(candidate: Candidate, signals: Signals | None, now: float) -> Candidate:
-    if signals is None or not (signals.superseded or signals.consolidated):
-        return candidate
-    name = "superseded" if signals.superseded else "consolidated"
-    boosts = (*candidate.boosts, (name, _REPLACED))
-    return replace(candidate, score=candidate.score * _REPLACED, boosts=boosts)
+def _boost(candidate: Candidate, name: str, factor: float) -> None:
+    candidate.score *= factor
+    candidate.boosts += ((name, factor),)
 
 
-def _by_seed(candidate: Candidate, signals: Signals | None, now: float) -> Candidate:
+def by_seed(
+    candidates: Sequence[Candidate], signals: Mapping[int, Signals], now: float
+) -> list[Candidate]:
     """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month."""
-    importance = 0.5 if signals is None or signals.importance is None else signals.importance
-    age = max(0.0, now - signals.changed) if signals else float(_MONTH)
-    recency = 0.5 ** (age / _MONTH)
-    score = candidate.score * 0.6 + importance * 0.2 + recency * 0.2
-    boosts = (*candidate.boosts, ("importance", importance * 0.2), ("recency", recency * 0.2))
-    return replace(candidate, score=score, boosts=boosts)
+    for each in candidates:
+        known = signals.get(each.memory.note, Signals(None, int(now) - _MONTH))
+        importance = 0.5 if known.importance is None else known.importance
+        recency = 0.5 ** (max(0.0, now - known.changed) / _MONTH)
+        each.score = each.score * 0.6 + importance * 0.2 + recency * 0.2
+        each.boosts += (("importance", importance * 0.2), ("recency", recency * 0.2))
+    return in_order(candidates)

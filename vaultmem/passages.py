@@ -30,6 +30,7 @@ _CHEAP: Final = b"abcdefghilmnoprstuy "
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
 _BREAKS: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
 _BLANKS: Final = re.compile(r"\s{2,}|[\t\r\f\v]")
+_ODD_BLANKS: Final = ("  ", " \n", "\n ", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,10 @@ def observations(found: Sequence[Passage], numbers: Sequence[int]) -> dict[int, 
 
 def _collapsed(text: str) -> str:
     """Runs of blanks say nothing, and each of them is a token."""
+    if not any(blanks in text for blanks in _ODD_BLANKS):  # by far the most texts
+        while "\n\n" in text:
+            text = text.replace("\n\n", "\n")
+        return text
     return _BLANKS.sub(lambda m: "\n" if "\n" in m[0] else " ", text)
 
 

@@ -117,9 +117,11 @@ class Recall:
     def _ranking(self, asked: _Question, depth: int, answer: Answer) -> list[Candidate]:
         lanes, model = self._lanes(asked, depth, answer)
         together = fusion.fused(lanes, fusion.weights_for(asked.text, model, lanes))
-        signals = self.index.signals(list({each.memory.note for each in together}))
-        present = [each for each in together if each.memory.note in signals]
-        return fusion.ranked(present, signals, asked.profile, time.time())
+        together = fusion.stepped_back(together, *self.index.replaced())
+        if asked.profile == "seed":
+            signals = self.index.signals(list({each.memory.note for each in together}))
+            return fusion.by_seed(together, signals, time.time())
+        return together
 
     # --- lanes -------------------------------------------------------------------------
 
@@ -156,10 +158,12 @@ class Recall:
     ) -> Ranked:
         vector = embedder.embed_query(asked.text)
         hits = self.index.search_vectors(vector, embedder.identity, asked.filters, 2 * depth)
-        answer.more |= len(hits) >= 2 * depth
+        more = len(hits) >= 2 * depth
+        answer.more |= more
         if missing := self.index.count_without_vector(embedder.identity):
             answer.warnings.append(f"partial_results: {missing} passages have no vector yet.")
-        return fusion.by_meaning(hits, self.index.observations([hit[1] for hit in hits]))
+        alone = self.index.observations([hit[1] for hit in hits])
+        return fusion.by_meaning(hits, alone, more=more)
 
     def _by_graph(self, asked: _Question, words: Ranked, answer: Answer) -> dict[str, Ranked]:
         found = Named(self.index, asked.filters).near(asked.text)

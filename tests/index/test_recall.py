@@ -73,7 +73,9 @@ def test_further_passages_and_the_whole_text_count_less() -> None:
 
 
 def test_only_what_is_more_than_usually_similar_counts() -> None:
-    found = fusion.by_meaning([(1, 10, 0.8), (2, 20, 0.6), (1, 11, 0.5), (3, 30, 0.3)], {30: 30})
+    found = fusion.by_meaning(
+        [(1, 10, 0.8), (2, 20, 0.6), (1, 11, 0.5), (3, 30, 0.3)], {10: 0, 11: 0, 20: 0, 30: 30}
+    )
     assert found[Memory(1)].raw == 0.8
     assert found[Memory(3, 30)].score == 0.0
     assert found[Memory(1)].score > found[Memory(2)].score > 0
@@ -101,30 +103,27 @@ def test_a_model_of_english_has_no_say_about_other_scripts(
 # --- profiles -----------------------------------------------------------------------------------
 
 
-def _ranked(profile: str, **signals: Signals) -> list[int]:
-    known = {int(name[1:]): value for name, value in signals.items()}
-    lane = (fusion.Lane("keyword", 1, 1.0, 1.0),)
-    equal = [Candidate(Memory(note), 0.8, 1, lane) for note in sorted(known)]
-    return [each.memory.note for each in fusion.ranked(equal, known, profile, time.time())]
+def _equal(count: int) -> list[Candidate]:
+    found = {Memory(note): Found(0.8, 1, 0.8) for note in range(1, count + 1)}
+    return fusion.fused({"keyword": found}, WEIGHTS)
 
 
 def test_what_was_replaced_or_consolidated_steps_back() -> None:
-    now = int(time.time())
-    plain = Signals(None, now, False, False)
-    order = _ranked(
-        "relevance", n1=Signals(1.0, now, True, False), n2=Signals(1.0, now, False, True), n3=plain
-    )
-    assert order[0] == 3
+    order = fusion.stepped_back(_equal(3), {1}, {2})
+    assert [each.memory.note for each in order] == [3, 1, 2]
+    assert order[1].boosts == (("superseded", 0.9),)
 
 
 def test_the_seeds_profile_counts_importance_and_age() -> None:
-    now = int(time.time())
-    old = Signals(0.5, now - 400 * 86_400, False, False)
-    order = _ranked(
-        "seed", n1=old, n2=Signals(0.5, now, False, False), n3=Signals(1.0, now, False, False)
-    )
-    assert order == [3, 2, 1]
-    assert _ranked("relevance", n1=old, n2=Signals(1.0, now, False, False)) == [1, 2]
+    now = time.time()
+    signals = {
+        1: Signals(0.5, int(now) - 400 * 86_400),
+        2: Signals(0.5, int(now)),
+        3: Signals(1.0, int(now)),
+    }
+    order = fusion.by_seed(_equal(3), signals, now)
+    assert [each.memory.note for each in order] == [3, 2, 1]
+    assert order[0].score == pytest.approx(0.6 + 0.2 + 0.2)
 
 
 # --- with an index ------------------------------------------------------------------------------

@@ -73,8 +73,6 @@ class Signals:
 
     importance: float | None
     changed: int  # seconds since the epoch
-    superseded: bool
-    consolidated: bool
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,7 @@ class Index:
         self._text: FullText | None = None
         self._text_trouble = ""
         self._seen = (-1, "")
+        self._replaced = ((-2, ""), (frozenset[int](), frozenset[int]()))
         self._vectors: VectorStore | None = None
         self._map: PassageMap | None = None
         self._nearest: Nearest | None = None
@@ -381,6 +380,12 @@ class Index:
 
     def observations(self, passages: Sequence[int]) -> dict[int, int]:
         return self._catalog.observations(passages)
+
+    def replaced(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Notes that others replace, and notes that others were made from."""
+        if self._replaced[0] != self._seen:
+            self._replaced = self._seen, self._catalog.replaced()
+        return self._replaced[1]
 
     def signals(self, notes: Sequence[int]) -> dict[int, Signals]:
         return {row[0]: Signals(*row[1:]) for row in self._catalog.signals(notes)}

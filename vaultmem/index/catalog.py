@@ -21,7 +21,7 @@ from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, in_context, observations, passage_hash
 from vaultmem.store import FileStat
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
@@ -52,6 +52,8 @@ CREATE TABLE link (note INTEGER NOT NULL, target TEXT NOT NULL, folded TEXT NOT 
   relation TEXT NOT NULL);
 CREATE INDEX link_note ON link (note);
 CREATE INDEX link_folded ON link (folded);
+CREATE INDEX link_replaced ON link (relation)
+  WHERE relation IN ('superseded_by', 'derived_from');
 CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
   valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
   block TEXT NOT NULL);
@@ -84,13 +86,6 @@ WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
 _OF_VECTORS: Final = """
 SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
 WHERE number IN ({})
-"""
-_SIGNALS: Final = """
-SELECT note, importance, coalesce(updated, created, mtime_ns / 1000000000),
-  instr(more, '"superseded_by"') > 0,
-  EXISTS (SELECT 1 FROM link JOIN name USING (folded)
-          WHERE name.note = note.note AND relation = 'derived_from' AND link.note <> note.note)
-FROM note WHERE note IN ({})
 """
 _OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
 
@@ -281,14 +276,26 @@ class Catalog(Database):
         return {row[0]: Place(*row) for row in self.db.execute(sql, wanted)}
 
     def observations(self, passages: Sequence[int]) -> dict[int, int]:
-        """Of those that belong to an observation that stands alone: its first passage."""
-        sql = "SELECT passage, passage - part FROM passage WHERE passage IN ({}) AND part >= 0"
-        return dict(self._parted(sql, passages))
+        """Of those that are there: the first one of the observation that stands alone, or 0."""
+        first = "CASE WHEN part < 0 THEN 0 ELSE passage - part END"
+        return dict(
+            self._parted(f"SELECT passage, {first} FROM passage WHERE passage IN ({{}})", passages)
+        )
 
-    def signals(self, notes: Sequence[int]) -> Iterator[tuple[int, float | None, int, bool, bool]]:
-        """Note, importance, when it was last changed, whether another note replaces it, and
-        whether another was made from it."""
-        return self._parted(_SIGNALS, notes)
+    def signals(self, notes: Sequence[int]) -> Iterator[tuple[int, float | None, int]]:
+        """Note, importance, and when it was last changed."""
+        changed = "coalesce(updated, created, mtime_ns / 1000000000)"
+        return self._parted(
+            f"SELECT note, importance, {changed} FROM note WHERE note IN ({{}})", notes
+        )
+
+    def replaced(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Notes that others replace, and notes that others were made from."""
+        old = self.db.execute("SELECT note FROM link WHERE relation = 'superseded_by'")
+        used = self.db.execute(
+            "SELECT name.note FROM link JOIN name USING (folded) WHERE relation = 'derived_from'"
+        )
+        return frozenset(row[0] for row in old), frozenset(row[0] for row in used)
 
     def first_passages(self, notes: Sequence[int]) -> dict[int, Place]:
         marks = ",".join("?" * len(notes))
