@@ -13,7 +13,7 @@ from typing import Final
 
 from vaultmem.desk import require_one_of
 from vaultmem.errors import InvalidInput
-from vaultmem.memory import Memories
+from vaultmem.keyed import Keyed
 from vaultmem.names import cut
 
 SECTIONS: Final = {
@@ -55,7 +55,7 @@ class _Item:
     text: str
 
 
-class Contexts(Memories):
+class Contexts(Keyed):
     def context(
         self,
         task: str | None = None,

@@ -33,6 +33,7 @@ log = logging.getLogger("vaultmem")
 
 GRACE_SECONDS: Final = 10.0  # for what runs when the end comes
 LINE_BYTES: Final = 64_000_000
+NAMELESS: Final = "unknown"  # a client that does not say who it is
 PARENT_SECONDS: Final = 0.5  # between two looks whether the parent is still there
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # never answered before the end
 
@@ -279,7 +280,7 @@ def _complete(initialize: dict[str, Any]) -> None:
     if isinstance(params, dict):
         params.setdefault("protocolVersion", "2024-11-05")
         params.setdefault("capabilities", {})
-        params.setdefault("clientInfo", {"name": "unknown", "version": ""})
+        params.setdefault("clientInfo", {"name": NAMELESS, "version": ""})
 
 
 def _whole(value: Any) -> Any:

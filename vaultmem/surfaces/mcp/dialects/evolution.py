@@ -1,16 +1,168 @@
-"""EvolutionDB's memory bridge: five tools, one user for each process."""
+"""EvolutionDB's memory bridge: five tools, and one user for the whole process."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+import secrets
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.surfaces.mcp.dialects import Dialect
+from vaultmem.errors import InvalidInput, NotFound, ReadOnly
+from vaultmem.keyed import Entry, as_tags
+from vaultmem.surfaces.mcp import answers
+from vaultmem.surfaces.mcp.dialects import INTERNAL_ERROR, Connected, Dialect, Given, Refusal, Tool
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.service import Vault
 
 SERVER: Final = {"name": "evolutiondb-memory", "version": "1.0.0"}
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {"listChanged": False}}
+DEFAULT_USER: Final = "default_user"
+_KEY: Final = re.compile(r"mem_(\d{10,17})_[0-9a-f]{6}")
+
+
+# --- what the tools do -----------------------------------------------------------------------
+
+
+def _save(vault: Vault, given: Given) -> dict[str, Any]:
+    key = f"mem_{time.time_ns() // 1_000_000}_{secrets.token_hex(3)}"
+    vault.put(key, given["fact"], tags=as_tags(given.get("tags") or ()))
+    return {"ok": True, "key": key, "user_id": vault.caller.user}
+
+
+def _search(vault: Vault, given: Given) -> dict[str, Any]:
+    found = vault.containing(
+        given["query"], tag=given.get("tag") or None, limit=_limit(given, 5)
+    ).found
+    results = [_shown(match.entry, score=int(match.score)) for match in found]
+    return {"ok": True, "user_id": vault.caller.user, "results": results}
+
+
+def _recent(vault: Vault, given: Given) -> dict[str, Any]:
+    found = vault.entries(limit=_limit(given, 10))
+    return {"ok": True, "user_id": vault.caller.user, "results": [_shown(e) for e in found]}
+
+
+def _forget(vault: Vault, given: Given) -> dict[str, Any]:
+    try:
+        vault.forget(vault.entry(given["key"]).id)
+    except NotFound:
+        return {"ok": False, "key": given["key"]}
+    return {"ok": True, "key": given["key"]}
+
+
+def _tags(vault: Vault, given: Given) -> dict[str, Any]:
+    return {"ok": True, "user_id": vault.caller.user, "tags": list(vault.entry_tags().tags)}
+
+
+def _limit(given: Given, usual: int) -> int:
+    return max(1, int(given.get("limit") or usual))
+
+
+def _shown(entry: Entry, **more: Any) -> dict[str, Any]:
+    """Its key says to the millisecond when it was saved; the note, to the second."""
+    stamped = _KEY.fullmatch(entry.key)
+    created = int(stamped[1]) / 1000 if stamped else entry.created_at.timestamp()
+    shown = {"fact": entry.content, "tags": entry.tags, "created": created}
+    return {"key": entry.key, **more, **shown}
+
+
+# --- the surface -----------------------------------------------------------------------------
+
+
+def _tool(
+    name: str, description: str, takes: dict[str, Any], run: Any, *needs: str, writes: bool = False
+) -> Tool:
+    schema: dict[str, Any] = {"type": "object", "properties": takes}
+    if needs:
+        schema["required"] = list(needs)
+    return Tool({"name": name, "description": description, "inputSchema": schema}, run, writes)
+
+
+TOOLS: Final = (
+    _tool(
+        "save_memory",
+        "Remember a fact about the user for all later conversations: a preference, a decision, "
+        "a detail of their life or work. Call it whenever the user tells you such a thing.",
+        {
+            "fact": {"type": "string", "description": "What to remember, in one short statement."},
+            "tags": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Labels such as work, preference or family. Optional.",
+            },
+        },
+        _save,
+        "fact",
+        writes=True,
+    ),
+    _tool(
+        "search_memory",
+        "Search the remembered facts. Call it BEFORE you answer any question that depends on "
+        "what is known about the user. Matches words anywhere in a fact or its tags.",
+        {
+            "query": {"type": "string", "description": "The words to look for."},
+            "tag": {"type": "string", "description": "Only facts with this tag. Optional."},
+            "limit": {"type": "integer", "default": 5},
+        },
+        _search,
+        "query",
+    ),
+    _tool(
+        "recent_memories",
+        "List the facts that were saved last, newest first.",
+        {"limit": {"type": "integer", "default": 10}},
+        _recent,
+    ),
+    _tool(
+        "forget",
+        "Delete a fact by its key, which save_memory and search_memory give.",
+        {"key": {"type": "string"}},
+        _forget,
+        "key",
+        writes=True,
+    ),
+    _tool("list_tags", "List all tags in use, each with its count.", {}, _tags),
+)
 
 
 class Spoken(Dialect):
     name = "evolution"
     server_info = SERVER
     capabilities = CAPABILITIES
+    tools = TOOLS
+    answers_bad_lines = False
+
+    def caller(self, known: Caller, connected: Connected) -> Caller:
+        """The one who starts the server says for whom; over HTTP the token says it first."""
+        named = self.variables.user or known.user
+        user = known.user or named if connected.over_http else self.started.user or named
+        return replace(known, user=user or DEFAULT_USER)
+
+    def checked(self, tool: Tool, given: Given) -> Given:
+        """One tag may come as a text; an empty text is none."""
+        tags = given.get("tags")
+        given = {**given, "tags": [tags]} if isinstance(tags, str) else given
+        for name in tool.schema.get("required", ()):
+            if not given.get(name) or not str(given[name]).strip():
+                what = "" if name == "key" else "non-empty "
+                raise InvalidInput(f"{tool.name} requires {what}`{name}`")
+        return super().checked(tool, given)
+
+    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+        if not isinstance(error, InvalidInput | ReadOnly):
+            raise Refusal(INTERNAL_ERROR, answers.envelope(error)["message"])
+        return _wrong(str(error))
+
+    def unknown_tool(self, name: str) -> dict[str, Any]:
+        return _wrong(f"unknown tool: {name}")
+
+    def unknown_method(self, method: str) -> str:
+        return f"method not found: {method}"
+
+
+def _wrong(sentence: str) -> dict[str, Any]:
+    text = answers.compact({"error": sentence})
+    return {"content": [{"type": "text", "text": text}], "isError": True}

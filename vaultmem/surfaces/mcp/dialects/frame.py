@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from vaultmem.errors import ReadOnly
-from vaultmem.surfaces.mcp import server
+from vaultmem.surfaces.mcp import server, stdio
 from vaultmem.surfaces.mcp.dialects import Connected, Dialect, Refusal, Tool
 from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, Options, Served
 
@@ -32,7 +33,7 @@ log = logging.getLogger("vaultmem")
 
 _CONNECTED: Final = "vaultmem.connected"  # what is kept with a connection
 _TURN: Final = "vaultmem.turn"
-_AT_ONCE: Final = frozenset({"initialize", "ping", "subscriptions/listen"})
+_ENDLESS: Final = "subscriptions/listen"
 
 
 class Speaking(Served):
@@ -66,7 +67,9 @@ class Speaking(Served):
     # --- who asks ------------------------------------------------------------------------
 
     def _speaker(self, ctx: Context, caller: Caller) -> Caller:
-        return self.dialect.caller(caller, _connected(ctx))
+        connected = _connected(ctx)
+        source = caller.client or connected.client or self.dialect.name
+        return self.dialect.caller(replace(caller, client=source), connected)
 
     def _as(self, vault: Vault, connected: Connected) -> Vault:
         caller = self.dialect.caller(self.options.caller or vault.caller, connected)
@@ -82,7 +85,7 @@ class Speaking(Served):
         """Stands before everything that a client says."""
         if ctx.method == "initialize":
             return self._introduced(ctx, await call_next(ctx))
-        if ctx.request_id is None or ctx.method in _AT_ONCE:
+        if ctx.request_id is None or ctx.method == _ENDLESS:
             return await self._taken(ctx, call_next)
         self._let_in(ctx)
         async with ctx.session._connection.state.setdefault(_TURN, anyio.Lock()):
@@ -234,8 +237,9 @@ def _said(ctx: Context) -> Connected:
     info = info if isinstance(info, Mapping) else {}
     extra = info.get("extra")
     session = extra.get("sessionId") if isinstance(extra, Mapping) else None
+    name = info.get("name")
     return Connected(
-        client=info["name"] if isinstance(info.get("name"), str) else "",
+        client=name if isinstance(name, str) and name != stdio.NAMELESS else "",
         session=session if isinstance(session, str) else "",
         over_http=ctx.request is not None,
     )

@@ -1,0 +1,324 @@
+"""Memories by key: how systems that know nothing but keys, texts and tags look at a vault.
+
+Such a system keeps entries under keys of its own. Here they are ordinary memories with a `key`;
+those that were stored without one go by their id, so that every memory can be reached.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from vaultmem.desk import TYPES
+from vaultmem.edit import Change, RemoveItems, RemoveProperty
+from vaultmem.errors import InvalidInput, NotFound, VaultmemError
+from vaultmem.given import GivenVectors
+from vaultmem.hidden import without_private
+from vaultmem.index import Filters, Row
+from vaultmem.markdown import is_tag
+from vaultmem.memory import Memories
+from vaultmem.note import body_of, printable
+from vaultmem.recall import query_words
+from vaultmem.store import VOLATILE
+from vaultmem.views import Remembered, TagCount, Tags, content_of, row_moment
+
+LASTING: Final = ("user", "project")
+_MANY: Final = 2_000  # entries; of more, only those that the index proposes are read
+_PROPOSED: Final = 1_000
+_NEWEST: Final = 500
+_WORDS_SHARE, _MEANING_SHARE = 0.4, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    id: str
+    key: str
+    content: str
+    tags: tuple[str, ...]
+    scope: str
+    created_at: dt.datetime
+    updated_at: dt.datetime
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    entry: Entry
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    found: tuple[Match, ...]  # best first
+    searched: int
+
+
+class Keyed(Memories):
+    # --- looking -------------------------------------------------------------------------
+
+    def entries(
+        self,
+        *,
+        scopes: Sequence[str] = LASTING,
+        tags: Sequence[str] = (),
+        limit: int = 1_000_000,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> tuple[Entry, ...]:
+        """A page of the memories that have all of these tags, newest first."""
+        rows = self._entry_rows(scopes, tags)
+        ordered = rows[::-1] if oldest_first else rows
+        return tuple(self._read(ordered[offset : offset + limit]))
+
+    def entry(self, key: str, *, scopes: Sequence[str] = LASTING) -> Entry:
+        return next(self._read([self._entry_row(key, scopes)]))
+
+    def entry_tags(self) -> Tags:
+        """Every tag of the lasting memories, with how many have it."""
+        filters = self._filters(scope=LASTING, type=TYPES, folder=self._memories_folder)
+        self._parts.catch_up()
+        return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(filters)))
+
+    def containing(self, query: str, *, tag: str | None = None, limit: int = 5) -> Matches:
+        """Memories by how many of the words occur in them, as they stand; with a tag also
+        those that have no more than the tag."""
+        rows = self._near(query, self._entry_rows(LASTING, [tag] if tag else ()))
+        words = [word for word in query.lower().split() if len(word) > 1]
+        found = [
+            Match(entry, sum(word in _haystack(entry) for word in words))
+            for entry in self._read(rows)
+        ]
+        kept = [match for match in found if match.score or tag]
+        kept.sort(key=lambda match: -match.score)
+        return Matches(tuple(kept[:limit]), len(rows))
+
+    def matching(
+        self,
+        query: str,
+        *,
+        scopes: Sequence[str] = LASTING,
+        tags: Sequence[str] = (),
+        vector: Sequence[float] = (),
+        limit: int = 10,
+    ) -> Matches:
+        """Memories by their words (BM25, in the query language of SQLite's FTS5); where the
+        caller gave vectors for them and for the query, by 0.4 words and 0.6 meaning."""
+        rows = self._entry_rows(scopes, tags)
+        entries = list(self._read(self._near(query, rows)))
+        if query.strip() in ("", "*"):
+            words = dict.fromkeys(range(len(entries)), 0.0 if vector else 1.0)
+        else:
+            texts = [(e.key, e.content, " ".join(e.tags)) for e in entries]
+            words = word_scores(query, texts)
+        near = self._nearness(entries, vector) if vector else {}
+        found = [
+            Match(entry, _blend(words.get(i), near.get(i)))
+            for i, entry in enumerate(entries)
+            if i in words or near.get(i, 0.0) > 0
+        ]
+        found.sort(key=lambda match: -match.score)
+        return Matches(tuple(found[:limit]), len(rows))
+
+    # --- writing -------------------------------------------------------------------------
+
+    def put(
+        self,
+        key: str,
+        content: str,
+        *,
+        scope: str = "user",
+        tags: Sequence[str] = (),
+        vector: Sequence[float] | None = None,
+    ) -> Remembered:
+        """Store under a key; what was there under this key is replaced, tags included."""
+        if not key.strip():
+            raise InvalidInput("A memory that is stored by its key needs one: the key is empty.")
+        wanted = as_tags(tags)
+        done = self.remember(content, key=key, scope=scope, tags=wanted)
+        if not done.created:
+            self._leave_no_more_than(done.memory_id, wanted)
+        if scope != "session" and vector:
+            content = content_of(self.store.note(done.path))
+            with closing(self._given()) as vectors:
+                vectors.keep(done.memory_id, _hash(content), vector)
+        return done
+
+    def _leave_no_more_than(self, id: str, tags: Sequence[str]) -> None:
+        note = self._note(id)
+        wanted = {tag.casefold() for tag in tags}
+        gone = tuple(t for t in note.strings("tags") if t.lstrip("#").casefold() not in wanted)
+        changes: list[Change] = [RemoveItems("tags", gone)] if gone else []
+        hiding = ("forgotten", "forgotten_at", "forgotten_reason")
+        changes += [RemoveProperty(name) for name in hiding if note.key_of(name) is not None]
+        if changes:
+            self._change(note, "update", *changes)
+
+    def clear_session(self) -> int:
+        """Delete what was stored for the caller's session alone."""
+        if not self.caller.session:
+            return 0
+        self._require_writable()
+        gone = [r.path for r in self._entry_rows(["session"]) if r.path.startswith(VOLATILE)]
+        for path in gone:
+            self.store.discard(path)
+        if gone:
+            self._wrote(gone)
+        return len(gone)
+
+    # --- rows ----------------------------------------------------------------------------
+
+    @property
+    def _memories_folder(self) -> str:
+        return str(self.settings["folders.memories"])
+
+    def _entry_filters(self, scopes: Iterable[str]) -> Iterator[Filters]:
+        """Lasting memories are those in the folder for them: a person's other notes are no
+        entries of such a system."""
+        self._parts.catch_up()
+        for scope in scopes:
+            if scope != "session" or self.caller.session:
+                folder = None if scope == "session" else self._memories_folder
+                yield self._filters(scope=scope, type=TYPES, folder=folder)
+
+    def _entry_rows(self, scopes: Iterable[str], tags: Iterable[str] = ()) -> list[Row]:
+        """Newest first."""
+        wanted = {tag.casefold() for tag in as_tags(tags)}
+        rows: list[Row] = []
+        for filters in self._entry_filters(scopes):
+            rows += self.index.lookup.select(filters, "created")[0]
+        kept = [r for r in rows if wanted <= {tag.casefold() for tag in r.tags}]
+        return sorted(kept, key=lambda row: (row_moment(row), row.id), reverse=True)
+
+    def _entry_row(self, key: str, scopes: Sequence[str]) -> Row:
+        lookup = self.index.lookup
+        named = [r for f in self._entry_filters(scopes) for r in lookup.with_key(key, f)]
+        if not named:
+            named = [row for row in self._entry_rows(scopes) if key in (row.id, row.path)]
+        own = [row for row in named if row.user.casefold() == self.caller.user.casefold()]
+        if not named:
+            raise NotFound(f"There is no memory with the key {key!r}.")
+        return (own or named)[0]
+
+    def _near(self, query: str, rows: list[Row]) -> list[Row]:
+        """Of very many, those that the index finds and the newest."""
+        if len(rows) <= _MANY:
+            return rows
+        found = self._parts.recall.ask(
+            query, strategy="keyword", filters=self._filters(type=TYPES), limit=_PROPOSED
+        )
+        proposed = {hit.row.path for hit in found.hits}
+        return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
+
+    def _read(self, rows: Iterable[Row]) -> Iterator[Entry]:
+        for row in rows:
+            try:
+                body = body_of(self.store.read(row.path).raw)
+            except VaultmemError:
+                continue  # gone a moment ago
+            made = row_moment(row)
+            seconds = row.updated if row.updated is not None else int(made.timestamp())
+            yield Entry(
+                id=row.id or row.path,
+                key=row.key or row.id or row.path,
+                content=printable(without_private(body.removesuffix("\n").removesuffix("\r"))),
+                tags=row.tags,
+                scope=row.scope,
+                created_at=made,
+                updated_at=dt.datetime.fromtimestamp(seconds, dt.UTC),
+                path=row.path,
+            )
+
+    # --- vectors that the caller gave ----------------------------------------------------
+
+    def _given(self) -> GivenVectors:
+        return GivenVectors(self.store.local() / "given-vectors.db")
+
+    def _nearness(self, entries: Sequence[Entry], vector: Sequence[float]) -> dict[int, float]:
+        """How near each entry is to the query; none where it has no vector of that length."""
+        with closing(self._given()) as vectors:
+            known = vectors.near(vector, {e.id: _hash(e.content) for e in entries})
+        return {i: known[e.id] for i, e in enumerate(entries) if e.id in known}
+
+
+def _haystack(entry: Entry) -> str:
+    return f"{entry.content} {' '.join(entry.tags)}".lower()
+
+
+def _hash(content: str) -> bytes:
+    return hashlib.sha256(content.encode()).digest()[:16]
+
+
+def _blend(words: float | None, near: float | None) -> float:
+    if near is None:
+        return words or 0.0
+    return _WORDS_SHARE * (words or 0.0) + _MEANING_SHARE * near
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def as_tags(tags: Iterable[str]) -> list[str]:
+    """Tags of systems in which any text is one, as tags that a note can have."""
+    made: dict[str, None] = {}
+    for given in tags:
+        plain = "-".join(str(given).lstrip("#").split()).strip("/")
+        tag = "".join(c if is_tag(f"a{c}") or c == "/" else "-" for c in plain)
+        if tag:
+            made[tag if is_tag(tag) else f"{tag}-"] = None
+    return list(made)
+
+
+def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, float]:
+    """The texts that match, each with its share (0 to 1) of the best score.
+
+    The query is FTS5's; what FTS5 cannot read, or what only matches in part, is taken word by
+    word, and scores by how many of its words are there.
+    """
+    db = sqlite3.connect(":memory:")
+    try:
+        db.execute("CREATE VIRTUAL TABLE t USING fts5(key, content, tags, tokenize=porter)")
+        db.executemany("INSERT INTO t(rowid, key, content, tags) VALUES (?,?,?,?)", _rows(texts))
+        found = _matches(db, query)
+        if found:
+            return _shares(found)
+        in_part = found is None or _is_plain(query)
+        return _partly(db, list(dict.fromkeys(query_words(query)))) if in_part else {}
+    finally:
+        db.close()
+
+
+def _rows(texts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[int, str, str, str]]:
+    return ((i, *text) for i, text in enumerate(texts))
+
+
+def _matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
+    """What matches; None when it is no query."""
+    sql = "SELECT rowid, -bm25(t) FROM t WHERE t MATCH ?"
+    try:
+        return dict(db.execute(sql, (query.replace("\0", " "),)).fetchall())
+    except sqlite3.OperationalError:
+        return None
+
+
+def _shares(scores: dict[int, float]) -> dict[int, float]:
+    best = max(scores.values())
+    return {i: max(0.0, score / best) if best > 0 else 1.0 for i, score in scores.items()}
+
+
+def _is_plain(query: str) -> bool:
+    """No operator asks for all or none of it."""
+    return re.search(r'"|\b(?:AND|NOT|NEAR)\b', query) is None
+
+
+def _partly(db: sqlite3.Connection, words: Sequence[str]) -> dict[int, float]:
+    counts: dict[int, int] = {}
+    for word in words:
+        for i in _matches(db, '"{}"'.format(word.replace('"', '""'))) or ():
+            counts[i] = counts.get(i, 0) + 1
+    return {i: count / len(words) for i, count in counts.items()}
