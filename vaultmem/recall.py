@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PROFILES", "STRATEGIES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
 
 STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
-_DEPTH: Final = 150  # how far each lane looks; pages behind that look once more, far deeper
+_DEPTH: Final = 240  # how far each lane looks; pages behind that look once more, far deeper
 _DEEP: Final = 2000
 _LONGEST: Final = 10_000  # characters of a question
 

@@ -149,15 +149,15 @@ def names(answer: Answer) -> list[tuple[str, str]]:
 
 
 def test_a_page_goes_on_where_the_one_before_ended(world: World) -> None:
-    for i in range(180):
+    for i in range(260):
         world.put(f"{i:03}.md", "apples " * (i % 7 + 1) + "pears " * (i % 3))
     world.sync.everything()
-    whole = names(ask(world, "apples pears", limit=180))
-    assert len(whole) == len(set(whole)) == 180
+    whole = names(ask(world, "apples pears", limit=260))
+    assert len(whole) == len(set(whole)) == 260
     for size in (7, 40):
-        pages = [ask(world, "apples pears", limit=size, offset=o) for o in range(0, 200, size)]
+        pages = [ask(world, "apples pears", limit=size, offset=o) for o in range(0, 280, size)]
         assert [each for page in pages for each in names(page)] == whole
-        assert {page.total for page in pages} == {180}
+        assert {page.total for page in pages} == {260}
 
 
 @pytest.mark.parametrize(
