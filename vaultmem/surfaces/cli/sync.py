@@ -1,16 +1,18 @@
 from __future__ import annotations
 
-import time
+import signal
+import threading
 from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.errors import Busy, Unavailable
+from vaultmem.errors import VaultmemError
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import look, options
 
 if TYPE_CHECKING:
     from vaultmem.git.flow import Report
+    from vaultmem.git.syncing import SyncedVault
 
 _CODES = {"done": 0, "conflicts": 1, "waiting": 1, "offline": 3}
 
@@ -39,24 +41,28 @@ def command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool
     return _CODES[report.status]
 
 
-def _watch(opened, seconds: float, dry_run: bool, as_json: bool) -> int:  # type: ignore[no-untyped-def]
-    """Until Ctrl-C. Being offline, or in the way of another git, is no reason to stop."""
-    before = ""
-    try:
-        while True:
-            try:
-                report = opened.sync(dry_run=dry_run, leave_conflicts=False)
-                said = "" if report.status == "done" else " ".join(report.messages)
-                if as_json or _has_news(report) or said != before:
-                    _print(report, as_json)
-                before = said
-            except (Busy, Unavailable) as error:
-                if error.message != before:
-                    look.say(look.safe(error.message), fg="yellow")
-                before = error.message
-            time.sleep(seconds)
-    except KeyboardInterrupt:
-        return 0
+def _watch(opened: SyncedVault, seconds: float, dry_run: bool, as_json: bool) -> int:
+    """Until Ctrl-C, which lets a sync under way come to its end. Being offline, or in the way
+    of another git, is no reason to stop."""
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    before: str | None = None
+    while not stopped.is_set():
+        try:
+            report = opened.sync(dry_run=dry_run, leave_conflicts=False)
+            said = "" if report.status == "done" else " ".join(report.messages)
+            if as_json or _has_news(report) or said != (before or ""):
+                _print(report, as_json)
+        except VaultmemError as error:
+            if before is None and error.exit_code == 2:
+                raise  # it never could; later it may be that a person is in the middle of something
+            said = error.message
+            if said != before and not stopped.is_set():
+                look.say(look.safe(said), fg="yellow")
+        before = said
+        stopped.wait(seconds)
+    return 0
 
 
 def _has_news(report: Report) -> bool:
