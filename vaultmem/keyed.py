@@ -24,7 +24,6 @@ from vaultmem.index import Filters, Row
 from vaultmem.markdown import is_tag
 from vaultmem.memory import Memories
 from vaultmem.note import body_of, printable
-from vaultmem.recall import query_words
 from vaultmem.store import VOLATILE
 from vaultmem.views import Remembered, TagCount, Tags, content_of, row_moment
 
@@ -278,7 +277,7 @@ def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, 
     """The texts that match, each with its share (0 to 1) of the best score.
 
     The query is FTS5's; what FTS5 cannot read, or what only matches in part, is taken word by
-    word, and scores by how many of its words are there.
+    word, and counts by how many of its words are there.
     """
     db = sqlite3.connect(":memory:")
     try:
@@ -287,8 +286,7 @@ def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, 
         found = _matches(db, query)
         if found:
             return _shares(found)
-        in_part = found is None or _is_plain(query)
-        return _partly(db, list(dict.fromkeys(query_words(query)))) if in_part else {}
+        return _partly(db, query) if found is None or _is_plain(query) else {}
     finally:
         db.close()
 
@@ -307,7 +305,7 @@ def _matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
 
 
 def _shares(scores: dict[int, float]) -> dict[int, float]:
-    best = max(scores.values())
+    best = max(scores.values(), default=0.0)
     return {i: max(0.0, score / best) if best > 0 else 1.0 for i, score in scores.items()}
 
 
@@ -316,9 +314,9 @@ def _is_plain(query: str) -> bool:
     return re.search(r'"|\b(?:AND|NOT|NEAR)\b', query) is None
 
 
-def _partly(db: sqlite3.Connection, words: Sequence[str]) -> dict[int, float]:
-    counts: dict[int, int] = {}
-    for word in words:
-        for i in _matches(db, '"{}"'.format(word.replace('"', '""'))) or ():
-            counts[i] = counts.get(i, 0) + 1
-    return {i: count / len(words) for i, count in counts.items()}
+def _partly(db: sqlite3.Connection, query: str) -> dict[int, float]:
+    words = list(dict.fromkeys(f'"{word.lower()}"' for word in re.findall(r"\w+", query)))[:100]
+    scores = _matches(db, " OR ".join(words)) or {}
+    having = [_matches(db, word) or {} for word in words]
+    shares = {i: sum(i in each for each in having) / len(words) for i in scores}
+    return {i: score * shares[i] for i, score in _shares(scores).items()}

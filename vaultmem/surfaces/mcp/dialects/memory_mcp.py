@@ -1,0 +1,321 @@
+"""The "Memory MCP Server" of the agent-knowledge-vault: a volatile and a lasting scope, by key."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, quote, unquote
+
+from vaultmem.errors import InvalidInput, NotFound, OutsideVault
+from vaultmem.keyed import LASTING, Entry, as_tags
+from vaultmem.surfaces.mcp import answers
+from vaultmem.surfaces.mcp.dialects import (
+    INVALID_PARAMS,
+    Connected,
+    Dialect,
+    Given,
+    Refusal,
+    Resources,
+    Started,
+    Tool,
+)
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.service import Vault
+
+SERVER: Final = {"name": "memory-mcp", "version": "1.0.0"}
+CAPABILITIES: Final[dict[str, Any]] = {
+    "tools": {"listChanged": False},
+    "resources": {"subscribe": False, "listChanged": True},
+}
+DEFAULT_SESSION: Final = "default"
+SESSION, VAULT = "memory://session/", "memory://vault"
+JSON: Final = "application/json"
+PAGE: Final = 100
+UNFILTERED: Final = "Bulk vault prune requires at least one filter."
+
+_SCOPES: Final = {"session": ("session",), "vault": LASTING, "all": ("session", *LASTING)}
+_TAGS: Final = {"type": "array", "items": {"type": "string"}}
+_NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
+
+
+def _object(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+COMMIT: Final = {
+    "name": "commit_memory",
+    "description": "Store a memory entry in the session (volatile) or vault (persistent) scope. "
+    "Upserts on key collision.",
+    "inputSchema": _object(
+        ("scope", "key", "content"),
+        scope={"type": "string", "enum": ["session", "vault"]},
+        key={
+            "type": "string",
+            "description": "Unique identifier for this memory within its scope.",
+        },
+        content={"type": "string", "description": "The memory content to store."},
+        tags={**_TAGS, "description": "Categorization tags for retrieval."},
+        embedding={
+            **_NUMBERS,
+            "description": "Optional pre-computed embedding vector (float32[D]).",
+        },
+    ),
+    "outputSchema": _object(
+        ("committed", "key", "scope"),
+        committed={"type": "boolean"},
+        key={"type": "string"},
+        scope={"type": "string"},
+    ),
+}
+SEARCH: Final = {
+    "name": "search_memories",
+    "description": "Search memories by text query, tags, or both. Returns ranked results. "
+    "Semantic ranking used if embeddings are present and a query_embedding is provided.",
+    "inputSchema": _object(
+        ("query",),
+        query={"type": "string", "description": "Full-text search query (FTS5 syntax supported)."},
+        scope={
+            "type": "string",
+            "enum": ["session", "vault", "all"],
+            "description": "Which scope(s) to search.",
+        },
+        tags={**_TAGS, "description": "Filter: only return memories with ALL specified tags."},
+        query_embedding={
+            **_NUMBERS,
+            "description": "Optional: embedding of the query for semantic re-ranking.",
+        },
+        limit={"type": "integer", "description": "Max results to return.", "default": 10},
+    ),
+    "outputSchema": _object(
+        ("results", "total_searched"),
+        results={
+            "type": "array",
+            "items": _object(
+                ("key", "content", "tags", "scope", "relevance"),
+                key={"type": "string"},
+                content={"type": "string"},
+                tags=_TAGS,
+                scope={"type": "string"},
+                relevance={
+                    "type": "number",
+                    "description": "Score in [0,1]; 1.0 = exact match.",
+                },
+            ),
+        },
+        total_searched={"type": "integer"},
+    ),
+}
+PRUNE: Final = {
+    "name": "prune_memory",
+    "description": "Delete memory entries. Can target a specific key, or bulk-delete by age or "
+    "scope.",
+    "inputSchema": _object(
+        ("scope",),
+        scope={"type": "string", "enum": ["session", "vault", "all"]},
+        key={
+            "type": "string",
+            "description": "If provided, delete only this key (within scope).",
+        },
+        older_than={
+            "type": "string",
+            "description": "ISO 8601 datetime. Delete entries created before this timestamp.",
+        },
+        tags={**_TAGS, "description": "Delete entries matching ALL these tags."},
+    ),
+    "outputSchema": _object(("pruned_count",), pruned_count={"type": "integer"}),
+}
+TEMPLATES: Final = (
+    {
+        "uriTemplate": "memory://session/{session_id}",
+        "name": "session memories",
+        "description": "All memories for the given session, as a JSON array",
+        "mimeType": JSON,
+    },
+    {
+        "uriTemplate": "memory://vault{?offset,limit}",
+        "name": "vault memories",
+        "description": "All vault memories, in pages, as a JSON array",
+        "mimeType": JSON,
+    },
+    {
+        "uriTemplate": "memory://vault/{key}",
+        "name": "vault memory",
+        "description": "Single vault memory by key, as a JSON object",
+        "mimeType": JSON,
+    },
+)
+
+
+# --- what the tools do -----------------------------------------------------------------------
+
+
+def _commit(vault: Vault, given: Given) -> dict[str, Any]:
+    scope, key = given["scope"], given["key"]
+    vault.put(
+        key,
+        given["content"],
+        scope="session" if scope == "session" else "user",
+        tags=given.get("tags", ()),
+        vector=given.get("embedding"),
+    )
+    return {"committed": True, "key": key, "scope": scope}
+
+
+def _search(vault: Vault, given: Given) -> dict[str, Any]:
+    found = vault.matching(
+        given["query"],
+        scopes=_SCOPES[given.get("scope", "all")],
+        tags=given.get("tags", ()),
+        vector=given.get("query_embedding", ()),
+        limit=max(0, int(given.get("limit", 10))),
+    )
+    results = [
+        {
+            "key": match.entry.key,
+            "content": match.entry.content,
+            "tags": match.entry.tags,
+            "scope": _scope(match.entry),
+            "relevance": round(match.score, 4),
+        }
+        for match in found.found
+    ]
+    return {"results": results, "total_searched": found.searched}
+
+
+def _prune(vault: Vault, given: Given) -> dict[str, Any]:
+    filters = {name: given[name] for name in ("key", "older_than", "tags") if given.get(name)}
+    if given["scope"] != "session" and not filters:
+        raise Refusal(INVALID_PARAMS, UNFILTERED)
+    if "tags" in filters:
+        filters["tags"] = as_tags(filters["tags"])
+    counts = [vault.prune(scope, **filters).pruned_count for scope in _SCOPES[given["scope"]]]
+    return {"pruned_count": sum(counts)}
+
+
+def _scope(entry: Entry) -> str:
+    return "session" if entry.scope == "session" else "vault"
+
+
+# --- resources -------------------------------------------------------------------------------
+
+
+def _shown(entry: Entry) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "content": entry.content,
+        "tags": entry.tags,
+        "scope": _scope(entry),
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+    }
+
+
+def _json(value: Any) -> str:
+    return answers.compact(answers.plain(value))
+
+
+def _listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
+    """The two collections first, then every vault memory by its key."""
+    offset = _number(cursor or "0", "cursor")
+    found = vault.entries(oldest_first=True, offset=offset, limit=PAGE + 1)
+    page: list[dict[str, Any]] = []
+    if not cursor:
+        own = SESSION + quote(vault.caller.session, safe="")
+        page += [{"uri": own, "name": "session memories", "mimeType": JSON}]
+        page += [{"uri": VAULT, "name": "vault memories", "mimeType": JSON}]
+    for entry in found[:PAGE]:
+        uri = f"{VAULT}/{quote(entry.key, safe='')}"
+        page.append({"uri": uri, "name": entry.key, "mimeType": JSON})
+    more = {"nextCursor": str(offset + PAGE)} if len(found) > PAGE else {}
+    return {"resources": page, **more}
+
+
+def _read(vault: Vault, uri: str) -> tuple[str, str]:
+    if uri.startswith(SESSION):
+        wanted = session_name(unquote(uri.removeprefix(SESSION)))
+        own = wanted == vault.caller.session  # another one's memories do not exist
+        found = vault.entries(scopes=("session",), oldest_first=True) if own else ()
+        return JSON, _json([_shown(entry) for entry in found])
+    path, _, query = uri.partition("?")
+    if path == VAULT:
+        asked = {name: values[-1] for name, values in parse_qs(query).items()}
+        offset, limit = (
+            _number(asked.get(n, u), n) for n, u in (("offset", "0"), ("limit", "100"))
+        )
+        found = vault.entries(oldest_first=True, offset=offset, limit=limit)
+        return JSON, _json([_shown(entry) for entry in found])
+    if path.startswith(f"{VAULT}/"):
+        return JSON, _json(_shown(vault.entry(unquote(uri.removeprefix(f"{VAULT}/")))))
+    raise NotFound(f"There is no resource {uri}.")
+
+
+def _number(text: str, name: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise InvalidInput(f"{name} must be a whole number, not {text!r}.")
+    return int(text)
+
+
+# --- sessions --------------------------------------------------------------------------------
+
+
+def session_name(id: str) -> str:
+    """A session's id as a name that no other id shares, whatever a file system makes of it."""
+    if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,99}", id):
+        return id
+    plain = re.sub(r"[^a-z0-9_-]+", "-", id.lower())[:40].strip("-")
+    return f"{plain or 'session'}-{hashlib.sha256(id.encode()).hexdigest()[:12]}"
+
+
+class Spoken(Dialect):
+    name = "memory-mcp"
+    server_info = SERVER
+    capabilities = CAPABILITIES
+    tools = (
+        Tool(COMMIT, _commit, writes=True),
+        Tool(SEARCH, _search),
+        Tool(PRUNE, _prune, writes=True),
+    )
+    resources = Resources(_listing, _read, TEMPLATES)
+
+    def __init__(self, started: Started) -> None:
+        super().__init__(started)
+        self._left: set[Caller] = set()  # whose sessions are still to be cleared
+
+    def caller(self, known: Caller, connected: Connected) -> Caller:
+        """A client may name its session when it connects; else the server has one."""
+        own = self.started.session or self.variables.session or DEFAULT_SESSION
+        caller = replace(known, session=session_name(connected.session or own))
+        self._left.add(caller)
+        return caller
+
+    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+        return answers.success(value)
+
+    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+        if isinstance(error, InvalidInput | OutsideVault):
+            raise Refusal(INVALID_PARAMS, str(error))
+        return answers.failure(error)
+
+    # --- volatile memories end with their session ------------------------------------------
+
+    def opened(self, vault: Vault) -> None:
+        """What a server that was killed has left behind."""
+        if not self.started.over_http:
+            self._clear(vault)
+
+    def disconnected(self, vault: Vault) -> None:
+        self._clear(vault)
+
+    def ended(self, vault: Vault) -> None:
+        for caller in tuple(self._left):
+            self._clear(vault.for_caller(caller))
+
+    def _clear(self, vault: Vault) -> None:
+        if not (self.variables.keep_session or vault.caller.read_only):
+            vault.clear_session()
+        self._left.discard(vault.caller)
