@@ -51,6 +51,9 @@ _FUNCTION_WORDS: Final = """
     that the their them then there these they this those to was we were what when where which
     who whom whose why will with would you your
 """
+_ASKING: Final = re.compile(
+    "什么时候|为什么|什么|哪些|哪个|哪里|哪儿|哪|多少|如何|怎么|怎样|是谁|谁|几个|请问|是否|[吗呢的是]"
+)
 
 
 @dataclass(frozen=True)
@@ -404,8 +407,13 @@ def _pieces(text: str) -> Iterator[str]:
         yield from (run[i : i + 2] for i in range(len(run) - 1))
 
 
-def _query_pairs(text: str) -> Iterator[str]:
-    """What to look for: pairs, and a character only where it stands alone."""
+def _query_pairs(text: str) -> list[str]:
+    """What to look for, without what Chinese questions are built with, if anything is left."""
+    return list(_pairs(_ASKING.sub(" ", text))) or list(_pairs(text))
+
+
+def _pairs(text: str) -> Iterator[str]:
+    """Pairs, and a character only where it stands alone."""
     for run in _RUNS.findall(text):
         if len(run) == 1:
             yield run
