@@ -23,7 +23,7 @@ from evaluation.measures import Scored, mean
 
 STRATEGIES = ("keyword", "vector", "hybrid", "graph")
 QUICK_QUESTIONS = 60
-QUICK_SETS = ("anchor-obsidian-help-zh", "devbench", "locomo-session", "locomo-turn")
+QUICK_SETS = ("devbench", "locomo-session", "locomo-turn")
 # Of beam100k only these can be found from the question alone.
 RETRIEVABLE = (
     "information_extraction",
