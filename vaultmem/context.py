@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem.desk import require_one_of
-from vaultmem.errors import InvalidInput
-from vaultmem.keyed import Keyed
+from vaultmem.edges import unwrapped
+from vaultmem.errors import InvalidInput, VaultmemError
+from vaultmem.facts import FactView
+from vaultmem.memory import Memories
+from vaultmem.named import Named
 from vaultmem.names import cut
+from vaultmem.tokens import tokens
 
 SECTIONS: Final = {
     "preferences": "User preferences",
@@ -22,12 +26,12 @@ SECTIONS: Final = {
     "session_history": "Recent sessions",
     "relevant_procedures": "Relevant procedures",
 }
-# Of the budget; what a section leaves is used by those after it.
+# Of the budget, until every section has had its turn; then what is left goes to whoever needs it.
 _SHARES: Final = {
-    "preferences": 0.35,
-    "project_context": 0.6,
-    "session_history": 0.5,
-    "relevant_procedures": 1.0,
+    "preferences": 0.3,
+    "project_context": 0.35,
+    "session_history": 0.15,
+    "relevant_procedures": 0.2,
 }
 _HEAD: Final = (
     "## Memory context\n\n"
@@ -36,6 +40,7 @@ _HEAD: Final = (
 _LEAST, _MOST = 100, 8000
 _ITEM_BYTES: Final = 600
 _ITEMS: Final = 12
+_IDENTITY: Final = "identity"  # the tag of what an agent should know of its user before all else
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class _Item:
     text: str
 
 
-class Contexts(Keyed):
+class Contexts(Memories):
     def context(
         self,
         task: str | None = None,
@@ -64,35 +69,58 @@ class Contexts(Keyed):
         project: str | None = None,
         max_tokens: int = 2000,
         sections: Sequence[str] = (),
+        related: int = 0,
     ) -> ContextBlock:
-        """What memory has to say about a task, ready to be put before an agent."""
+        """What memory has to say about a task, ready to be put before an agent.
+
+        With `related`, the block begins with how earlier sessions were summed up and with so
+        many memories and observations about the task, of whatever kind.
+        """
         if not _LEAST <= max_tokens <= _MOST:
             raise InvalidInput(f"max_tokens must be from {_LEAST} to {_MOST}, not {max_tokens}.")
         wanted = [require_one_of(name, tuple(SECTIONS), "A section") for name in sections]
         query = " ".join([task or "", *(re.split(r"[\\/]", file)[-1] for file in files)]).strip()
-        writer = _Writer(max_tokens)
+        block = _Block(max_tokens)
         for name in wanted or SECTIONS:
-            writer.section(SECTIONS[name], self._items(name, query, project), _SHARES[name])
-        self._parts.usage.note(writer.used, self.caller.session, question=False)
+            block.offer(name, self._items(name, query, project))
+        text = block.written()
+        self._parts.usage.note(block.used, self.caller.session, question=False)
         return ContextBlock(
-            context_block=writer.text,
-            memories_used=len(writer.used),
-            tokens_used=tokens(writer.text),
-            truncated=writer.truncated,
-            sections=tuple(writer.sections),
+            context_block=text,
+            memories_used=len(block.used),
+            tokens_used=tokens(text),
+            truncated=block.truncated,
+            sections=tuple(SECTIONS[name] for name in block.sections),
         )
 
     def _items(self, section: str, query: str, project: str | None) -> Iterator[_Item]:
         match section:
             case "preferences":
-                yield from self._listed(scope="user", type="procedural", importance=True)
-                yield from self._listed(scope="user", type="semantic", importance=True)
+                yield from self._listed(tag=_IDENTITY)
+                yield from self._listed(scope="user", type="procedural")
+                yield from self._listed(scope="user", type="semantic")
             case "project_context":
+                yield from self._known(query)
                 yield from self._about(query, project, scope="project", type=("semantic", "entity"))
             case "session_history":
                 yield from self._happened()
             case "relevant_procedures":
                 yield from self._about(query, project, type=("procedural",))
+
+    def _known(self, query: str) -> Iterator[_Item]:
+        """Facts that hold now about what the task names, the newest first."""
+        names = Named(self.index, self._filters()).known_names(query) if query else []
+        for name in names[:_ITEMS]:
+            for fact in self._facts_of(name)[:_ITEMS]:
+                since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
+                text = f"{fact.subject} {fact.predicate} {unwrapped(fact.object)}{since}"
+                yield _Item(f"{fact.path}#{fact.block}", fact.subject, text)
+
+    def _facts_of(self, name: str) -> Sequence[FactView]:
+        try:
+            return self.facts(name).facts
+        except VaultmemError:  # the name of several notes
+            return ()
 
     def _about(
         self,
@@ -103,24 +131,27 @@ class Contexts(Keyed):
         type: tuple[str, ...] = (),
     ) -> Iterator[_Item]:
         if not query:
-            yield from self._listed(scope=scope, type=type[0], project=project, importance=True)
+            yield from self._listed(scope=scope, type=type[0], project=project)
             return
         strategy = "hybrid" if self._parts.loaded_embedder() else "keyword"
         filters = self._filters(scope=scope, type=type, project=project)
         found = self._parts.recall.ask(query, strategy=strategy, filters=filters, limit=_ITEMS)
         for hit in found.hits:
-            yield _Item(hit.row.id or hit.row.path, hit.row.title, hit.passage)
+            if not hit.row.more.get("superseded_by"):
+                yield _Item(hit.row.id or hit.row.path, hit.row.title, hit.passage)
 
     def _listed(
         self,
         *,
-        scope: str | None,
-        type: str,
+        scope: str | None = None,
+        type: str | None = None,
         project: str | None = None,
-        importance: bool = False,
+        tag: str | None = None,
     ) -> Iterator[_Item]:
-        order = "importance" if importance else "recent"
-        listed = self.list(scope=scope, type=type, project=project, order=order, limit=_ITEMS)
+        """The most important ones, of those the newest first."""
+        listed = self.list(
+            scope=scope, type=type, project=project, tag=tag, order="importance", limit=_ITEMS
+        )
         for memory in listed.memories:
             yield _Item(memory.id, memory.title, memory.excerpt)
 
@@ -132,31 +163,58 @@ class Contexts(Keyed):
             yield _Item(seen.id, seen.path.rpartition("/")[2].removesuffix(".md"), seen.content)
 
 
-class _Writer:
-    """Fills sections with one line for each memory until the budget is spent."""
+class _Block:
+    """Sections with one line for each memory, filled until the budget is spent.
+
+    Each section may first take its share, in its own order; then what is left over goes to the
+    lines that found no room, section by section.
+    """
 
     def __init__(self, budget: int) -> None:
-        self.text = _HEAD
         self.used: list[str] = []
-        self.sections: list[str] = []
         self.truncated = False
-        self._budget = budget
+        self._budget = budget - tokens(_HEAD)
+        self._offered: dict[str, list[tuple[str, str]]] = {}
+        self._taken: dict[str, list[str]] = {}
+        self._seen: set[str] = set()
 
-    def section(self, title: str, items: Iterator[_Item], share: float) -> None:
-        room = int((self._budget - tokens(self.text)) * share)
-        part = f"\n### {title}\n"
+    def offer(self, section: str, items: Iterator[_Item]) -> None:
+        lines = self._offered.setdefault(section, [])
         for item in items:
-            if item.id in self.used:
-                continue
-            line = _line(item)
-            if tokens(part + line) > room:
-                self.truncated = True
-                continue
-            part += line
-            self.used.append(item.id)
-        if part.count("\n") > 2:
-            self.text += part
-            self.sections.append(title)
+            said = re.sub(r"\W+", " ", item.text).casefold().strip()
+            if item.id not in self._seen and said not in self._seen:
+                self._seen |= {item.id, said}
+                lines.append((item.id, _line(item)))
+
+    def written(self) -> str:
+        total = sum(_SHARES[name] for name in self._offered) or 1
+        left = self._budget
+        for name in self._offered:
+            left -= self._fill(name, int(self._budget * _SHARES[name] / total))
+        for name in self._offered:
+            left -= self._fill(name, left)
+        self.truncated = any(self._offered.values())
+        parts = (f"\n### {SECTIONS[name]}\n" + "".join(self._taken[name]) for name in self.sections)
+        return _HEAD + "".join(parts)
+
+    @property
+    def sections(self) -> list[str]:
+        return [name for name in self._offered if self._taken.get(name)]
+
+    def _fill(self, section: str, room: int) -> int:
+        """Take what fits into the room, in order; answers with how much was used."""
+        taken, waiting, spent = self._taken.setdefault(section, []), [], 0
+        for id_, line in self._offered[section]:
+            heading = 0 if taken else tokens(f"\n### {SECTIONS[section]}\n")
+            cost = tokens(line) + heading
+            if spent + cost <= room:
+                taken.append(line)
+                self.used.append(id_)
+                spent += cost
+            else:
+                waiting.append((id_, line))
+        self._offered[section] = waiting
+        return spent
 
 
 def _line(item: _Item) -> str:
@@ -164,8 +222,3 @@ def _line(item: _Item) -> str:
     short = text if len(text.encode()) <= _ITEM_BYTES else cut(text, _ITEM_BYTES) + " …"
     same = short.rstrip(".").startswith(item.title)
     return f"- {short} (from [[{item.title}]])\n" if not same else f"- {short} [[{item.title}]]\n"
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a text takes: four bytes each."""
-    return (len(text.encode()) + 3) // 4
