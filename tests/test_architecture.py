@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "vaultmem"
 
 # From the ground up; a module imports only from its own layer's left or from layers before it.
 LAYERS = [
-    ["errors", "config", "durable", "lock", "changes", "secrets"],
+    ["errors", "config", "durable", "lock", "changes", "secrets", "tokens"],
     [
         "names",
         "links",
@@ -35,8 +35,8 @@ LAYERS = [
     ["snippets", "fusion", "named", "recall", "scan"],
     ["sync", "follow", "finding", "history", "usage", "given", "views"],
     ["desk", "journal", "themes", "insights", "parts"],
-    ["looking", "facts", "graph", "session", "remember", "curate", "memory", "context"],
-    ["consolidate", "keyed", "status", "reader", "git", "template", "doctor"],
+    ["looking", "facts", "graph", "session", "remember", "curate", "memory", "keyed", "context"],
+    ["consolidate", "status", "reader", "git", "template", "doctor"],
     ["service"],
     ["hooks", "reminders"],
     ["surfaces"],

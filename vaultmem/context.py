@@ -112,7 +112,7 @@ class Contexts(Memories):
         names = Named(self.index, self._filters()).known_names(query) if query else []
         for name in names[:_ITEMS]:
             for fact in self._facts_of(name)[:_ITEMS]:
-                since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
+                since = f" (since {str(fact.valid_from)[:10]})" if fact.valid_from else ""
                 text = f"{fact.subject} {fact.predicate} {unwrapped(fact.object)}{since}"
                 yield _Item(f"{fact.path}#{fact.block}", fact.subject, text)
 

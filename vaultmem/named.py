@@ -45,14 +45,14 @@ class Named:
 
     def _entities(self, query: str) -> set[Ref]:
         refs: set[Ref] = set()
-        for name in self._known_names(query):
+        for name in self.known_names(query):
             nodes = self._relations.named(name, self._filters)
             refs |= {node.ref for node in nodes}
             if not nodes and self._relations.mentions(name, self._filters):
                 refs.add(name_key(name))
         return refs
 
-    def _known_names(self, query: str) -> list[str]:
+    def known_names(self, query: str) -> list[str]:
         """The longest names in the question that a note or a link has, none inside another."""
         spans = list(_spans(query))
         folded = {name_key(text): (start, end, text) for start, end, text in reversed(spans)}

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+
+from tests.conftest import ROOT, TEMPLATE
+from vaultmem.index import embed
+from vaultmem.tokens import tokens
+
+TEXTS = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "vaultmem").glob("*.py")),
+    *sorted(TEMPLATE.rglob("*.md")),
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """The default model's own, which cuts English as most language models do."""
+    model = embed.load("", tmp_path_factory.mktemp("models"))
+    assert model is not None
+    model.embed_query("open")
+    found = model._open_tokenizer()  # type: ignore[attr-defined]
+    whole = Tokenizer.from_str(found.to_str())
+    whole.no_truncation()
+    whole.no_padding()
+    return whole
+
+
+def test_the_count_is_within_a_tenth_of_a_real_one(tokenizer: Tokenizer) -> None:
+    off = []
+    for file in TEXTS:
+        text = " ".join(file.read_text(encoding="utf-8").split())  # as lines of a block are
+        if len(text) > 400:
+            off.append(tokens(text) / len(tokenizer.encode(text, add_special_tokens=False).ids))
+    off.sort()
+    assert len(off) > 60
+    assert 0.93 < sum(off) / len(off) < 1.07
+    assert off[len(off) // 10] > 0.9 and off[-len(off) // 10] < 1.1
+
+
+def test_small_counts() -> None:
+    assert tokens("") == 0
+    assert tokens("word") == 1
+    assert tokens("one two\n") >= 3
+    assert tokens("记忆系统") >= 4
