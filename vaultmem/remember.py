@@ -177,28 +177,33 @@ class Remembering(Graph):
     def make_project(self, name: str, description: str = "") -> Project:
         """Give a project a note of its own, so that it is known before it has memories."""
         self._require_writable()
-        name, text = self._project_name(name), self._clean(description, "The description")
-        try:
-            known = self.project(name)
-        except NotFound:
-            known = None
-        if known and known.path:
-            if text.strip() in ("", known.description):
-                return known
-            raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
+        name, text = self._project_name(name), self._clean(description, "The description").strip()
+        with self._keyed(name):
+            try:
+                known = self.project(name)
+            except NotFound:
+                known = Project(name, 0, "")
+            if not known.path:
+                self._describe(known.name, text)
+            elif text and not known.description:
+                note = self.store.note(known.path)
+                self._edited(note, "update", ReplaceBody(f"{text}\n\n{note.body}".rstrip() + "\n"))
+            elif text not in ("", known.description):
+                raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
+        return self.project(name)
+
+    def _describe(self, name: str, text: str) -> None:
         values: dict[str, Writable] = {
             "id": self._new_id(),
             "type": "entity",
-            "project": known.name if known else name,
+            "project": name,
             "user": self.caller.user,
             "kind": PROJECT,
             "aliases": [] if safe_name(name) == name else [name],
             "source": self.caller.client,
             "created": self._now(),
         }
-        body = f"{text.strip()}\n" if text.strip() else ""
-        self._create(self.settings["folders.entities"], name, values, body)
-        return self.project(name)
+        self._create(self.settings["folders.entities"], name, values, f"{text}\n" if text else "")
 
     def _project_name(self, name: str) -> str:
         plain = self._line(name, "A project's name", 100)

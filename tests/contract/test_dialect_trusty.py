@@ -1,0 +1,431 @@
+"""trusty-memory as its integration guide gives it: real processes, raw lines, its own examples."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.mcp_harness import Process, new_vault
+from vaultmem.note import parse
+from vaultmem.service import Vault
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+# The guide's own messages.
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "open-mpm", "version": "1.0.0"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+TOOLS = json.loads("""[
+  {"name": "memory_remember", "description": "Store a memory (drawer) in a palace room.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string", "description": "Palace ID (optional if server started with --palace)"},
+     "text": {"type": "string", "description": "Memory content"},
+     "room": {"type": "string", "description": "Room type (optional)"},
+     "tags": {"type": "array", "items": {"type": "string"}}},
+    "required": ["palace", "text"]}},
+  {"name": "memory_recall", "description": "Recall memories using L0+L1+L2 progressive retrieval.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string"}, "query": {"type": "string"},
+     "top_k": {"type": "integer", "default": 10}},
+    "required": ["palace", "query"]}},
+  {"name": "memory_recall_deep", "description": "Deep recall using L3 full HNSW search.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string"}, "query": {"type": "string"},
+     "top_k": {"type": "integer", "default": 10}},
+    "required": ["palace", "query"]}},
+  {"name": "palace_create", "description": "Create a new memory palace.",
+   "inputSchema": {"type": "object", "properties": {
+     "name": {"type": "string"}, "description": {"type": "string"}},
+    "required": ["name"]}},
+  {"name": "palace_list", "description": "List all palaces on this machine.",
+   "inputSchema": {"type": "object", "properties": {}}},
+  {"name": "kg_assert", "description": "Assert a fact in the temporal knowledge graph.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string"}, "subject": {"type": "string"},
+     "predicate": {"type": "string"}, "object": {"type": "string"},
+     "confidence": {"type": "number", "default": 1.0}, "provenance": {"type": "string"}},
+    "required": ["palace", "subject", "predicate", "object"]}},
+  {"name": "kg_query", "description": "Query active knowledge-graph triples for a subject.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string"}, "subject": {"type": "string"}},
+    "required": ["palace", "subject"]}},
+  {"name": "memory_list",
+   "description": "List drawers in a palace, optionally filtered by room type or tag.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string"},
+     "room": {"type": "string", "description": "Filter by room type (Frontend, Backend, Testing, Planning, Documentation, Research, Configuration, Meetings, General, or custom)"},
+     "tag": {"type": "string", "description": "Filter by tag"},
+     "limit": {"type": "integer", "description": "Max results (default 50)"}},
+    "required": ["palace"]}},
+  {"name": "memory_forget", "description": "Delete a drawer from a palace by its UUID.",
+   "inputSchema": {"type": "object", "properties": {
+     "palace": {"type": "string"},
+     "drawer_id": {"type": "string", "description": "UUID of the drawer to delete"}},
+    "required": ["palace", "drawer_id"]}},
+  {"name": "palace_info", "description": "Get metadata and stats for a single palace.",
+   "inputSchema": {"type": "object", "properties": {"palace": {"type": "string"}},
+    "required": ["palace"]}}
+]""")
+REMEMBER = {
+    "palace": "my-project",
+    "text": "The API gateway validates JWT tokens using RS256.",
+    "room": "Backend",
+    "tags": ["auth", "jwt", "api-gateway"],
+}
+ASSERT = {
+    "palace": "my-project",
+    "subject": "auth-service",
+    "predicate": "deployed_version",
+    "object": "2.4.1",
+    "confidence": 0.95,
+    "provenance": "deploy-log-2026-05-10",
+}
+ABOUT = "Memories for the Acme client engagement"
+
+
+class Trusty(Process):
+    def __init__(self, home: Path, *arguments: str, **options: Any) -> None:
+        vault = ("--vault", str(home / "vault"), "--dialect", "trusty")
+        super().__init__(home, *vault, *arguments, **options)
+        self._id = 100
+
+    def __enter__(self) -> Trusty:
+        return self
+
+    def greet(self) -> dict[str, Any]:
+        reply = self.ask(INITIALIZE)
+        self.send(INITIALIZED)
+        return reply
+
+    def raw(self, tool: str, arguments: Any) -> dict[str, Any]:
+        self._id += 1
+        return self.ask(
+            calling(self._id, tool) | {"params": {"name": tool, "arguments": arguments}}
+        )
+
+    def tell(self, tool: str, **arguments: Any) -> Any:
+        """A call that must succeed, in the guide's envelope and no more."""
+        reply = self.raw(tool, arguments)
+        assert set(reply["result"]) == {"content"}, reply
+        (part,) = reply["result"]["content"]
+        assert set(part) == {"type", "text"} and part["type"] == "text"
+        return json.loads(part["text"])
+
+    def refuse(self, tool: str, **arguments: Any) -> str:
+        """A call that must fail, as an internal error."""
+        reply = self.raw(tool, arguments)
+        assert set(reply) == {"jsonrpc", "id", "error"}, reply
+        assert reply["error"]["code"] == -32603
+        message: str = reply["error"]["message"]
+        assert "Traceback" not in message
+        return message
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    new_vault(tmp_path / "vault")
+    return tmp_path
+
+
+@pytest.fixture
+def server(home: Path) -> Iterator[Trusty]:
+    with Trusty(home) as process:
+        process.greet()
+        yield process
+
+
+@pytest.fixture
+def bound(home: Path) -> Iterator[Trusty]:
+    with Trusty(home, "--palace", "my-project") as process:
+        yield process
+
+
+# --- the guide, from front to back --------------------------------------------------------------
+
+
+def test_the_guide_with_a_palace_bound(home: Path, bound: Trusty) -> None:
+    assert bound.greet() == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "protocolVersion": "2024-11-05",
+            "capabilities": {"tools": {}},
+            "serverInfo": {
+                "name": "trusty-memory",
+                "version": "0.1.10",
+                "default_palace": "my-project",
+            },
+        },
+    }
+    tools = bound.ask(LIST)["result"]["tools"]
+    for shown, tool in zip(tools, TOOLS, strict=True):
+        required = tool["inputSchema"].get("required")
+        if required:
+            tool = json.loads(json.dumps(tool))
+            tool["inputSchema"]["required"] = [name for name in required if name != "palace"]
+        assert shown == tool
+    assert bound.tell("palace_list") == {"palaces": ["my-project"]}, "made at the start"
+    stored = bound.tell("memory_remember", text="No palace was named.")
+    assert stored["palace"] == "my-project"
+    assert bound.tell("palace_info")["drawer_count"] == 1
+    other = bound.tell("memory_remember", palace="elsewhere", text="A named one wins.")
+    assert other["palace"] == "elsewhere"
+    found = bound.tell("memory_recall", query="palace")["results"]
+    assert [each["drawer_id"] for each in found] == [stored["drawer_id"]]
+    assert bound.refuse("memory_remember") == "missing 'text'"
+    assert bound.end() == 0
+
+
+def test_the_guide_without_a_palace(home: Path, server: Trusty) -> None:
+    assert server.ask(LIST)["result"]["tools"] == TOOLS
+    stored = server.tell("memory_remember", **REMEMBER)
+    drawer = stored.pop("drawer_id")
+    assert UUID.fullmatch(drawer) and stored == {"palace": "my-project", "status": "stored"}
+
+    query = "How does token validation work?"
+    found = server.tell("memory_recall", palace="my-project", query=query, top_k=5)
+    (result,) = found.pop("results")
+    assert found == {"palace": "my-project", "query": query}
+    assert 0 < result.pop("score") <= 1
+    assert result == {
+        "drawer_id": drawer,
+        "content": REMEMBER["text"],
+        "layer": 2,
+        "tags": REMEMBER["tags"],
+        "importance": 0.5,
+    }
+    deep = server.tell("memory_recall_deep", palace="my-project", query="JWT tokens", top_k=20)
+    assert set(deep) == {"palace", "query", "results"}
+    assert [(each["drawer_id"], each["layer"]) for each in deep["results"]] == [(drawer, 3)]
+
+    listed = server.tell("memory_list", palace="my-project", room="Backend", tag="auth", limit=20)
+    (shown,) = listed.pop("drawers")
+    assert listed == {"palace": "my-project"} and MOMENT.fullmatch(shown.pop("created_at"))
+    assert shown == {
+        "drawer_id": drawer,
+        "content": REMEMBER["text"],
+        "importance": 0.5,
+        "tags": REMEMBER["tags"],
+    }
+
+    made = server.tell("palace_create", name="client-acme", description=ABOUT)
+    assert made == {"palace_id": "client-acme", "status": "created"}
+    server.tell("palace_create", name="agent-pm")
+    assert set(server.tell("palace_list")["palaces"]) == {"my-project", "client-acme", "agent-pm"}
+    assert server.tell("palace_info", palace="my-project") == {
+        "id": "my-project",
+        "name": "my-project",
+        "drawer_count": 1,
+        "data_dir": str(home / "vault" / "Memories" / "my-project"),
+    }
+
+    assert server.tell("kg_assert", **ASSERT) == {"status": "asserted"}
+    known = server.tell("kg_query", palace="my-project", subject="auth-service")
+    (triple,) = known.pop("triples")
+    assert known == {"subject": "auth-service"} and MOMENT.fullmatch(triple.pop("valid_from"))
+    wanted = {name: value for name, value in ASSERT.items() if name != "palace"}
+    assert triple == wanted | {"valid_to": None}
+
+    gone = server.tell("memory_forget", palace="my-project", drawer_id=drawer)
+    assert gone == {"status": "deleted", "drawer_id": drawer, "palace": "my-project"}
+    assert server.tell("memory_list", palace="my-project")["drawers"] == []
+    assert server.tell("memory_recall", palace="my-project", query=query)["results"] == []
+    assert server.tell("palace_info", palace="my-project")["drawer_count"] == 0
+    assert "no drawer" in server.refuse("memory_forget", palace="my-project", drawer_id=drawer)
+    assert list((home / "vault" / ".trash").rglob("*.md")), "deleted notes go to the trash"
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+def test_errors_have_the_guide_s_codes_and_texts(server: Trusty) -> None:
+    missing = server.refuse("memory_recall", query="anything")
+    assert missing == "memory_recall: missing 'palace' (no --palace default configured)"
+    for tool, given, text in (
+        ("memory_remember", {"palace": "p"}, "missing 'text'"),
+        ("memory_remember", {"palace": "p", "text": 5}, "missing 'text'"),
+        ("memory_recall_deep", {"palace": "p"}, "missing 'query'"),
+        ("memory_forget", {"palace": "p"}, "missing 'drawer_id'"),
+        ("palace_create", {}, "missing 'name'"),
+        ("kg_assert", {"palace": "p"}, "missing 'subject'"),
+        ("kg_assert", {"palace": "p", "subject": "s"}, "missing 'predicate'"),
+        ("kg_query", {"palace": "p", "predicate": "x"}, "missing 'subject'"),
+    ):
+        assert server.refuse(tool, **given) == text
+    assert server.refuse("memory_dance") == "unknown tool: memory_dance"
+    assert "open palace nowhere" in server.refuse("palace_info", palace="nowhere")
+    assert "open palace nowhere" in server.refuse("memory_recall", palace="nowhere", query="x")
+    assert server.tell("palace_list")["palaces"] == [], "a question makes no palace"
+    server.tell("memory_remember", palace="p", text="Something.")
+    assert "UUID" in server.refuse("memory_forget", palace="p", drawer_id="Something")
+
+    for method in ("foo", "resources/list", "prompts/list"):
+        reply = server.request(7, method)
+        assert reply["error"] == {"code": -32601, "message": f"Method not found: {method}"}
+    for line in (b"{nope\n", b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}\n'):
+        reply = server.ask(line)
+        assert reply["id"] is None and reply["error"]["code"] == -32700
+    assert server.request(8, "ping") == {"jsonrpc": "2.0", "id": 8, "result": {}}
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    assert server.request(9, "ping")["id"] == 9, "a notification gets no answer"
+
+
+def test_creating_a_palace_twice(server: Trusty) -> None:
+    server.tell("palace_create", name="client-acme")
+    server.tell("palace_create", name="client-acme", description=ABOUT)
+    assert server.tell("palace_create", name="client-acme", description=ABOUT)
+    assert server.tell("palace_create", name="Client-Acme"), "names differ by more than case"
+    told = server.refuse("palace_create", name="client-acme", description="Another client")
+    assert "exists already" in told
+    assert server.tell("palace_list") == {"palaces": ["client-acme"]}
+
+
+# --- rooms, layers, facts ------------------------------------------------------------------------
+
+
+def test_rooms(home: Path, server: Trusty) -> None:
+    def texts(**given: Any) -> set[str]:
+        return {d["content"] for d in server.tell("memory_list", palace="p", **given)["drawers"]}
+
+    for room, text in ((None, "none"), ("General", "general"), ("backend", "low"), ("Loft", "own")):
+        named = {} if room is None else {"room": room}
+        server.tell("memory_remember", palace="p", text=text, tags=["v2.0", "#a b", "7"], **named)
+    assert texts() == {"none", "general", "low", "own"}
+    assert texts(room="General") == {"none", "general"}
+    assert texts(room="Backend") == {"low"}
+    assert texts(room="Loft") == texts(room="Custom(Loft)") == {"own"}
+    assert texts(room="Frontend") == set()
+    assert texts(tag="v2.0") == texts(), "a tag is found as it was given"
+    assert len(texts(limit=2)) == 2
+    rooms = {parse(f.read_bytes(), f.name).string("room") for f in (home / "vault").rglob("p/*.md")}
+    assert rooms == {"General", "Backend", "Loft"}
+
+
+def test_layers(home: Path, server: Trusty) -> None:
+    """0 is what the palace is, 1 its essentials, 2 what the question finds, 3 the deep search."""
+    server.tell("palace_create", name="acme", description=ABOUT)
+    server.tell("memory_remember", palace="acme", text="Invoices are due within thirty days.")
+    with Vault.open(home / "vault") as vault:
+        vault.remember("Never call before noon.", scope="project", project="acme", importance=0.9)
+    found = server.tell("memory_recall", palace="acme", query="invoices due")["results"]
+    assert {each["content"]: each["layer"] for each in found} == {
+        "Invoices are due within thirty days.": 2,
+        "Never call before noon.": 1,
+        ABOUT: 0,
+    }
+    assert found[0]["content"] == "Invoices are due within thirty days."
+    scores = [each["score"] for each in found]
+    assert scores == sorted(scores, reverse=True)
+    (best,) = server.tell("memory_recall", palace="acme", query="invoices due", top_k=1)["results"]
+    assert best["layer"] == 2
+    deep = server.tell("memory_recall_deep", palace="acme", query="invoices due")["results"]
+    assert deep[0]["layer"] == 3 and {each["layer"] for each in deep} == {0, 1, 3}
+    first = server.tell("memory_list", palace="acme")["drawers"][0]
+    assert first["importance"] == 0.9, "the most important first"
+
+
+def test_a_newer_triple_closes_the_older(home: Path, server: Trusty) -> None:
+    server.tell("kg_assert", **ASSERT)
+    server.tell("kg_assert", **ASSERT | {"object": "2.5.0", "provenance": None})
+    server.tell("kg_assert", **ASSERT | {"predicate": "is owned by", "object": "platform team"})
+    triples = server.tell("kg_query", palace="my-project", subject="auth-service")["triples"]
+    assert {(t["predicate"], t["object"], t["provenance"]) for t in triples} == {
+        ("deployed_version", "2.5.0", None),
+        ("is_owned_by", "platform team", "deploy-log-2026-05-10"),
+    }
+    with Vault.open(home / "vault") as vault:
+        facts = vault.facts("auth-service", include_closed=True).facts
+    old = [fact for fact in facts if fact.object == "2.4.1"]
+    assert len(old) == 1 and old[0].valid_to, "closed, and not deleted"
+    server.tell("kg_assert", palace="my-project", subject="s", predicate="p", object="o")
+    (usual,) = server.tell("kg_query", palace="my-project", subject="s")["triples"]
+    assert usual["confidence"] == 1.0
+
+
+# --- life ----------------------------------------------------------------------------------------
+
+
+def test_the_end_of_input_is_the_end_with_0(home: Path, bound: Trusty) -> None:
+    bound.greet()
+    bound.send(calling(9, "memory_remember", text="Kept through the end."))
+    assert bound.end() == 0
+    assert bound.receive()["id"] == 9, "what was asked before is answered"
+    assert bound.stray == [] and "Traceback" not in bound.errors()
+    assert (home / "vault" / "Memories" / "my-project" / "Kept through the end.md").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_finishes_what_runs_and_ends_with_0(
+    home: Path, bound: Trusty, number: int
+) -> None:
+    bound.greet()
+    bound.tell("palace_list")
+    for id_ in range(2, 8):
+        bound.send(calling(id_, "memory_remember", text=f"Number {id_}."))
+    time.sleep(0.05)
+    bound.signal(number)
+    assert bound.child.wait(30) == 0
+    written = {path.stem for path in (home / "vault" / "Memories").rglob("Number*.md")}
+    answered = set()
+    while (reply := bound._replies.get(timeout=5)) is not None:
+        answered.add(f"Number {reply['id']}")
+    assert answered == written
+    assert "Traceback" not in bound.errors()
+
+
+def calling(id_: int, tool: str, **arguments: Any) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
+
+
+def test_http_beside_stdio(home: Path) -> None:
+    with Trusty(home, "--palace", "p", "--http", "127.0.0.1:0", "--log-level", "info") as server:
+        server.greet()
+        stored = server.tell("memory_remember", text="Seen on both roads.")
+        assert server.child.stderr is not None
+        address = None
+        while address is None:
+            line = server.child.stderr.readline().decode()
+            assert line, "it never said where it serves"
+            address = re.search(r"http://127\.0\.0\.1:\d+", line)
+        with urllib.request.urlopen(f"{address[0]}/health", timeout=30) as reply:
+            assert json.load(reply)["status"] == "ok"
+        call = {
+            "jsonrpc": "2.0",
+            "id": 5,
+            "method": "tools/call",
+            "params": {"name": "memory_list", "arguments": {}},
+        }
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        hello = urllib.request.Request(
+            f"{address[0]}/mcp", json.dumps(INITIALIZE).encode(), headers
+        )
+        with urllib.request.urlopen(hello, timeout=30) as reply:
+            body = reply.read().decode()
+            headers["Mcp-Session-Id"] = reply.headers["Mcp-Session-Id"] or ""
+        assert '"default_palace":"p"' in body.replace(" ", "")
+        ask = urllib.request.Request(f"{address[0]}/mcp", json.dumps(call).encode(), headers)
+        with urllib.request.urlopen(ask, timeout=30) as reply:
+            assert stored["drawer_id"] in reply.read().decode()
+        assert server.end() == 0, "the end of stdin ends both"

@@ -1,0 +1,442 @@
+"""trusty-memory: palaces are projects, drawers are memories, rooms are their `room` property."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, ReadOnly
+from vaultmem.surfaces.mcp import answers
+from vaultmem.surfaces.mcp.dialects import INTERNAL_ERROR, Dialect, Given, Refusal, Started, Tool
+from vaultmem.surfaces.mcp.schemas import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vaultmem.service import Vault
+    from vaultmem.views import Memory, Project
+
+log = logging.getLogger("vaultmem")
+
+SERVER: Final = {"name": "trusty-memory", "version": "0.1.10"}
+CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}
+GENERAL: Final = "General"
+ROOMS: Final = (
+    *("Frontend", "Backend", "Testing", "Planning", "Documentation", "Research"),
+    *("Configuration", "Meetings", GENERAL),
+)
+_USUAL: Final = 0.5  # importance; drawers above it are the essentials of a palace
+_ESSENTIALS: Final = 15
+_MOST: Final = 1000
+_PAGE: Final = 100
+
+
+# --- memories --------------------------------------------------------------------------------
+
+
+def _remember(vault: Vault, given: Given) -> dict[str, Any]:
+    from vaultmem.keyed import as_tags
+
+    palace, _ = _entered(vault, given["palace"], make=True)
+    tags = [tag for tag in given.get("tags", ()) if isinstance(tag, str)]
+    stored = palace.remember(
+        given["text"], scope="project", room=_room(given.get("room")), tags=as_tags(tags)
+    )
+    drawer = drawer_of(stored.memory_id)
+    return {"drawer_id": drawer, "palace": given["palace"], "status": "stored"}
+
+
+def _recall(vault: Vault, given: Given) -> dict[str, Any]:
+    return _layered(vault, given, layer=2)
+
+
+def _recall_deep(vault: Vault, given: Given) -> dict[str, Any]:
+    return _layered(vault, given, layer=3)
+
+
+def _layered(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
+    """What the question finds, best first, and where there is room the palace's identity and
+    essentials. Layer 2 looks at the palace's drawers, layer 3 at all of its notes."""
+    palace, about = _entered(vault, given["palace"])
+    top, types = min(given.get("top_k", 10), _MOST), TYPES if layer == 2 else ()
+    scores, layers = _found(palace, about, given["query"], types, top), _standing(palace, about)
+    results = [
+        {
+            "drawer_id": drawer_of(memory.id),
+            "content": about.description if memory.id == about.id else memory.content,
+            "score": scores.get(memory.id, 0.0),
+            "layer": layers.get(memory.id, layer),
+            "tags": memory.tags,
+            "importance": memory.importance,
+        }
+        for memory in _read(palace, _together(list(scores), layers, top))
+    ]
+    return {"palace": given["palace"], "query": given["query"], "results": results}
+
+
+def _found(
+    palace: Vault, about: Project, query: str, types: tuple[str, ...], top: int
+) -> dict[str, float]:
+    if not top or not query.strip():
+        return {}
+    hits = palace.recall(query, project=about.name, type=types, limit=top).memories
+    hidden = about.id if not about.description else None
+    return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
+
+
+def _standing(palace: Vault, about: Project) -> dict[str, int]:
+    """What counts whatever is asked: the palace's identity (0) and its essentials (1)."""
+    listed = palace.list(project=about.name, type=TYPES, order="importance", limit=_ESSENTIALS)
+    essentials = {memory.id: 1 for memory in listed.memories if memory.importance > _USUAL}
+    return ({about.id: 0} if about.id and about.description else {}) | essentials
+
+
+def _together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
+    """The identity has a place of its own, the last one, if the question did not find it."""
+    identity = [each for each, layer in layers.items() if layer == 0 and each not in found]
+    kept = found[: max(top - len(identity), 1)]
+    return list(dict.fromkeys((*kept, *identity, *layers)))[:top]
+
+
+def _list(vault: Vault, given: Given) -> dict[str, Any]:
+    from vaultmem.keyed import as_tags
+
+    palace, about = _entered(vault, given["palace"])
+    left, offset, ids = given.get("limit", 50), 0, []
+    rooms = _rooms(given["room"]) if "room" in given else ()
+    tag = (as_tags([given["tag"]]) or [given["tag"]])[0] if "tag" in given else None
+    while left > 0:
+        page = palace.list(
+            project=about.name,
+            type=TYPES,
+            room=rooms,
+            tag=tag,
+            order="importance",
+            limit=min(left, _MOST),
+            offset=offset,
+        )
+        ids += [memory.id for memory in page.memories]
+        left, offset = left - len(page.memories), page.next_offset or 0
+        if not offset:
+            break
+    drawers = [
+        {
+            "drawer_id": drawer_of(memory.id),
+            "content": memory.content,
+            "importance": memory.importance,
+            "tags": memory.tags,
+            "created_at": memory.created_at,
+        }
+        for memory in _read(palace, ids)
+    ]
+    return {"palace": given["palace"], "drawers": drawers}
+
+
+def _read(palace: Vault, ids: Sequence[str]) -> Iterator[Memory]:
+    for start in range(0, len(ids), _PAGE):
+        yield from palace.get(ids[start : start + _PAGE], counted=False).memories
+
+
+def _forget(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, about = _entered(vault, given["palace"])
+    wanted = given["drawer_id"]
+    found = palace.get([memory_of(wanted)], counted=False).memories
+    if not any(_is_drawer(memory, about) for memory in found):
+        raise NotFound(f"There is no drawer {wanted} in the palace {about.name}.")
+    palace.remove(found[0].id)
+    return {"status": "deleted", "drawer_id": wanted, "palace": given["palace"]}
+
+
+def _is_drawer(memory: Memory, about: Project) -> bool:
+    """What all projects share is no palace's to delete, and neither is a journal's line."""
+    own = (memory.project or "").casefold() == about.name.casefold()
+    return own and memory.type in TYPES and memory.block is None
+
+
+def drawer_of(id: str) -> str:
+    """An id as the UUID of the same 128 bits; for a person's note, which has a path instead of
+    an id, a UUID that shows it and cannot be used to delete it."""
+    from ulid_transform import ulid_to_bytes_or_none
+
+    raw = ulid_to_bytes_or_none(id) if len(id) == 26 else None
+    return str(uuid.UUID(bytes=raw) if raw else uuid.uuid5(uuid.NAMESPACE_URL, id))
+
+
+def memory_of(drawer: str) -> str:
+    from ulid_transform import bytes_to_ulid
+
+    try:
+        return bytes_to_ulid(uuid.UUID(drawer).bytes)
+    except ValueError:
+        raise InvalidInput(f"memory_forget: invalid drawer_id UUID: {drawer[:100]}") from None
+
+
+def _room(given: str | None) -> str:
+    """One of the known rooms in its own spelling, or any other as it is."""
+    text = " ".join((given or "").split())
+    custom = re.fullmatch(r"Custom\((.*)\)", text)
+    text = custom[1] if custom else text
+    return {name.casefold(): name for name in ROOMS}.get(text.casefold(), text) or GENERAL
+
+
+def _rooms(given: str) -> tuple[str, ...]:
+    """A memory that was stored without a room is in the general one."""
+    room = _room(given)
+    return (room, "") if room == GENERAL else (room,)
+
+
+# --- palaces ---------------------------------------------------------------------------------
+
+
+def _entered(vault: Vault, name: str, *, make: bool = False) -> tuple[Vault, Project]:
+    """The vault with nothing in it but a palace's notes and those that all projects share."""
+    try:
+        about = vault.project(name)
+    except NotFound:
+        if not make:
+            raise NotFound(f"open palace {name}: there is no such palace.") from None
+        about = vault.make_project(name)
+    return vault.for_caller(replace(vault.caller, project=about.name)), about
+
+
+def _create(vault: Vault, given: Given) -> dict[str, Any]:
+    try:
+        vault.make_project(given["name"], given.get("description", ""))
+    except AlreadyExists:
+        raise AlreadyExists(
+            f"create_palace: {given['name']} exists already, with another description."
+        ) from None
+    return {"palace_id": given["name"], "status": "created"}
+
+
+def _palaces(vault: Vault, given: Given) -> dict[str, Any]:
+    return {"palaces": [project.name for project in vault.projects().projects]}
+
+
+def _info(vault: Vault, given: Given) -> dict[str, Any]:
+    _, about = _entered(vault, given["palace"])
+    return {
+        "id": about.name,
+        "name": about.name,
+        "drawer_count": about.memories,
+        "data_dir": str(vault.root / about.folder),
+    }
+
+
+# --- the knowledge graph ---------------------------------------------------------------------
+
+
+def _assert(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, _ = _entered(vault, given["palace"], make=True)
+    palace.assert_fact(
+        given["subject"],
+        re.sub(r"[^\w-]+", "_", given["predicate"]).strip("_-")[:64] or given["predicate"],
+        given["object"],
+        confidence=min(1.0, max(0.0, given.get("confidence", 1.0))),
+        provenance=given.get("provenance"),
+        own=True,
+    )
+    return {"status": "asserted"}
+
+
+def _query(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, _ = _entered(vault, given["palace"])
+    triples = [
+        {
+            "subject": given["subject"],
+            "predicate": fact.predicate,
+            "object": fact.object,
+            "valid_from": fact.valid_from,
+            "valid_to": fact.valid_to,
+            "confidence": 1.0 if fact.confidence is None else fact.confidence,
+            "provenance": fact.provenance,
+        }
+        for fact in palace.facts(given["subject"], own=True).facts
+    ]
+    return {"subject": given["subject"], "triples": triples}
+
+
+# --- the surface -----------------------------------------------------------------------------
+
+_TEXT: Final = {"type": "string"}
+_TOP: Final = {"type": "integer", "default": 10}
+_PALACE: Final = {
+    "type": "string",
+    "description": "Palace ID (optional if server started with --palace)",
+}
+_ROOM: Final = {
+    "type": "string",
+    "description": f"Filter by room type ({', '.join(ROOMS)}, or custom)",
+}
+_TAG: Final = {"type": "string", "description": "Filter by tag"}
+_LIMIT: Final = {"type": "integer", "description": "Max results (default 50)"}
+_DRAWER: Final = {"type": "string", "description": "UUID of the drawer to delete"}
+
+
+def _tool(
+    name: str,
+    description: str,
+    takes: dict[str, Any],
+    needs: tuple[str, ...],
+    run: Any,
+    *,
+    writes: bool = False,
+) -> Tool:
+    schema = {"type": "object", "properties": takes, **({"required": list(needs)} if needs else {})}
+    return Tool({"name": name, "description": description, "inputSchema": schema}, run, writes)
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    _tool(
+        "memory_remember",
+        "Store a memory (drawer) in a palace room.",
+        {
+            "palace": _PALACE,
+            "text": {"type": "string", "description": "Memory content"},
+            "room": {"type": "string", "description": "Room type (optional)"},
+            "tags": {"type": "array", "items": _TEXT},
+        },
+        ("palace", "text"),
+        _remember,
+        writes=True,
+    ),
+    _tool(
+        "memory_recall",
+        "Recall memories using L0+L1+L2 progressive retrieval.",
+        {"palace": _TEXT, "query": _TEXT, "top_k": _TOP},
+        ("palace", "query"),
+        _recall,
+    ),
+    _tool(
+        "memory_recall_deep",
+        "Deep recall using L3 full HNSW search.",
+        {"palace": _TEXT, "query": _TEXT, "top_k": _TOP},
+        ("palace", "query"),
+        _recall_deep,
+    ),
+    _tool(
+        "palace_create",
+        "Create a new memory palace.",
+        {"name": _TEXT, "description": _TEXT},
+        ("name",),
+        _create,
+        writes=True,
+    ),
+    _tool("palace_list", "List all palaces on this machine.", {}, (), _palaces),
+    _tool(
+        "kg_assert",
+        "Assert a fact in the temporal knowledge graph.",
+        {
+            "palace": _TEXT,
+            "subject": _TEXT,
+            "predicate": _TEXT,
+            "object": _TEXT,
+            "confidence": {"type": "number", "default": 1.0},
+            "provenance": _TEXT,
+        },
+        ("palace", "subject", "predicate", "object"),
+        _assert,
+        writes=True,
+    ),
+    _tool(
+        "kg_query",
+        "Query active knowledge-graph triples for a subject.",
+        {"palace": _TEXT, "subject": _TEXT},
+        ("palace", "subject"),
+        _query,
+    ),
+    _tool(
+        "memory_list",
+        "List drawers in a palace, optionally filtered by room type or tag.",
+        {"palace": _TEXT, "room": _ROOM, "tag": _TAG, "limit": _LIMIT},
+        ("palace",),
+        _list,
+    ),
+    _tool(
+        "memory_forget",
+        "Delete a drawer from a palace by its UUID.",
+        {"palace": _TEXT, "drawer_id": _DRAWER},
+        ("palace", "drawer_id"),
+        _forget,
+        writes=True,
+    ),
+    _tool(
+        "palace_info",
+        "Get metadata and stats for a single palace.",
+        {"palace": _TEXT},
+        ("palace",),
+        _info,
+    ),
+)
+
+
+def _with_default(tool: Tool) -> Tool:
+    """As it is listed where a palace is known: `palace` is still taken, but not required."""
+    schema = dict(tool.schema)
+    if "required" in schema:
+        schema["required"] = [name for name in schema["required"] if name != "palace"]
+    return replace(tool, listing={**tool.listing, "inputSchema": schema})
+
+
+class Spoken(Dialect):
+    name = "trusty"
+    server_info = SERVER
+    capabilities = CAPABILITIES
+    tools: Sequence[Tool] = TOOLS
+    http_beside_stdio = True
+
+    def __init__(self, started: Started) -> None:
+        super().__init__(started)
+        if started.palace:
+            self.server_info = SERVER | {"default_palace": started.palace}
+            self.tools = tuple(map(_with_default, TOOLS))
+
+    def opened(self, vault: Vault) -> None:
+        if self.started.palace:
+            try:
+                _entered(vault, self.started.palace, make=True)
+            except (InvalidInput, ReadOnly, NotFound) as error:
+                log.warning("The palace %s cannot be made: %s", self.started.palace, error)
+
+    def checked(self, tool: Tool, given: Given) -> Given:
+        """An argument of another type counts as missing."""
+        properties = tool.schema["properties"]
+        known = {name: given.get(name) for name in properties}
+        kept = {n: v for n, v in known.items() if _IS_A[properties[n]["type"]](v)}
+        if "palace" in properties and "palace" not in kept:
+            if not self.started.palace:
+                told = f"{tool.name}: missing 'palace' (no --palace default configured)"
+                raise Refusal(INTERNAL_ERROR, told)
+            kept["palace"] = self.started.palace
+        for name in tool.schema.get("required", ()):
+            if name not in kept:
+                raise Refusal(INTERNAL_ERROR, f"missing '{name}'")
+        return kept
+
+    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": answers.compact(answers.plain(value))}]}
+
+    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+        raise Refusal(INTERNAL_ERROR, answers.envelope(error)["message"])
+
+    def unknown_tool(self, name: str) -> dict[str, Any]:
+        raise Refusal(INTERNAL_ERROR, f"unknown tool: {name}")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+_IS_A: Final = {
+    "string": lambda value: isinstance(value, str),
+    "array": lambda value: isinstance(value, list),
+    "integer": _is_count,
+    "number": _is_number,
+}
