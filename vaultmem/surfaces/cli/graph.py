@@ -7,12 +7,11 @@ import click
 
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import drawings, look, options
 
 if TYPE_CHECKING:
     from vaultmem.graph import Entity, GraphAnswer, Relationship
-
-Edge = tuple[str, str, str]  # source, relation, target
+    from vaultmem.surfaces.cli.drawings import Edge
 
 
 @click.command()
@@ -23,6 +22,7 @@ Edge = tuple[str, str, str]  # source, relation, target
 @click.option("--limit", type=int, default=20, show_default=True)
 @click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
 @click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
+@click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")
 @options.vault
 @options.as_json
 def command(
@@ -30,21 +30,25 @@ def command(
     relation: str | None,
     dot: bool,
     mermaid: bool,
+    canvas: bool,
     vault: str | None,
     as_json: bool,
     **wanted: Any,
 ) -> int:
     """Show ENTITY and what it is connected with; without one, an overview of all."""
-    if dot + mermaid + as_json > 1:
-        raise InvalidInput("Choose one of --dot, --mermaid and --json.")
+    if dot + mermaid + canvas + as_json > 1:
+        raise InvalidInput("Choose one of --dot, --mermaid, --canvas and --json.")
     with options.open_vault(vault) as opened:
         found = opened.search_graph(entity, relationship_type=relation, **wanted)
     if as_json:
         click.echo(render.to_json(found))
     elif dot:
-        click.echo(_dot(_edges(found.entities)))
+        click.echo(drawings.dot(_edges(found.entities)))
     elif mermaid:
-        click.echo(_mermaid(_edges(found.entities)))
+        click.echo(drawings.mermaid(_edges(found.entities)))
+    elif canvas:
+        files = {each.name: each.path for each in found.entities if each.path}
+        click.echo(render.to_json(drawings.canvas(_edges(found.entities), files)))
     else:
         _print(found)
     return 0 if found.entities or not entity else 1
@@ -92,22 +96,3 @@ def _directed(entity: Entity, each: Relationship) -> Edge:
     if each.direction == "outgoing":
         return entity.name, each.type, each.target
     return each.target, each.type, entity.name
-
-
-def _dot(edges: Sequence[Edge]) -> str:
-    def quoted(text: str) -> str:
-        return '"' + look.one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-    lines = [f"  {quoted(a)} -> {quoted(b)} [label={quoted(r)}];" for a, r, b in edges]
-    return "\n".join(["digraph vault {", "  rankdir=LR;", *lines, "}"])
-
-
-def _mermaid(edges: Sequence[Edge]) -> str:
-    def quoted(text: str) -> str:
-        return look.one_line(text).replace("&", "&amp;").replace('"', "&quot;")
-
-    names = dict.fromkeys(name for source, _, target in edges for name in (source, target))
-    marks = {name: f"n{number}" for number, name in enumerate(names, 1)}
-    boxes = [f'  {mark}["{quoted(name)}"]' for name, mark in marks.items()]
-    lines = [f'  {marks[a]} -->|"{quoted(r)}"| {marks[b]}' for a, r, b in edges]
-    return "\n".join(["graph LR", *boxes, *lines])
