@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from vaultmem import journal
 from vaultmem.desk import require_one_of
 from vaultmem.edges import unwrapped
 from vaultmem.errors import InvalidInput, VaultmemError
@@ -18,6 +19,7 @@ from vaultmem.facts import FactView
 from vaultmem.memory import Memories
 from vaultmem.named import Named
 from vaultmem.names import cut
+from vaultmem.note import printable
 from vaultmem.tokens import tokens
 
 SECTIONS: Final = {
@@ -26,8 +28,16 @@ SECTIONS: Final = {
     "session_history": "Recent sessions",
     "relevant_procedures": "Relevant procedures",
 }
+# Where the task's own memories are asked for, they come first.
+_TITLES: Final = {
+    "earlier_sessions": "Earlier sessions",
+    "about_task": "About the task",
+    **SECTIONS,
+}
 # Of the budget, until every section has had its turn; then what is left goes to whoever needs it.
 _SHARES: Final = {
+    "earlier_sessions": 0.2,
+    "about_task": 0.4,
     "preferences": 0.3,
     "project_context": 0.35,
     "session_history": 0.15,
@@ -81,6 +91,9 @@ class Contexts(Memories):
         wanted = [require_one_of(name, tuple(SECTIONS), "A section") for name in sections]
         query = " ".join([task or "", *(re.split(r"[\\/]", file)[-1] for file in files)]).strip()
         block = _Block(max_tokens)
+        if related:
+            block.offer("earlier_sessions", self._summed_up(project))
+            block.offer("about_task", self._related(query, project, related))
         for name in wanted or SECTIONS:
             block.offer(name, self._items(name, query, project))
         text = block.written()
@@ -90,7 +103,7 @@ class Contexts(Memories):
             memories_used=len(block.used),
             tokens_used=tokens(text),
             truncated=block.truncated,
-            sections=tuple(SECTIONS[name] for name in block.sections),
+            sections=tuple(_TITLES[name] for name in block.sections),
         )
 
     def _items(self, section: str, query: str, project: str | None) -> Iterator[_Item]:
@@ -106,6 +119,21 @@ class Contexts(Memories):
                 yield from self._happened()
             case "relevant_procedures":
                 yield from self._about(query, project, type=("procedural",))
+
+    def _related(self, query: str, project: str | None, limit: int) -> Iterator[_Item]:
+        if query:
+            found = self.recall(query, strategy="keyword", project=project, limit=limit)
+            for hit in found.memories:
+                yield _Item(hit.id, hit.title, hit.content)
+
+    def _summed_up(self, project: str | None) -> Iterator[_Item]:
+        """How the latest sessions were summed up."""
+        self._parts.catch_up()
+        filters = self._filters(type="session", project=project)
+        rows = self.index.lookup.select(filters, "created", _ITEMS)[0]
+        for note in self._notes_at(row.path for row in rows):
+            if said := printable(journal.summary_in(note)):
+                yield _Item(note.path, note.title, said)
 
     def _known(self, query: str) -> Iterator[_Item]:
         """Facts that hold now about what the task names, the newest first."""
@@ -194,7 +222,7 @@ class _Block:
         for name in self._offered:
             left -= self._fill(name, left)
         self.truncated = any(self._offered.values())
-        parts = (f"\n### {SECTIONS[name]}\n" + "".join(self._taken[name]) for name in self.sections)
+        parts = (f"\n### {_TITLES[name]}\n" + "".join(self._taken[name]) for name in self.sections)
         return _HEAD + "".join(parts)
 
     @property
@@ -205,7 +233,7 @@ class _Block:
         """Take what fits into the room, in order; answers with how much was used."""
         taken, waiting, spent = self._taken.setdefault(section, []), [], 0
         for id_, line in self._offered[section]:
-            heading = 0 if taken else tokens(f"\n### {SECTIONS[section]}\n")
+            heading = 0 if taken else tokens(f"\n### {_TITLES[section]}\n")
             cost = tokens(line) + heading
             if spent + cost <= room:
                 taken.append(line)

@@ -161,6 +161,8 @@ def _built(
         from vaultmem.service import Vault
 
         flags = {name: settings[name] for name in ("user", "project", "read_only")}
+        usual = spoken.settings if spoken else {}
+        flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
         return Vault.open(root, flags, caller=_caller(settings, given))
 
     options = server.Options(

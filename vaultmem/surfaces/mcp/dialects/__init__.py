@@ -93,6 +93,7 @@ class Dialect:
     tools: Sequence[Tool] = ()
     resources: Resources | None = None
     routes: Sequence[Rest] = ()  # with --http; each takes the place of the native one on its path
+    settings: Mapping[str, Any] = {}  # what the vault's settings are where nobody set them
     http_beside_stdio = False  # else --http means HTTP alone
     answers_bad_lines = True  # False: a line that is not JSON is told to stderr alone
     grace_seconds = 10.0  # for what still runs when the end comes
