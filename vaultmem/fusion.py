@@ -1,7 +1,7 @@
 """Lanes to one ranking: how words and meaning together place a memory.
 
 A memory is a note, or an observation that stands alone in its journal. Each lane scores
-memories by their passages. Scores, not ranks, are added, each in parts of its lane's best:
+memories by their passages. Scores, not ranks, are added by default, in parts of a lane's best:
 how clearly a lane prefers a memory is most of what it has to say. See docs/decisions.md for
 what was measured.
 """
@@ -20,6 +20,7 @@ _WHOLE: Final = 0.7  # the memory as one text
 _SECOND: Final = 0.15  # the second most similar passage
 _WEIGHTS: Final = {"keyword": 1.0, "vector": 0.45, "graph": 0.5}
 _REPLACED: Final = 0.9
+_RRF: Final = 60  # how little the first ranks stand out, where ranks are added
 _MONTH: Final = 30 * 86_400
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -105,6 +106,16 @@ class Lanes:
     def _share(self, name: str, memory: Memory) -> float:
         return self._found[name][memory].score * self._scales[name]
 
+    def by_rank(self) -> dict[Memory, float]:
+        """Of each lane 1 / (60 + rank), in parts of what the first of every lane gets."""
+        scores: dict[Memory, float] = {}
+        counting = [name for name in sorted(self._found) if self._scales[name]]
+        for name in counting:
+            for memory in self._found[name]:
+                share = (_RRF + 1) / (_RRF + self._rank(name, memory)) / len(counting)
+                scores[memory] = scores.get(memory, 0.0) + share
+        return scores
+
     def _rank(self, name: str, memory: Memory) -> int:
         if name not in self._ranks:
             lane = self._found[name]
@@ -175,6 +186,12 @@ def fused(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> list[Can
     """All memories of all lanes, best first."""
     lanes = Lanes(found, weights)
     return in_order(Candidate(memory, score, lanes) for memory, score in lanes.scores().items())
+
+
+def fused_by_rank(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> list[Candidate]:
+    """Reciprocal rank fusion, for the profile that another system's clients expect."""
+    lanes = Lanes(found, weights)
+    return in_order(Candidate(memory, score, lanes) for memory, score in lanes.by_rank().items())
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -116,7 +116,8 @@ class Recall:
 
     def _ranking(self, asked: _Question, depth: int, answer: Answer) -> list[Candidate]:
         lanes, model = self._lanes(asked, depth, answer)
-        together = fusion.fused(lanes, fusion.weights_for(asked.text, model, lanes))
+        fuse = fusion.fused_by_rank if asked.profile == "seed" else fusion.fused
+        together = fuse(lanes, fusion.weights_for(asked.text, model, lanes))
         together = fusion.stepped_back(together, *self.index.replaced())
         if asked.profile == "seed":
             signals = self.index.signals(list({each.memory.note for each in together}))
