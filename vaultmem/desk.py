@@ -281,9 +281,10 @@ class Desk:
         return place
 
     def _drop_volatile(self, session: str) -> int:
-        """Delete what was meant to last for this session only."""
+        """Delete what was meant to last for this session only, as far as the caller sees it."""
         self._require_writable()
-        gone = self.store.volatile(safe_name(session))
+        kept = self.store.volatile(safe_name(session))
+        gone = [path for path in kept if self._visible(self.store.note(path))]
         for path in gone:
             self.store.discard(path)
         if gone:

@@ -24,7 +24,6 @@ from vaultmem.index import Filters, Row
 from vaultmem.markdown import is_tag
 from vaultmem.memory import Memories
 from vaultmem.note import body_of, printable
-from vaultmem.store import VOLATILE
 from vaultmem.views import Remembered, TagCount, Tags, content_of, row_moment
 
 LASTING: Final = ("user", "project")
@@ -136,7 +135,7 @@ class Keyed(Memories):
         vector: Sequence[float] | None = None,
     ) -> Remembered:
         """Store under a key; what was there under this key is replaced, tags included."""
-        if not key.strip():
+        if not plain_key(key):
             raise InvalidInput("A memory that is stored by its key needs one: the key is empty.")
         wanted = as_tags(tags)
         done = self.remember(content, key=key, scope=scope, tags=wanted)
@@ -160,15 +159,7 @@ class Keyed(Memories):
 
     def clear_session(self) -> int:
         """Delete what was stored for the caller's session alone."""
-        if not self.caller.session:
-            return 0
-        self._require_writable()
-        gone = [r.path for r in self._entry_rows(["session"]) if r.path.startswith(VOLATILE)]
-        for path in gone:
-            self.store.discard(path)
-        if gone:
-            self._wrote(gone)
-        return len(gone)
+        return self._drop_volatile(self.caller.session) if self.caller.session else 0
 
     # --- rows ----------------------------------------------------------------------------
 
@@ -195,7 +186,7 @@ class Keyed(Memories):
         return sorted(kept, key=lambda row: (row_moment(row), row.id), reverse=True)
 
     def _entry_row(self, key: str, scopes: Sequence[str]) -> Row:
-        lookup = self.index.lookup
+        lookup, key = self.index.lookup, plain_key(key)
         named = [r for f in self._entry_filters(scopes) for r in lookup.with_key(key, f)]
         if not named:
             named = [row for row in self._entry_rows(scopes) if key in (row.id, row.path)]
@@ -260,6 +251,11 @@ def _blend(words: float | None, near: float | None) -> float:
 
 
 # --- words -----------------------------------------------------------------------------------
+
+
+def plain_key(key: str) -> str:
+    """A key as a property holds it: on one line."""
+    return " ".join(key.split())
 
 
 def as_tags(tags: Iterable[str]) -> list[str]:

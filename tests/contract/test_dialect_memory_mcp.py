@@ -271,7 +271,7 @@ def test_the_vault_is_read_in_pages(agent: Process) -> None:
 
 
 def test_resources_are_listed_with_their_templates(agent: Process) -> None:
-    commit(agent, "a key/with ünusual?chars", "listed")
+    commit(agent, "a key/with  ünusual?chars", "listed")
     uris = [r["uri"] for r in agent.request(9, "resources/list")["result"]["resources"]]
     assert uris[:2] == ["memory://session/s1", "memory://vault"]
     assert read(agent, uris[-1])["content"] == "listed"
@@ -305,7 +305,12 @@ def test_changes_are_announced(agent: Process) -> None:
 
 
 def test_entries_are_ordinary_notes(agent: Process, home: Path) -> None:
-    commit(agent, "axolotl", "The axolotl <private>costs a fortune</private> regrows limbs", tags=["a b"])
+    commit(
+        agent,
+        "axolotl",
+        "The axolotl <private>costs a fortune</private> regrows limbs",
+        tags=["a b"],
+    )
     commit(agent, "brief", "An axolotl for this session", scope="session")
     with Vault.open(home / "vault", caller=Caller(session="s1")) as vault:
         memory, brief = vault.get(["axolotl", "brief"]).memories

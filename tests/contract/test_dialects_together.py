@@ -66,6 +66,16 @@ def test_what_one_dialect_writes_the_others_read(tmp_path: Path) -> None:
             titles = {memory.content for memory in recalled}
         assert {"The osprey nests on the mast", "The osprey eats pike", seen} <= titles
 
+        # A session that is only named is not opened by that, nor cleared.
+        keyed.call(10, "commit_memory", scope="session", key="v", content="The osprey is volatile")
+        for event in ("SessionStart", "UserPromptSubmit", "SessionEnd"):
+            told = {"session_id": "default", "prompt": "where is the osprey now?"}
+            answer = trae.call(11, "trae_mem_hook_event", event=event, payload=told)
+            assert "volatile" not in json.dumps(answer)
+        trae.call(12, "trae_mem_end_session", session_id="default")
+        assert "volatile" not in json.dumps(trae.call(13, "trae_mem_search", query="osprey"))
+        assert "volatile" in text(keyed.call(14, "search_memories", query="osprey"))
+
         key = re.search(r"mem_\d+_[0-9a-f]{6}", text(evolution.call(7, "recent_memories")))
         assert key is not None
         pruned = keyed.call(8, "prune_memory", scope="vault", key=key[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, unquote
 
 from vaultmem.errors import InvalidInput, NotFound, OutsideVault
-from vaultmem.keyed import LASTING, Entry, as_tags
+from vaultmem.keyed import LASTING, Entry, as_tags, plain_key
 from vaultmem.surfaces.mcp import answers
 from vaultmem.surfaces.mcp.dialects import (
     INVALID_PARAMS,
@@ -193,6 +193,8 @@ def _prune(vault: Vault, given: Given) -> dict[str, Any]:
         raise Refusal(INVALID_PARAMS, UNFILTERED)
     if "tags" in filters:
         filters["tags"] = as_tags(filters["tags"])
+    if "key" in filters:
+        filters["key"] = plain_key(filters["key"])
     counts = [vault.prune(scope, **filters).pruned_count for scope in _SCOPES[given["scope"]]]
     return {"pruned_count": sum(counts)}
 
