@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vaultmem.service import Vault
-    from vaultmem.views import Memory, Project
+    from vaultmem.views import Memory, Project, Summary
 
 log = logging.getLogger("vaultmem")
 
@@ -30,6 +30,7 @@ ROOMS: Final = (
 )
 _USUAL: Final = 0.5  # importance; drawers above it are the essentials of a palace
 _ESSENTIALS: Final = 15
+_IDENTITY: Final = "identity"  # the tag
 _MOST: Final = 1000
 _PAGE: Final = 100
 
@@ -88,17 +89,24 @@ def _found(
 
 
 def _standing(palace: Vault, about: Project) -> dict[str, int]:
-    """What counts whatever is asked: the palace's identity (0) and its essentials (1)."""
-    listed = palace.list(project=about.name, type=TYPES, order="importance", limit=_ESSENTIALS)
-    essentials = {memory.id: 1 for memory in listed.memories if memory.importance > _USUAL}
-    return ({about.id: 0} if about.id and about.description else {}) | essentials
+    """What counts whatever is asked: the palace's identity (0), which is its description and
+    what is tagged so, and its essentials (1), which are its most important drawers."""
+
+    def listed(tag: str | None = None) -> Sequence[Summary]:
+        return palace.list(
+            project=about.name, type=TYPES, tag=tag, order="importance", limit=_ESSENTIALS
+        ).memories
+
+    essentials = {memory.id: 1 for memory in listed() if memory.importance > _USUAL}
+    described = {about.id: 0} if about.id and about.description else {}
+    return described | essentials | {memory.id: 0 for memory in listed(_IDENTITY)}
 
 
 def _together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
-    """The identity has a place of its own, the last one, if the question did not find it."""
-    identity = [each for each, layer in layers.items() if layer == 0 and each not in found]
-    kept = found[: max(top - len(identity), 1)]
-    return list(dict.fromkeys((*kept, *identity, *layers)))[:top]
+    """What the question found goes first, yet leaves a place for the identity."""
+    standing = sorted((each for each in layers if each not in found), key=lambda each: layers[each])
+    kept = found[: max(top - 1, 1)] if standing and layers[standing[0]] == 0 else found
+    return list(dict.fromkeys((*kept, *standing, *found)))[:top]
 
 
 def _list(vault: Vault, given: Given) -> dict[str, Any]:

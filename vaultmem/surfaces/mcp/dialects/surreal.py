@@ -1,0 +1,460 @@
+"""The SurrealDB memory plugin: its ten tools and four resources.
+
+Its write queue has no work here: a memory is a file before anything else is done with it, so a
+write is never waiting for a database. Answers say what was missing instead.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultmem.errors import InvalidInput, NotFound, StorageFull
+from vaultmem.surfaces.mcp import answers
+from vaultmem.surfaces.mcp.dialects import (
+    INVALID_PARAMS,
+    Connected,
+    Dialect,
+    Given,
+    Refusal,
+    Resources,
+    Started,
+    Tool,
+)
+from vaultmem.surfaces.mcp.dialects.surreal_schemas import RESOURCES, TOOLS
+from vaultmem.surfaces.mcp.schemas import SCOPES, TYPES
+
+if TYPE_CHECKING:
+    from vaultmem.desk import Caller
+    from vaultmem.service import Vault
+    from vaultmem.session import SessionSummary
+    from vaultmem.views import Memory
+
+SERVER: Final = {"name": "surrealdb-memory", "version": "0.1.0"}
+CAPABILITIES: Final[dict[str, Any]] = {"tools": {}, "resources": {"subscribe": True}}
+_UNUSABLE: Final = "the index cannot be used"
+_HEADINGS: Final = {
+    "## Memory context": "## Memory Context",
+    "### User preferences": "### User Preferences",
+    "### Project knowledge": "### Project Knowledge",
+    "### Recent sessions": "### Recent Session",
+    "### Relevant procedures": "### Relevant Procedures",
+}
+
+
+# --- memories --------------------------------------------------------------------------------
+
+
+def _store(vault: Vault, given: Given) -> dict[str, Any]:
+    has_model = vault.load_model()  # that system embeds before it answers
+    stored = vault.remember(
+        given["content"],
+        type=given["type"],
+        scope=given["scope"],
+        importance=given.get("importance"),
+        tags=_tags(given.get("tags")),
+        source=given.get("source"),
+        related_entities=given.get("related_entities", ()),
+        session_id=_plain_session(given),
+    )
+    answer = {
+        "memory_id": _ref(stored.memory_id),
+        "embedding_generated": stored.embedding_generated,
+        "graph_edges_created": stored.graph_edges_created,
+        "scope": stored.scope,
+        "type": stored.type,
+    }
+    if not stored.embedding_generated and not has_model:
+        answer |= {"warning": "embedding_failed", "searchable_by": "keyword_only"}
+    return answer | _caveats(
+        [*stored.warnings, *_unembedded(stored.embedding_generated, has_model)]
+    )
+
+
+def _unembedded(done: bool, has_model: bool) -> Iterable[str]:
+    if not done and has_model:
+        yield "embedding_pending: the memory is found by its words, and soon by its meaning."
+    elif not done:
+        yield "embedding_failed: there is no model; the memory is stored, and found by its words."
+
+
+def _recall(vault: Vault, given: Given) -> dict[str, Any]:
+    within = given.get("time_range", {})
+    found = vault.recall(
+        given["query"],
+        scope=_several(given.get("scope")),
+        type=_several(given.get("type")) or TYPES,
+        strategy=given.get("strategy", "hybrid"),
+        limit=given.get("limit", 10),
+        min_importance=given.get("min_importance"),
+        tags=_tags(given.get("tags")),
+        after=within.get("after"),
+        before=within.get("before"),
+        include_forgotten=given.get("include_forgotten", False),
+        profile="seed",
+    )
+    whole = _whole(vault, [hit.id for hit in found.memories])
+    memories = [
+        {
+            "id": _ref(hit.id),
+            "content": whole[hit.id].content if hit.id in whole else hit.content,
+            "type": hit.type,
+            "scope": hit.scope,
+            "importance": hit.importance,
+            "relevance_score": hit.relevance_score,
+            "tags": hit.tags,
+            "created_at": hit.created_at,
+            "access_count": hit.access_count,
+            "source": _origin(vault, hit.source),
+        }
+        for hit in found.memories
+    ]
+    answer = {
+        "memories": memories,
+        "total_matched": found.total_matched,
+        "strategy_used": found.strategy_used,
+        "query_time_ms": round(found.query_time_ms),
+    }
+    return answer | _caveats(found.warnings)
+
+
+def _forget(vault: Vault, given: Given) -> dict[str, Any]:
+    done = vault.forget(given["memory_id"], reason=given.get("reason"))
+    return {"memory_id": _ref(done.memory_id), "status": done.status, "reason": done.reason}
+
+
+def _update(vault: Vault, given: Given) -> dict[str, Any]:
+    tags, entities = given.get("tags", {}), given.get("related_entities", {})
+    if "content" in given:
+        vault.load_model()
+    done = vault.update(
+        given["memory_id"],
+        content=given.get("content"),
+        importance=given.get("importance"),
+        add_tags=_tags(tags.get("add")),
+        remove_tags=_tags(tags.get("remove")),
+        metadata=dict(_properties(given.get("metadata", {}))),
+        add_entities=entities.get("add") or (),
+        remove_entities=entities.get("remove") or (),
+    )
+    answer = {
+        "memory_id": _ref(done.memory_id),
+        "updated_fields": done.updated_fields,
+        "re_embedded": done.re_embedded,
+        "version": vault.history(done.memory_id).number,
+    }
+    return answer | _caveats(done.warnings)
+
+
+def _tag(vault: Vault, given: Given) -> dict[str, Any]:
+    add, remove = _tags(given.get("add")), _tags(given.get("remove"))
+    if add or remove:
+        done = vault.tag(given["memory_id"], add=add, remove=remove)
+        return {"memory_id": _ref(done.memory_id), "tags": done.tags}
+    found = vault.get([given["memory_id"]]).memories
+    if not found:
+        raise NotFound(f"There is no memory {given['memory_id']!r}.")
+    return {"memory_id": _ref(found[0].id), "tags": found[0].tags}
+
+
+def _promote(vault: Vault, given: Given) -> dict[str, Any]:
+    done = vault.promote(given["memory_id"], given["target_scope"], reason=given.get("reason"))
+    return {
+        "memory_id": _ref(done.memory_id),
+        "previous_scope": done.previous_scope,
+        "new_scope": done.new_scope,
+        "reason": done.reason,
+    }
+
+
+def _reflect(vault: Vault, given: Given) -> dict[str, Any]:
+    done = vault.consolidate(
+        session_id=_plain_session(given),
+        strategy=given.get("strategy", "full"),
+        dry_run=given.get("dry_run", False),
+    )
+    made = [
+        {
+            "id": _ref(memory.id) if memory.id else None,
+            "content": memory.content,
+            "type": memory.type,
+            "derived_from": [_ref(source) for source in memory.derived_from],
+            "scope": memory.scope,
+        }
+        for memory in done.consolidated_memories
+    ]
+    patterns = [
+        {
+            "pattern": found.pattern,
+            "frequency": found.frequency,
+            "suggested_scope": found.suggested_scope,
+        }
+        for found in done.patterns_detected
+    ]
+    return {
+        "consolidated_memories": made,
+        "patterns_detected": patterns,
+        "session_stats": done.session_stats,
+    }
+
+
+# --- looking around --------------------------------------------------------------------------
+
+
+def _graph(vault: Vault, given: Given) -> dict[str, Any]:
+    wanted = {name: value for name, value in given.items() if name != "entity"}
+    try:
+        found = vault.search_graph(given.get("entity"), **wanted)
+    except NotFound:  # that system finds nothing where we say so
+        nothing = {"entities_traversed": 0, "relationships_found": 0, "depth_reached": 0}
+        return {"entities": [], "memories": [], "graph_stats": nothing}
+    entities = [
+        {
+            "name": entity.name,
+            "type": entity.type,
+            "relationships": entity.relationships,
+            "memory_count": entity.memory_count,
+        }
+        for entity in found.entities
+    ]
+    memories = _whole(vault, [memory.id for memory in found.memories], counted=True)
+    return {
+        "entities": entities,
+        "memories": [_shown(vault, memory) for memory in memories.values()],
+        "graph_stats": found.graph_stats,
+    }
+
+
+def _shown(vault: Vault, memory: Memory) -> dict[str, Any]:
+    return {
+        "id": _ref(memory.id),
+        "content": memory.content,
+        "type": memory.type,
+        "scope": memory.scope,
+        "importance": memory.importance,
+        "tags": memory.tags,
+        "created_at": memory.created_at,
+        "access_count": memory.access_count,
+        "source": _origin(vault, memory.source),
+    }
+
+
+def _status(vault: Vault, given: Given) -> dict[str, Any]:
+    status = answers.plain(vault.status(type=TYPES))
+    counts, session = status["counts"], status.get("current_session")
+    told = {
+        "connection": {name: status["connection"][name] for name in _CONNECTION},
+        "counts": counts
+        | {"by_scope": {name: counts["by_scope"][name] for name in SCOPES}}
+        | {"by_type": {name: counts["by_type"][name] for name in TYPES}},
+        "storage": status["storage"],
+        "current_session": session and session | {"session_id": _session(session["session_id"])},
+    }
+    behind = status["connection"]["status"] != "connected"
+    return told | (_degraded("The index is being rebuilt; search is partial.") if behind else {})
+
+
+_CONNECTION: Final = ("status", "mode", "path", "uptime_seconds", "version")
+
+
+def _context(vault: Vault, given: Given) -> dict[str, Any]:
+    found = vault.context(
+        given.get("task_description"),
+        files=given.get("files_in_context", ()),
+        max_tokens=given.get("max_tokens", 2000),
+        sections=given.get("sections", ()),
+    )
+    lines = found.context_block.split("\n")  # every memory's line begins with a dash
+    answer = {
+        "context_block": "\n".join(_HEADINGS.get(line, line) for line in lines),
+        "memories_used": found.memories_used,
+        "tokens_used": found.tokens_used,
+        "truncated": found.truncated,
+    }
+    return answer | _caveats(found.warnings)
+
+
+def _session_text(vault: Vault) -> str:
+    told = vault.session_summary()
+    current = vault.status().current_session
+    started = told.started_at or (current.started_at if current else None)
+    since = f" | Started: {started:%Y-%m-%d %H:%M}" if started else ""
+    served = f"{told.queries} queries, {told.memories_served} unique memories served"
+    lines = [
+        "## Session Memory Summary",
+        f"**Session:** {_session(told.session_id)}{since}",
+        f"**Memories stored:** {told.memories_stored}{_by_type(told)}",
+        f"**Memories recalled:** {served}",
+        f"**Key topics:** {', '.join(told.topics) or 'none yet'}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _by_type(told: SessionSummary) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in told.stored_by_type.items())
+    return f" ({kinds})" if kinds else ""
+
+
+def _read(vault: Vault, uri: str) -> tuple[str, str]:
+    kind = next((each["mimeType"] for each in RESOURCES if each["uri"] == uri), None)
+    if kind is None:
+        raise NotFound(f"There is no resource {uri}; resources/list names those there are.")
+    if uri == "memory://status":
+        return kind, _pretty(_status(vault, {}))
+    if uri == "memory://session/summary":
+        return kind, _session_text(vault)
+    from vaultmem.surfaces.mcp import resources
+
+    text: str = resources.read(vault, uri)["contents"][0]["text"]
+    return kind, text
+
+
+# --- shapes ----------------------------------------------------------------------------------
+
+
+def _ref(id: str) -> str:
+    return f"memory:{id}"
+
+
+def _session(id: str) -> str:
+    return f"session:{id.removeprefix('session:')}"
+
+
+def _plain_session(given: Given) -> str | None:
+    named = given.get("session_id", "")
+    return named.removeprefix("session:") or None
+
+
+def _several(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())
+
+
+def _tags(given: Iterable[str] | None) -> Sequence[str]:
+    from vaultmem.keyed import as_tags
+
+    return as_tags(given or ())
+
+
+def _whole(vault: Vault, ids: Sequence[str], *, counted: bool = False) -> dict[str, Memory]:
+    return {memory.id: memory for memory in vault.get(ids, counted=counted).memories}
+
+
+def _origin(vault: Vault, source: Any) -> dict[str, Any]:
+    """An object there; a text here is the program that it came from, if that was another."""
+    if isinstance(source, dict):
+        return source
+    return {"tool": source} if source and source != vault.caller.client else {}
+
+
+def _properties(metadata: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Any value under any name there. A property's value is flat, and some names are ours."""
+    from vaultmem.config import PROPERTIES
+
+    for name, value in metadata.items():
+        taken = name.strip().casefold() in (*PROPERTIES, "tag", "alias")
+        items = value if isinstance(value, list) else [value]
+        flat = not any(isinstance(item, dict | list) for item in items)
+        yield (f"meta_{name}" if taken else name), (value if flat else answers.compact(value))
+
+
+def _caveats(warnings: Iterable[str]) -> dict[str, Any]:
+    """Warnings in that system's shape; nothing where there are none."""
+    told = []
+    for warning in warnings:
+        code, colon, message = warning.partition(": ")
+        plain = {"code": "note", "message": warning}
+        told.append({"code": code, "message": message} if colon and " " not in code else plain)
+    unusable = next((each["message"] for each in told if _UNUSABLE in each["message"]), None)
+    return ({"warnings": told} if told else {}) | (_degraded(unusable) if unusable else {})
+
+
+def _degraded(message: str) -> dict[str, Any]:
+    return {"degraded": True, "message": message}
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(answers.plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _summary(told: SessionSummary) -> str:
+    lines = [
+        f"- Memories stored: {told.memories_stored}{_by_type(told)}",
+        f"- Memories recalled: {told.queries} queries, {told.memories_served} memories",
+        *([f"- Key topics: {', '.join(told.topics)}"] if told.topics else []),
+    ]
+    return "\n".join(lines)
+
+
+# --- the surface -----------------------------------------------------------------------------
+
+
+class Spoken(Dialect):
+    name = "surreal"
+    server_info = SERVER
+    capabilities = CAPABILITIES
+    resources = Resources(
+        listing=lambda vault, cursor: {"resources": [dict(each) for each in RESOURCES]},
+        read=_read,
+        subscribe=True,
+    )
+
+    def __init__(self, started: Started) -> None:
+        super().__init__(started)
+        self._folder = ""
+        self.tools = tuple(
+            Tool(listing, _RUN[listing["name"]], writes=listing["name"] in _WRITING)
+            for listing in TOOLS
+        )
+
+    def caller(self, known: Caller, connected: Connected) -> Caller:
+        resumed = "" if self.started.session else self.variables.resume_session
+        return replace(known, session=resumed.removeprefix("session:") or known.session)
+
+    def opened(self, vault: Vault) -> None:
+        self._folder = str(vault.root)
+
+    def ended(self, vault: Vault) -> None:
+        """A short summary; what was stored for the session stays, since it may be resumed."""
+        if vault.caller.read_only or vault.settings["read_only"]:
+            return
+        told = vault.session_summary()
+        if told.memories_stored or told.observations:
+            vault.end_session(summary=_summary(told), keep=True)
+
+    def checked(self, tool: Tool, given: Given) -> Given:
+        kinds = tool.schema["properties"]
+        kept = super().checked(tool, given)
+        whole = {name: int(v) for name, v in kept.items() if kinds[name].get("type") == "integer"}
+        return {**kept, **whole}
+
+    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": _pretty(value)}]}
+
+    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+        told = answers.envelope(error)
+        if isinstance(error, InvalidInput):
+            raise Refusal(INVALID_PARAMS, told["message"], told)
+        if isinstance(error, StorageFull) and self._folder:
+            disk = shutil.disk_usage(self._folder)
+            told |= {"current_size": f"{disk.used} bytes", "limit": f"{disk.total} bytes"}
+        return {"content": [{"type": "text", "text": _pretty(told)}], "isError": True}
+
+
+_RUN: Final = {
+    "store_memory": _store,
+    "recall_memories": _recall,
+    "search_knowledge_graph": _graph,
+    "forget_memory": _forget,
+    "update_memory": _update,
+    "reflect_and_consolidate": _reflect,
+    "get_memory_status": _status,
+    "get_memory_context": _context,
+    "promote_memory": _promote,
+    "tag_memory": _tag,
+}
+_WRITING: Final = frozenset(_RUN) - {
+    *("recall_memories", "search_knowledge_graph", "get_memory_status", "get_memory_context")
+}
