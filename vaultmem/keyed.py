@@ -157,6 +157,22 @@ class Keyed(Memories):
         if changes:
             self._change(note, "update", *changes)
 
+    def prune_entries(
+        self,
+        scopes: Sequence[str],
+        *,
+        key: str = "",
+        older_than: str = "",
+        tags: Sequence[str] = (),
+    ) -> int:
+        """Prune in several scopes; answers with how many memories that were."""
+        named, wanted = plain_key(key) or None, as_tags(tags)
+        done = [
+            self.prune(scope, key=named, older_than=older_than or None, tags=wanted)
+            for scope in scopes
+        ]
+        return sum(each.pruned_count for each in done)
+
     def clear_session(self) -> int:
         """Delete what was stored for the caller's session alone."""
         return self._drop_volatile(self.caller.session) if self.caller.session else 0

@@ -188,9 +188,7 @@ def _on_stdio(
     if sys.stdin.isatty():
         _say_how_to_connect(root)
     door = _door(root, settings, given, spoken, address)
-    from vaultmem.surfaces import http
-
-    served = _built(root, settings, given, spoken, http.caller_of)
+    served = _built(root, settings, given, spoken, _sender if door else None)
     import anyio
 
     from vaultmem.surfaces.mcp import stdio
@@ -214,6 +212,13 @@ def _on_stdio(
     finally:
         _ignore_signals()
         served.stop()
+
+
+def _sender(request: Any) -> Caller | None:
+    """Who sends an HTTP request; nobody sends what comes on stdin but the client itself."""
+    from vaultmem.surfaces import http
+
+    return http.caller_of(request) if request is not None else None
 
 
 def _door(

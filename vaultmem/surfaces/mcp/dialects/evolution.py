@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput, NotFound, ReadOnly
-from vaultmem.keyed import Entry, as_tags
 from vaultmem.surfaces.mcp import answers
 from vaultmem.surfaces.mcp.dialects import INTERNAL_ERROR, Connected, Dialect, Given, Refusal, Tool
 
 if TYPE_CHECKING:
     from vaultmem.desk import Caller
+    from vaultmem.keyed import Entry
     from vaultmem.service import Vault
 
 SERVER: Final = {"name": "evolutiondb-memory", "version": "1.0.0"}
@@ -28,7 +28,7 @@ _KEY: Final = re.compile(r"mem_(\d{10,17})_[0-9a-f]{6}")
 
 def _save(vault: Vault, given: Given) -> dict[str, Any]:
     key = f"mem_{time.time_ns() // 1_000_000}_{secrets.token_hex(3)}"
-    vault.put(key, given["fact"], tags=as_tags(given.get("tags") or ()))
+    vault.put(key, given["fact"], tags=given.get("tags") or ())
     return {"ok": True, "key": key, "user_id": vault.caller.user}
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, unquote
 
 from vaultmem.errors import InvalidInput, NotFound, OutsideVault
-from vaultmem.keyed import LASTING, Entry, as_tags, plain_key
 from vaultmem.surfaces.mcp import answers
 from vaultmem.surfaces.mcp.dialects import (
     INVALID_PARAMS,
@@ -25,6 +24,7 @@ from vaultmem.surfaces.mcp.dialects import (
 
 if TYPE_CHECKING:
     from vaultmem.desk import Caller
+    from vaultmem.keyed import Entry
     from vaultmem.service import Vault
 
 SERVER: Final = {"name": "memory-mcp", "version": "1.0.0"}
@@ -38,7 +38,11 @@ JSON: Final = "application/json"
 PAGE: Final = 100
 UNFILTERED: Final = "Bulk vault prune requires at least one filter."
 
-_SCOPES: Final = {"session": ("session",), "vault": LASTING, "all": ("session", *LASTING)}
+_SCOPES: Final = {
+    "session": ("session",),
+    "vault": ("user", "project"),
+    "all": ("session", "user", "project"),
+}
 _TAGS: Final = {"type": "array", "items": {"type": "string"}}
 _NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
 
@@ -191,12 +195,7 @@ def _prune(vault: Vault, given: Given) -> dict[str, Any]:
     filters = {name: given[name] for name in ("key", "older_than", "tags") if given.get(name)}
     if given["scope"] != "session" and not filters:
         raise Refusal(INVALID_PARAMS, UNFILTERED)
-    if "tags" in filters:
-        filters["tags"] = as_tags(filters["tags"])
-    if "key" in filters:
-        filters["key"] = plain_key(filters["key"])
-    counts = [vault.prune(scope, **filters).pruned_count for scope in _SCOPES[given["scope"]]]
-    return {"pruned_count": sum(counts)}
+    return {"pruned_count": vault.prune_entries(_SCOPES[given["scope"]], **filters)}
 
 
 def _scope(entry: Entry) -> str:

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ulid_transform import ulid_now
 
-from vaultmem import hooks
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.hidden import without_private
-from vaultmem.keyed import as_tags
 from vaultmem.surfaces.http.routes import Rest
 from vaultmem.surfaces.mcp import answers
 from vaultmem.surfaces.mcp.dialects import Dialect, Given, Tool
@@ -83,9 +80,11 @@ def _start(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _log(vault: Vault, given: Given) -> dict[str, Any]:
+    from vaultmem.keyed import as_tags
+
     content = given["content"]
     logged = vault.log(
-        content if without_private(content).strip() else PRIVATE,
+        content if _public(content).strip() else PRIVATE,
         session_id=given["session_id"],
         type=given.get("type"),
         tags=as_tags(given.get("tags", ())),
@@ -99,12 +98,16 @@ def _end(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _event(vault: Vault, given: Given) -> dict[str, Any]:
+    from vaultmem import hooks
+
     told = {"event": given["event"], "payload": _public(given["payload"])}
     return {"ok": True, **hooks.answer(vault, told)}
 
 
 def _public(value: Any) -> Any:
     """Without private passages, however deep in an event they are."""
+    from vaultmem.hidden import without_private
+
     if isinstance(value, str):
         return without_private(value)
     if isinstance(value, list):
