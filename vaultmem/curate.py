@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from vaultmem import finding
 from vaultmem.attributes import attributes_of
@@ -29,6 +30,9 @@ from vaultmem.views import (
     identity,
     row_moment,
 )
+
+if TYPE_CHECKING:
+    from vaultmem.git.repo import Commit
 
 _DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "w": 168}
@@ -103,26 +107,58 @@ class Curating(Remembering):
 
     # --- taking back ---------------------------------------------------------------------
 
-    def history(self, memory_id: str) -> Versions:
-        """The texts a memory had before each change by an agent, newest first."""
+    def history(self, memory_id: str, *, git: bool = False) -> Versions:
+        """The texts a memory had before each change by an agent, newest first; with `git`
+        also those of its commits, from before it was renamed too."""
         note, key, path = self._past(memory_id)
         kept = self._parts.history.snapshots(key)
         versions = [
             Version(s.version, s.taken_at, s.action, s.file.stat().st_size, False) for s in kept
         ]
+        if git:
+            versions = self._with_commits(path, versions)
         if note is not None:
             stamp = self.store.stat(note.path)
             saved = dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9 if stamp else 0, dt.UTC)
             now = Version(version(note.raw), saved, "current", len(note.raw), True)
+            if versions and versions[0].commit and versions[0].version == now.version:
+                now = replace(versions.pop(0), action="current", current=True)
             versions.insert(0, now)
         number = self._parts.history.count(key) + (note is not None)
         return Versions(identity(note) if note else key, path, tuple(versions), number)
 
+    def _with_commits(self, path: str, kept: list[Version]) -> list[Version]:
+        """Snapshots and commits in one line; a text that git has is shown as a commit."""
+        from vaultmem.git import repo
+
+        commits = repo.versions(self.store.root, path)
+        known = {commit.version for commit in commits}
+        found = [
+            Version(c.version, c.when, c.action, len(c.raw), False, c.commit, c.author, c.subject)
+            for c in commits
+        ]
+        found += [old for old in kept if old.version not in known]
+        second = dt.timedelta(seconds=1)  # git counts in whole ones: a commit is at its end
+        return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
+
     def version_text(self, memory_id: str, wanted: str) -> str:
-        note, key, _ = self._past(memory_id)
+        note, key, path = self._past(memory_id)
         if note is not None and len(wanted) >= 4 and version(note.raw).startswith(wanted.lower()):
             return note.text
-        return self._parts.history.snapshot(key, wanted).raw.decode("utf-8", "surrogateescape")
+        return self._kept(key, path, wanted).raw.decode("utf-8", "surrogateescape")
+
+    def _kept(self, key: str, path: str, wanted: str) -> Snapshot | Commit:
+        """An earlier version, by its name or by that of its commit."""
+        from vaultmem.git import repo
+
+        try:
+            return self._parts.history.snapshot(key, wanted)
+        except NotFound:
+            for commit in repo.versions(self.store.root, path):
+                names = commit.version, commit.commit
+                if len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names):
+                    return commit
+            raise
 
     def restore(self, memory_id: str, version: str | None = None) -> Restored:
         """Undo the last change by an agent, or go back to the version named."""
@@ -130,7 +166,7 @@ class Curating(Remembering):
         note, key, path = self._past(memory_id)
         history = self._parts.history
         if version:
-            return self._put_back(note, path, history.snapshot(key, version))
+            return self._put_back(note, path, self._kept(key, path, version))
         kept = [s for s in history.snapshots(key) if note is None or s.raw != note.raw]
         if kept:
             return self._put_back(note, path, kept[0])
@@ -141,7 +177,7 @@ class Curating(Remembering):
             return Restored(identity(note), written.path, written.version, "forget")
         raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
 
-    def _put_back(self, note: Note | None, path: str, snapshot: Snapshot) -> Restored:
+    def _put_back(self, note: Note | None, path: str, snapshot: Snapshot | Commit) -> Restored:
         raw = snapshot.raw
         if note is not None:
             written = self._rewrite(note, "restore", lambda current: raw)

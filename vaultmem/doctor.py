@@ -33,7 +33,7 @@ _FIXES = {
     "malformed-frontmatter": "Correct the properties at the top of the note.",
     "duplicate-key": "Keep one of the two lines.",
     "unclosed-frontmatter": "Put a line with --- below the properties.",
-    "conflict-markers": "Choose the right text and remove the lines with <<<<<<<, ======= and >>>>>>>.",
+    "conflict-markers": "vaultmem resolve, or remove the lines with <<<<<<<, ======= and >>>>>>>.",
     "not-utf8": "Save the note as UTF-8.",
     "binary": "Move the file out of the vault, or give it another ending than .md.",
     "too-long": "Split the note, or keep the text as an attachment.",
@@ -53,6 +53,7 @@ def examine(store: Store, *, secrets: bool = False) -> list[Finding]:
         *_names(listing),
         *_links(notes, listing),
         *_leftovers(listing),
+        *_git(store),
     ]
 
 
@@ -69,7 +70,16 @@ def examine_index(store: Store, index: Index) -> list[Finding]:
 
 def fix(store: Store, findings: Iterable[Finding]) -> list[Finding]:
     """Put right what can be put right without touching a note; answers with what was."""
-    return [f for f in findings if f.problem == "leftover-file" and store.sweep(f.path)]
+    return [f for f in findings if _fixed(store, f)]
+
+
+def _fixed(store: Store, found: Finding) -> bool:
+    if found.problem == "merge-driver":
+        from vaultmem.git import repo
+
+        repo.register(store.root)
+        return True
+    return found.problem == "leftover-file" and store.sweep(found.path)
 
 
 def _read_all(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]]:
@@ -130,7 +140,9 @@ def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     for path in sorted(copies):
         original_name = names.conflict_original(posixpath.splitext(posixpath.basename(path))[0])
         message = f"A sync service's conflict copy of {original_name!r}."
-        yield Finding(path, "conflict-copy", message, "Merge it into the original, then delete it.")
+        yield Finding(
+            path, "conflict-copy", message, "vaultmem conflicts shows both; vaultmem resolve."
+        )
 
 
 def _original(same: list[Note], listing: Listing) -> Note:
@@ -172,6 +184,21 @@ def _links(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                 message = f"[[{link.target}]] leads nowhere."
                 fix = "Make the note, or correct the link."
                 yield Finding(note.path, "dead-link", message, fix)
+
+
+def _git(store: Store) -> Iterator[Finding]:
+    """Whether this clone knows how notes are merged: git keeps that in no commit."""
+    from vaultmem.git import repo
+
+    try:
+        wanted = b"merge=vaultmem" in (store.root / ".gitattributes").read_bytes()
+    except OSError:
+        return
+    if wanted and (store.root / ".git").exists() and not repo.is_registered(store.root):
+        message = (
+            "In this clone git does not know how to merge notes, so it would break properties."
+        )
+        yield Finding(".git/config", "merge-driver", message, "vaultmem doctor --fix")
 
 
 def _leftovers(listing: Listing) -> Iterator[Finding]:

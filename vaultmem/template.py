@@ -17,6 +17,7 @@ from typing import Final
 
 from vaultmem import config, durable, names
 from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
+from vaultmem.git import repo
 from vaultmem.store import Store
 
 EXAMPLES: Final = ("Memories/", "Entities/", "Sessions/")
@@ -164,6 +165,7 @@ def start_git(root: Path, added: tuple[str, ...]) -> str:
     made = not (root / ".git").exists()
     if made:
         _git(root, "init", "--quiet", "--initial-branch=main")
+    repo.register(root)
     wanted = [path for path in added if path not in _ignored(root, added)]
     if not wanted:
         return "Started a git repository." if made else "The vault is in git already."

@@ -227,6 +227,9 @@ class Version:
     action: str  # what was done to it next; "current" for the text as it is
     size: int
     current: bool
+    commit: str | None = None  # of git, which then also knows
+    author: str | None = None
+    subject: str | None = None
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ def sync(machine: Machine, **more: object) -> Report:
 def converged(*machines: Machine) -> dict[str, bytes]:
     for _ in range(3):
         for machine in machines:
-            assert sync(machine).status == "done"
+            report = sync(machine)
+            assert report.status == "done", report
     first, *others = machines
     for other in others:
         assert other.files() == first.files()

@@ -195,20 +195,21 @@ class Flow:
     def _commit(
         self, client: str | None, changes: list[Change], writes: dict[str, list[Write]]
     ) -> None:
-        paths = [self.repo.theirs(change.path) for change in changes]
+        paths = _listed(self.repo.theirs(change.path) for change in changes)
         subject = _subject(client, changes, writes)
         new = [self.repo.theirs(change.path) for change in changes if change.new]
-        if new:  # only their names: what a person staged stays what it is
-            self.repo.git("add", "--intent-to-add", *_FROM_STDIN, input=_listed(new))
         author = [f"--author={_author(client)}"] if client not in (None, "vaultmem") else []
-        with message_file(_message(subject, client, changes, writes)) as file:
-            self.repo.git(
-                *("commit", "--quiet", "--only", "--file", file, "--no-edit", *author),
-                *_FROM_STDIN,
-                input=_listed(paths),
-            )
-        kept = tuple(change.path for change in changes)
-        self.report.committed.append(Committed(subject, kept, client))
+        with self.store.writing(), message_file(_message(subject, client, changes, writes)) as file:
+            if new:  # only their names: what a person staged stays what it is
+                self.repo.git("add", "--intent-to-add", *_FROM_STDIN, input=_listed(new))
+            asked = ["commit", "--quiet", "--only", "--file", file, "--no-edit", *author]
+            self.repo.git(*asked, *_FROM_STDIN, input=paths)
+            # git reads each file twice; one that was saved in between would look staged.
+            if self.repo.git("diff", "--cached", "--quiet", check=False).code:
+                kept = _listed(self.repo.theirs(c.path) for c in changes if not c.gone)
+                self.repo.git("restore", "--staged", *_FROM_STDIN, input=kept, check=False)
+        done = tuple(change.path for change in changes)
+        self.report.committed.append(Committed(subject, done, client))
 
     # --- sharing ---------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from typing import Final
 
 from vaultmem import config
 from vaultmem.errors import Busy, InvalidInput, Unavailable
+from vaultmem.note import version
 
 OLDEST_GIT: Final = (2, 38)  # the first that merges without touching the files
 NETWORK_SECONDS: Final = 300.0
@@ -82,6 +83,11 @@ class Commit:
     subject: str
     path: str
     raw: bytes
+    action: str = "commit"
+
+    @property
+    def version(self) -> str:
+        return version(self.raw)
 
 
 class Repo:
@@ -151,7 +157,7 @@ class Repo:
 
     def require_ready(self) -> str:
         """The branch, once nothing stands in the way; else what does, and what to do about it."""
-        if self.version < OLDEST_GIT:
+        if self.git_version < OLDEST_GIT:
             wanted = ".".join(map(str, OLDEST_GIT))
             raise Unavailable(f"Syncing needs git {wanted} or newer; please update git.")
         for name, what, ending in _UNDER_WAY:
@@ -170,7 +176,7 @@ class Repo:
         return branch.text
 
     @cached_property
-    def version(self) -> tuple[int, ...]:
+    def git_version(self) -> tuple[int, ...]:
         numbers = self.git("version").text.split()[2].split(".")
         return tuple(int(number) for number in numbers[:2] if number.isdigit())
 
@@ -310,6 +316,16 @@ def _log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
             yield commit, when, author, subject, name
 
 
+def versions(root: Path, path: str) -> list[Commit]:
+    """A note's versions in git, newest first; none where there is no git."""
+    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return []
+    try:
+        return Repo(root).versions(path)
+    except (InvalidInput, Unavailable):
+        return []
+
+
 # --- the driver -----------------------------------------------------------------------------
 
 
@@ -325,12 +341,14 @@ def register(root: Path) -> None:
     repo.git("config", "merge.vaultmem.driver", driver_command())
 
 
-def registered(root: Path) -> str:
-    """The driver's command in this clone; empty without one, or where there is no git."""
+def is_registered(root: Path) -> bool:
+    """Whether this clone has a driver, and the program that it names is still there."""
     try:
-        return Repo(root).git("config", "--get", "merge.vaultmem.driver", check=False).text
-    except (Unavailable, InvalidInput):
-        return ""
+        command = Repo(root).git("config", "--get", "merge.vaultmem.driver", check=False).text
+        program = shlex.split(command)[0] if command else ""
+    except (Unavailable, InvalidInput, ValueError):
+        return True  # without git there is nothing to say about it
+    return bool(program) and shutil.which(program) is not None
 
 
 @contextmanager

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 def command(ref: str, version: str | None, diff: bool, vault: str | None, as_json: bool) -> None:
     """List a note's versions, newest first, or show the text of one VERSION.
 
-    A version is kept before every change that a command or an agent makes; its first
-    letters are enough to name it. `vaultmem restore ID VERSION` brings it back.
+    A version is kept before every change that a command or an agent makes, and for every
+    commit where the vault is in git; its first letters are enough to name it.
+    `vaultmem restore ID VERSION` brings it back.
     """
     with options.open_vault(vault) as opened:
-        versions = opened.history(ref)
+        versions = opened.history(ref, git=True)
         if version is None and not diff:
             click.echo(render.to_json(versions)) if as_json else _list(versions)
             return
@@ -53,12 +54,19 @@ def _list(versions: Versions) -> None:
         (
             _short(version.version),
             look.when(version.taken_at),
-            "as it is now" if version.current else f"before: {version.action}",
+            _said(version),
             look.size(version.size),
         )
         for version in versions.versions
     ]
     look.table(rows, ({"fg": "yellow"}, {}, {}, look.DIM), indent=2)
+
+
+def _said(version: Version) -> str:
+    said = f"{version.author}: {version.subject}" if version.commit else f"before: {version.action}"
+    if version.current:
+        return f"as it is now ({said})" if version.commit else "as it is now"
+    return said
 
 
 def _short(version: str) -> str:
