@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.surfaces.cli import graph, look
+from vaultmem.surfaces.cli import drawings, look
 
 NOW = dt.datetime(2026, 3, 10, 15, 30).astimezone()
 
@@ -62,8 +62,8 @@ def test_a_cell_is_as_wide_as_its_column(text: str, wide: int) -> None:
 
 def test_drawings_survive_any_name() -> None:
     edges = [('A "b" \\', "uses\n", "C & D")]
-    assert graph._dot(edges).splitlines()[2] == '  "A \\"b\\" \\\\" -> "C & D" [label="uses"];'
-    assert graph._mermaid(edges).splitlines() == [
+    assert drawings.dot(edges).splitlines()[2] == '  "A \\"b\\" \\\\" -> "C & D" [label="uses"];'
+    assert drawings.mermaid(edges).splitlines() == [
         "graph LR",
         '  n1["A &quot;b&quot; \\"]',
         '  n2["C &amp; D"]',

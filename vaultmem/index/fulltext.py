@@ -9,6 +9,7 @@ the tokenizers take a whole run for one word.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import re
 import shutil
@@ -26,6 +27,7 @@ from vaultmem.passages import Passage, around, day_of, observations
 SCHEMA_VERSION: Final = 7
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
+_NEARLY_NOTHING: Final = 1_000_000  # bytes free on a disk that is full
 _MANY_SEGMENTS: Final = 12
 _MOST_TERMS: Final = 64
 _RUNS: Final = re.compile(
@@ -128,9 +130,12 @@ class FullText:
         writing = Writing(self._index, self._schema)
         try:
             yield writing
-        except BaseException:
+        except BaseException as error:
+            full = shutil.disk_usage(self.folder).free < _NEARLY_NOTHING
             writing.abandon()
             self.sweep()
+            if full and isinstance(error, ValueError):  # the engine does not always say why
+                raise OSError(errno.ENOSPC, "No space left on device") from error
             raise
         self.reload()
         if self._searcher.num_segments > _MANY_SEGMENTS:
