@@ -62,6 +62,7 @@ class ModelState:
     state: str  # "ready", "missing", "damaged" or "off"
     reason: str
     identity: str
+    dimensions: int = 0
 
 
 def state(settings_model: str, models_dir: Path) -> ModelState:
@@ -86,7 +87,7 @@ def _choose(setting: str, models_dir: Path) -> tuple[ModelState, Model | None]:
             problems.append((choice, problem))
             continue
         reason = " ".join(problem.reason for _, problem in problems)
-        return ModelState(model.name, "ready", reason, model.identity), model
+        return ModelState(model.name, "ready", reason, model.identity, model.dimension), model
     # The first choice's state is the one to repair.
     recipe = models.built_in(problems[0][0])
     name = recipe.name if recipe else problems[0][0]
