@@ -127,7 +127,8 @@ class Parts:
         return self.index.status(model.identity), model, following
 
     def freshness(self) -> Freshness:
-        status = self.index.status(self.model_state().identity)
+        loaded = self.loaded_embedder()
+        status = self.index.status(loaded.identity if loaded else self.index.last_model())
         left = max(0, status.passages - status.embedded)
         return Freshness(status.revision, left, len(status.skipped))
 

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Final
 from ulid_transform import ulid_now
 
 from vaultmem import durable, lock
-from vaultmem.errors import Unavailable, VaultmemError
+from vaultmem.errors import Unavailable
 from vaultmem.index import fulltext
 from vaultmem.index.catalog import Catalog, Entry, Known, Place, Row
 from vaultmem.index.fulltext import Filters, FullText, TextHits
 from vaultmem.index.lookup import Lookup, where
+from vaultmem.index.trouble import TROUBLE, explained, is_damage
 from vaultmem.store import FileStat
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ __all__ = [
     "TextHits",
 ]
 
-TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
 LOCK_SECONDS: Final = 30.0
 DAMAGED: Final = "damaged"
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
@@ -121,7 +121,7 @@ class Index:
                 self._catalog.db.execute("SELECT 1 FROM note LIMIT 1")
                 return True
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if not is_damage(error):
                 raise
         return False
 
@@ -241,7 +241,7 @@ class Index:
                 return self._apply(batch)
             except (sqlite3.OperationalError, ValueError) as error:
                 self._catalog.shrink()
-                raise _explained(error) from error
+                raise explained(error) from error
 
     def _apply(self, batch: Batch) -> int:
         self._recover()
@@ -419,7 +419,7 @@ class Index:
             try:
                 self._vectors = VectorStore(file)
             except sqlite3.DatabaseError as error:
-                if not _is_damage(error):
+                if not is_damage(error):
                     raise
                 for suffix in ("", "-wal", "-shm"):
                     file.with_name(file.name + suffix).unlink(missing_ok=True)
@@ -452,6 +452,10 @@ class Index:
             store.set_counted(model, catalog, *now, first - 1 if missing else last, missing)
         return missing
 
+    def last_model(self) -> str:
+        """The model that made the newest vector; empty when there is none."""
+        return self._vector_store().newest_identity()
+
     def count_without_vector(self, identity: str) -> int:
         return self._missing(identity)
 
@@ -477,21 +481,3 @@ class Index:
             skipped=tuple(self._catalog.skipped()),
             fulltext=self._text_trouble or "ready",
         )
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """A broken file, as opposed to a busy or full one."""
-    return not isinstance(error, sqlite3.OperationalError) or "malformed" in str(error)
-
-
-def _explained(error: Exception) -> VaultmemError:
-    from vaultmem.errors import Busy, StorageFull
-
-    text = str(error)
-    if "full" in text or "No space" in text:
-        return StorageFull(
-            "The index cannot grow: the disk is full. The notes themselves are safe."
-        )
-    if "locked" in text:
-        return Busy("The index is being written by another process; try again in a moment.")
-    return Unavailable(f"The index could not be updated: {text}. The notes themselves are safe.")

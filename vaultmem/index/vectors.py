@@ -113,6 +113,14 @@ class VectorStore(Database):
         row = self.db.execute(sql, (model,)).fetchone()
         return int(row[0]) if row else 0
 
+    def newest_identity(self) -> str:
+        sql = (
+            "SELECT identity FROM model WHERE model = "
+            "(SELECT model FROM vector NOT INDEXED ORDER BY number DESC LIMIT 1)"
+        )
+        row = self.db.execute(sql).fetchone()
+        return row[0] if row else ""
+
     def highest(self) -> int:
         """The last number of all models: it moves whenever anyone adds a vector."""
         return int(self.db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0)
