@@ -174,6 +174,14 @@ def test_8_the_user_is_pinned_whatever_the_arguments_say(alice: Process, home: P
     assert len(said(alice, "search_memory", query="zeppelin")["results"]) == 1
 
 
+def piped(home: Path, *lines: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "vaultmem", "serve", "--vault", "v", "--dialect", "evolution"]
+    env = clean_environment(home)
+    return subprocess.run(
+        command, input=b"".join(lines), cwd=home, env=env, capture_output=True, timeout=60
+    )
+
+
 # --- the loop --------------------------------------------------------------------------------
 
 
@@ -191,11 +199,7 @@ def test_what_is_piped_in_is_answered_in_order_and_bad_lines_are_survived(tmp_pa
         b'{"jsonrpc":"2.0","id":5,"method":"no/such"}\n',
         b'{"jsonrpc":"2.0","id":6,"method":"ping"}\n',
     ]
-    command = [sys.executable, "-m", "vaultmem", "serve", "--vault", "v", "--dialect", "evolution"]
-    env = clean_environment(tmp_path)
-    done = subprocess.run(
-        command, input=b"".join(lines), cwd=tmp_path, env=env, capture_output=True, timeout=60
-    )
+    done = piped(tmp_path, *lines)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0
     assert [answer["id"] for answer in answers] == [1, 3, 4, 5, 6]
@@ -205,6 +209,14 @@ def test_what_is_piped_in_is_answered_in_order_and_bad_lines_are_survived(tmp_pa
     assert [each["fact"] for each in found["results"]] == ["loves jazz"]
     assert answers[3]["error"] == {"code": -32601, "message": "method not found: no/such"}
     assert done.stderr.count(b"not JSON") == 2
+
+
+def test_a_failure_inside_is_an_internal_error_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "v" / ".vaultmem").mkdir(parents=True)
+    (tmp_path / "v" / "Memories").write_text("a file where the folder should be")
+    answer = json.loads(piped(tmp_path, SAVE).stdout)
+    assert answer["id"] == 3 and answer["error"]["code"] == -32603
+    assert "Not a directory" in answer["error"]["message"]
 
 
 def test_what_is_wrong_is_said_in_the_result(alice: Process) -> None:
