@@ -7,6 +7,7 @@ decisions are made from the event and the settings alone; `answer` then carries 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import posixpath
 import re
@@ -309,9 +310,9 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
     match action:
         case Log(kind, text) if session:
             seen = _Notebook(vault, session)
-            if text in seen.lines:
+            if (mark := _mark(text)) in seen.lines:
                 return {}
-            seen.lines.append(text)
+            seen.lines.append(mark)
             logged = vault.log(text, session_id=session, type=kind)
             seen.save()
             return {"observation_id": logged.observation_id, "session_id": session}
@@ -337,6 +338,10 @@ def _ended(vault: Vault, session: str) -> dict[str, Any]:
     return {"session_id": session, "summary": ended.summary}
 
 
+def _mark(text: str) -> str:
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+
+
 class _Notebook:
     """What a session was shown and what was logged of it, so that nothing is said twice.
 
@@ -345,7 +350,7 @@ class _Notebook:
 
     def __init__(self, vault: Reader, session: str) -> None:
         self.memories: list[str] = []
-        self.lines: list[str] = []
+        self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
         folder = vault.store.local() / "hooks"
         self._file: Path | None = folder / f"{safe_name(session)}.json" if session else None
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import snapshot
 from tests.memory.conftest import Open
 from vaultmem import config, hooks, reminders
 from vaultmem.desk import Caller
@@ -451,3 +452,19 @@ def test_wrong_settings_are_named(root: Path, toml: str, why: str) -> None:
     (root / config.CONFIG).write_text(toml)
     (problem,) = config.load(root).problems
     assert why in problem.message
+
+
+def test_nothing_private_or_secret_is_kept_on_the_side(root: Path, open_vault: Open) -> None:
+    vault = open_vault()
+    token = "ghp_" + "a1B2" * 9
+    event = {
+        "hook_event_name": "PostToolUseFailure",
+        "session_id": "s-1",
+        "cwd": str(root),
+        "tool_name": "Bash",
+        "tool_input": {"command": f"push <private>hunter2</private> {token}"},
+        "error": f"denied for <private>hunter2</private> {token}",
+    }
+    hooks.answer(vault, event)
+    kept = b"".join(raw for raw, _ in snapshot(root).values())
+    assert b"hunter2" not in kept and token.encode() not in kept
