@@ -6,14 +6,14 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from vaultmem import finding
 from vaultmem.attributes import attributes_of
 from vaultmem.desk import SCOPES, TYPES, Written, require_one_of
 from vaultmem.edit import Change, RemoveProperty, SetProperty, edit
 from vaultmem.errors import Conflict, InvalidInput, NotFound
-from vaultmem.history import Snapshot, key_of
+from vaultmem.history import Commit, Snapshot, key_of
 from vaultmem.index import Row
 from vaultmem.note import Note, moment, parse, version
 from vaultmem.remember import Remembering
@@ -30,9 +30,6 @@ from vaultmem.views import (
     identity,
     row_moment,
 )
-
-if TYPE_CHECKING:
-    from vaultmem.git.repo import Commit
 
 _DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "w": 168}
@@ -129,9 +126,7 @@ class Curating(Remembering):
 
     def _with_commits(self, path: str, kept: list[Version]) -> list[Version]:
         """Snapshots and commits in one line; a text that git has is shown as a commit."""
-        from vaultmem.git import repo
-
-        commits = repo.versions(self.store.root, path)
+        commits = self._commits(path)
         known = {commit.version for commit in commits}
         found = [
             Version(c.version, c.when, c.action, len(c.raw), False, c.commit, c.author, c.subject)
@@ -141,6 +136,10 @@ class Curating(Remembering):
         second = dt.timedelta(seconds=1)  # git counts in whole ones: a commit is at its end
         return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
 
+    def _commits(self, path: str) -> list[Commit]:
+        """What git has of a note, for a vault that knows git."""
+        return []
+
     def version_text(self, memory_id: str, wanted: str) -> str:
         note, key, path = self._past(memory_id)
         if note is not None and len(wanted) >= 4 and version(note.raw).startswith(wanted.lower()):
@@ -149,12 +148,10 @@ class Curating(Remembering):
 
     def _kept(self, key: str, path: str, wanted: str) -> Snapshot | Commit:
         """An earlier version, by its name or by that of its commit."""
-        from vaultmem.git import repo
-
         try:
             return self._parts.history.snapshot(key, wanted)
         except NotFound:
-            for commit in repo.versions(self.store.root, path):
+            for commit in self._commits(path):
                 names = commit.version, commit.commit
                 if len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names):
                     return commit

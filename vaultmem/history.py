@@ -40,6 +40,23 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Commit:
+    """One version of a note in the history of git."""
+
+    commit: str
+    when: dt.datetime
+    author: str
+    subject: str
+    path: str
+    raw: bytes
+    action: str = "commit"
+
+    @property
+    def version(self) -> str:
+        return version(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a note was when it was last written, and where in the trash it went."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vaultmem.consolidate import Reflection
 from vaultmem.context import Contexts
 from vaultmem.errors import InvalidInput
+from vaultmem.git.syncing import Syncing
 from vaultmem.keyed import Keyed
 from vaultmem.reader import Reader
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from vaultmem.template import Plan
 
 
-class Vault(Contexts, Keyed, Reflection, Reader):
+class Vault(Syncing, Contexts, Keyed, Reflection, Reader):
     """An open vault, and everything one can do with the memories in it.
 
     with Vault.open("~/Notes") as vault:

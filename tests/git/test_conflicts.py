@@ -12,7 +12,8 @@ from tests.git.cases import ID, NOTE, changed
 from tests.git.conftest import Clones, Machine
 from tests.git.test_sync import OTHER, converged, sync
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound
-from vaultmem.git.syncing import SyncedVault, chosen
+from vaultmem.git.conflicts import chosen
+from vaultmem.git.syncing import SyncedVault
 from vaultmem.note import parse
 
 OBSIDIAN = "N (Conflicted copy laptop 202611161030).md"

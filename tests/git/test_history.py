@@ -35,7 +35,7 @@ def test_history_shows_commits_also_from_before_a_rename(clones: Clones, run: Ru
     assert versions[0]["author"] == "claude-code (vaultmem)"
     shown = run("history", ID, "--vault", str(a.root))
     assert "Tester: first" in shown.out
-    first = versions[-1]
+    first = next(v for v in versions if v.get("subject") == "first")
     assert run("history", ID, first["version"][:8], "--vault", str(a.root)).out == NOTE
     done = run("restore", ID, first["commit"][:10], "--vault", str(a.root))
     assert done.code == 0, done.err

@@ -120,3 +120,14 @@ def test_windows_line_ends_stay() -> None:
     assert done.clean
     assert done.raw.count(b"\n") == done.raw.count(b"\r\n")
     assert set(parse(done.raw).strings("tags")) == {"auth", "tokens", "ours", "theirs"}
+
+
+def test_properties_on_one_line_stay_valid() -> None:
+    base = b'---\n{"a": 1, "b": 2}\n---\none\n\ntwo\n'
+    ours = base.replace(b'"a": 1', b'"a": 3')
+    only = merge(base, ours, base.replace(b"two", b"TWO"))
+    assert (only.raw, only.clean) == (b'---\n{"a": 3, "b": 2}\n---\none\n\nTWO\n', True)
+    both = merge(base, ours, base.replace(b'"b": 2', b'"b": 4'))
+    assert not both.clean
+    assert both.lost
+    assert frontmatter_is_valid(both.raw)

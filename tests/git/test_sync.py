@@ -408,7 +408,7 @@ def test_only_one_sync_at_a_time(clones: Clones, monkeypatch: pytest.MonkeyPatch
     from vaultmem import lock
 
     a, _ = clones({})
-    monkeypatch.setattr("vaultmem.git.syncing._LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("vaultmem.git.conflicts._LOCK_SECONDS", 0.1)
     local = a.root / ".vaultmem" / "local"
     local.mkdir()
     held = lock.try_hold(local / "git.lock")

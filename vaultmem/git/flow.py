@@ -13,23 +13,22 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from vaultmem import durable
 from vaultmem.config import STATE
 from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
+from vaultmem.git import words
 from vaultmem.git.plan import Answer, Lost, Merging, Plan, drivers, is_note
 from vaultmem.git.repo import NETWORK_SECONDS, Change, Repo, Upstream, driver_command, message_file
 from vaultmem.history import History, Write
-from vaultmem.note import parse, printable
+from vaultmem.note import parse
 from vaultmem.store import TRASH, Store
 
 QUIET_SECONDS: Final = 30.0  # the longest wait for someone who is typing
 ATTEMPTS: Final = 5  # to merge and push while others push too
-_AGENT: Final = "agent@vaultmem.invalid"
-_NAMED: Final = 10  # files a commit message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +195,13 @@ class Flow:
         self, client: str | None, changes: list[Change], writes: dict[str, list[Write]]
     ) -> None:
         paths = _listed(self.repo.theirs(change.path) for change in changes)
-        subject = _subject(client, changes, writes)
+        subject = words.subject(client, changes, writes)
         new = [self.repo.theirs(change.path) for change in changes if change.new]
-        author = [f"--author={_author(client)}"] if client not in (None, "vaultmem") else []
-        with self.store.writing(), message_file(_message(subject, client, changes, writes)) as file:
+        author = [f"--author={words.author(client)}"] if client not in (None, "vaultmem") else []
+        with (
+            self.store.writing(),
+            message_file(words.message(subject, changes, writes)) as file,
+        ):
             if new:  # only their names: what a person staged stays what it is
                 self.repo.git("add", "--intent-to-add", *_FROM_STDIN, input=_listed(new))
             asked = ["commit", "--quiet", "--only", "--file", file, "--no-edit", *author]
@@ -259,11 +261,10 @@ class Flow:
             self._clashed(plan, theirs)
             return False
         self._told(plan)
-        message = _merge_message(upstream, plan)
-        commit = self.repo.git(
-            *("commit-tree", plan.tree, "-p", ours, "-p", theirs, "-F", "-"),
-            input=message.encode("utf-8", "replace"),
-        )
+        message = words.merge_message(upstream, plan)
+        signed = ["-S"] if self.repo.setting("commit.gpgSign") == "true" else []
+        asked = ["commit-tree", plan.tree, "-p", ours, "-p", theirs, *signed, "-F", "-"]
+        commit = self.repo.git(*asked, input=message.encode("utf-8", "replace"))
         return self._moved_on(commit.text)
 
     def _contains(self, commit: str, other: str) -> bool:
@@ -362,7 +363,8 @@ class Flow:
         properties = self.store.settings.properties
         plan = Merging(self.repo, self.repo.head, theirs, properties).worked_out()
         if {*self.repo.unmerged()} - {*plan.clashes}:
-            self._answer(plan)
+            with self.store.writing():
+                self._answer(plan)
         settled = [path for path in self.repo.unmerged() if self._is_settled(path)]
         if settled:
             self.repo.git("add", *_FROM_STDIN, input=_listed(settled))
@@ -401,7 +403,7 @@ class Flow:
         report.remote = upstream.remote if upstream else None
         changes = self._settled_changes()
         if changes:
-            subject = _count(changes, "to be committed")
+            subject = words.count(changes, "to be committed")
             report.committed.append(Committed(subject, tuple(c.path for c in changes)))
         if upstream and self._fetched(upstream):
             theirs, ours = self.repo.oid(upstream.tracking), self.repo.head
@@ -414,13 +416,16 @@ class Flow:
         return report
 
 
-# --- words for git ------------------------------------------------------------------------
+# --- paths ----------------------------------------------------------------------------------
 
 _FROM_STDIN: Final = ("--pathspec-from-file=-", "--pathspec-file-nul")
 
 
 def _listed(paths: Iterable[str]) -> bytes:
     return "\0".join(paths).encode("utf-8", "surrogateescape")
+
+
+_LOCAL: Final = (f"{STATE}/", f"{TRASH}/", ".obsidian/workspace")
 
 
 def _is_local(change: Change) -> bool:
@@ -431,70 +436,10 @@ def _is_local(change: Change) -> bool:
     if not change.new:
         return False
     shared = change.path in (f"{STATE}/config.toml", f"{STATE}/.gitignore")
-    return change.path.startswith((f"{STATE}/", f"{TRASH}/")) and not shared
+    return change.path.startswith(_LOCAL) and not shared
 
 
 def _in_the_way(said: str) -> str:
     """The files that git names, one to a line, behind a tab."""
     files = [line.strip() for line in said.splitlines() if line.startswith("\t")]
     return ", ".join(files[:5]) or said.strip().replace("\n", " ")
-
-
-def _author(client: str | None) -> str:
-    name = " ".join(printable(client or "").replace("<", "").replace(">", "").split())
-    return f"{name or 'agent'} (vaultmem) <{_AGENT}>"
-
-
-def _subject(client: str | None, changes: Sequence[Change], writes: dict[str, list[Write]]) -> str:
-    if client is None:
-        return f"vault: {_count(changes, _did(changes))}"
-    if len(changes) == 1:
-        done = writes[changes[0].path][-1].action
-        return f"memory: {done} {_shown(changes[0].path.rpartition('/')[2].removesuffix('.md'))}"
-    return f"memory: {_count(changes, f'by {_shown(client)}')}"
-
-
-def _did(changes: Sequence[Change]) -> str:
-    for said, test in _DID:
-        if all(test(change) for change in changes):
-            return said
-    return "changed"
-
-
-_DID: Final[Sequence[tuple[str, Callable[[Change], bool]]]] = (
-    ("added", lambda change: change.new),
-    ("deleted", lambda change: change.gone),
-    ("edited", lambda change: not change.new and not change.gone),
-)
-
-
-def _count(changes: Sequence[Change], what: str) -> str:
-    word = "note" if all(is_note(change.path) for change in changes) else "file"
-    return f"{len(changes)} {word}{'' if len(changes) == 1 else 's'} {what}"
-
-
-def _message(
-    subject: str, client: str | None, changes: Sequence[Change], writes: dict[str, list[Write]]
-) -> str:
-    lines = [f"- {_shown(change.path)}" for change in changes[:_NAMED]]
-    if len(changes) > _NAMED:
-        lines.append(f"- and {len(changes) - _NAMED} more")
-    trailers = []
-    for write in (write for change in changes for write in writes[change.path]):
-        trailers.append(f"Vaultmem-Op: {_shown(write.action)}")
-        trailers += [f"Vaultmem-Id: {_shown(write.id)}"] if write.id else []
-        trailers.append(f"Vaultmem-Client: {_shown(write.client or 'vaultmem')}")
-    body = "\n".join(lines)
-    return f"{subject}\n\n{body}\n" + ("\n" + "\n".join(trailers) + "\n" if trailers else "")
-
-
-def _merge_message(upstream: Upstream, plan: Plan) -> str:
-    where = upstream.tracking.removeprefix("refs/remotes/")
-    lines = [f"Merge the memory of {where}", ""]
-    lines += [f"- {_shown(answer.path)}: {_shown(answer.what)}" for answer in plan.answers[:50]]
-    lines += [f"Vaultmem-Lost: {_shown(lost.path)}: {_shown(lost.what)}" for lost in plan.lost[:50]]
-    return "\n".join(lines) + "\n"
-
-
-def _shown(text: str) -> str:
-    return " ".join(printable(text).split())

@@ -53,11 +53,11 @@ def merge(
     notes = _Notes(base, ours, theirs, names or {})
     side = {OURS: 1 if notes.swapped else 0, THEIRS: 0 if notes.swapped else 1}.get(favour)
     style = _Style(side, favour == BOTH, marker, _labels(notes.first, notes.second))
-    try:
-        if not notes.unreadable:
-            return _blend(notes, style)
-    except NoteMalformed:
-        pass  # git's own way, then
+    for way in () if notes.unreadable else (_head, _one_head):
+        try:
+            return _blend(notes, style, way(notes, style))
+        except NoteMalformed:
+            continue
     return _by_git(base, *notes.raw, style) or Merged(ours, False)
 
 
@@ -161,8 +161,18 @@ def _labels(first: Note, second: Note) -> tuple[str, str]:
     return "one version", "another version"
 
 
-def _blend(notes: _Notes, style: _Style) -> Merged:
-    head, values, lost = _head(notes)
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The properties as they are to be."""
+
+    text: str
+    values: Mapping[str, Value]
+    lost: tuple[str, ...] = ()
+    clean: bool = True
+
+
+def _blend(notes: _Notes, style: _Style, top: _Head) -> Merged:
+    head = top.text
     body = lines.merge(
         lines.units_of(notes.base) if notes.base else None,
         lines.units_of(notes.first),
@@ -174,21 +184,33 @@ def _blend(notes: _Notes, style: _Style) -> Merged:
         whole = Clash((Unit(notes.first.body),), (Unit(notes.second.body),))
         text = _body_text((whole,), style) + "\n"
     after = parse(encode(head + text), names=notes.first.names)
-    if not same(dict(after.properties), values) or after.body != text:
+    if not same(dict(after.properties), dict(top.values)) or after.body != text:
         raise NoteMalformed("The merged text would be read as something else.")
-    return Merged(notes.finished(head + text), not marked, (*lost, *body.lost))
+    clean = not marked and (top.clean or not style.marks)
+    return Merged(notes.finished(head + text), clean, (*top.lost, *body.lost))
 
 
-def _head(notes: _Notes) -> tuple[str, dict[str, Value], tuple[str, ...]]:
+def _head(notes: _Notes, style: _Style) -> _Head:
     base, first, second = map(frontmatter.side_of, (notes.base, notes.first, notes.second))
     if first.block is None and second.block is None:
-        return "", {}, ()
+        return _Head("", {})
     found = frontmatter.merge(base, first, second, notes.first.names)
     if not found.values:
-        return _empty_head(notes), {}, found.lost
+        return _Head(_empty_head(notes), {}, found.lost)
     newline = "\r\n" if notes.newline == "\r\n" and not notes.convert else "\n"
     text = found.text.replace("\r\n", "\n").replace("\n", newline)
-    return f"---{newline}{text}---{newline}", dict(found.values), found.lost
+    return _Head(f"---{newline}{text}---{newline}", found.values, found.lost)
+
+
+def _one_head(notes: _Notes, style: _Style) -> _Head:
+    """Properties on one line, say, that cannot be taken apart: one side's, whole."""
+    sides = (notes.first, notes.second)
+    old = dict(notes.base.properties) if notes.base else None
+    changed = [side for side in sides if old is None or not same(dict(side.properties), old)]
+    agreed = len(changed) < 2 or same(dict(changed[0].properties), dict(changed[1].properties))
+    kept = changed[-1] if agreed and changed else sides[1 if style.side is None else style.side]
+    lost = () if agreed else ("properties: kept one side's whole, they cannot be merged",)
+    return _Head(kept.text[: kept.body_start], kept.properties, lost, agreed)
 
 
 def _empty_head(notes: _Notes) -> str:

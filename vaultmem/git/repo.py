@@ -22,7 +22,7 @@ from typing import Final
 
 from vaultmem import config
 from vaultmem.errors import Busy, InvalidInput, Unavailable
-from vaultmem.note import version
+from vaultmem.history import Commit
 
 OLDEST_GIT: Final = (2, 38)  # the first that merges without touching the files
 NETWORK_SECONDS: Final = 300.0
@@ -71,23 +71,6 @@ class Upstream:
     ref: str  # refs/heads/main, over there
     tracking: str  # refs/remotes/origin/main, here
     configured: bool = True  # the branch knows of it
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One version of a note in the history of git."""
-
-    commit: str
-    when: dt.datetime
-    author: str
-    subject: str
-    path: str
-    raw: bytes
-    action: str = "commit"
-
-    @property
-    def version(self) -> str:
-        return version(self.raw)
 
 
 class Repo:
@@ -146,6 +129,10 @@ class Repo:
         found = self.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", check=False)
         return found.text if found.code == 0 else ""
 
+    def setting(self, name: str) -> str:
+        """One of the person's own settings of git; empty without it."""
+        return self.git("config", "--get", name, check=False).text
+
     @property
     def head(self) -> str:
         return self.oid("HEAD")
@@ -192,12 +179,10 @@ class Repo:
 
     def upstream(self, branch: str) -> Upstream | None:
         """Where the branch is shared; without a word about it the one remote there is."""
-        asked = self.git("config", "--get", f"branch.{branch}.remote", check=False)
-        ref = self.git("config", "--get", f"branch.{branch}.merge", check=False)
-        configured = asked.code == 0 and ref.code == 0 and asked.text != "."
-        if configured:
-            remote, name = asked.text, ref.text
-        else:
+        remote = self.setting(f"branch.{branch}.remote")
+        name = self.setting(f"branch.{branch}.merge")
+        configured = bool(remote and name) and remote != "."
+        if not configured:
             remotes = self.git("remote").text.split()
             if not remotes or (len(remotes) > 1 and "origin" not in remotes):
                 return None
@@ -344,7 +329,7 @@ def register(root: Path) -> None:
 def is_registered(root: Path) -> bool:
     """Whether this clone has a driver, and the program that it names is still there."""
     try:
-        command = Repo(root).git("config", "--get", "merge.vaultmem.driver", check=False).text
+        command = Repo(root).setting("merge.vaultmem.driver")
         program = shlex.split(command)[0] if command else ""
     except (Unavailable, InvalidInput, ValueError):
         return True  # without git there is nothing to say about it

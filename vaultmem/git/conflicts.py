@@ -1,0 +1,380 @@
+"""Syncing, and what two sides could not agree on: found, shown, and settled."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from vaultmem import lock, names
+from vaultmem.desk import Desk
+from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
+from vaultmem.git import merge
+from vaultmem.git.flow import QUIET_SECONDS, Flow, Report
+from vaultmem.git.plan import is_note
+from vaultmem.git.repo import Repo
+from vaultmem.index import TROUBLE
+from vaultmem.note import Note, parse, printable, version
+from vaultmem.store import Listing
+
+SIDES: Final = (merge.OURS, merge.THEIRS, merge.BOTH)
+_MANY: Final = 1000  # changed files; beyond it the whole vault is looked at
+_LOCK_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True)
+class ConflictView:
+    """`problem`: conflict-markers, unmerged, conflict-copy or duplicate-id."""
+
+    path: str
+    problem: str
+    message: str
+    fix: str
+    original: str | None = None  # what a copy was made from
+    diff: str | None = None  # from ours to theirs, or from the original to its copy
+    ancestor: bool | None = None  # a version that both were made from is in the history
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    conflicts: tuple[ConflictView, ...]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    path: str
+    side: str
+    version: str
+    clean: bool  # False: some lines of both sides now stand behind one another
+    left: int  # conflicts that are still open
+    trashed: str | None = None  # where the copy went
+    next: str | None = None  # what finishes the merge
+
+
+class Exchange(Desk):
+    """The work behind `sync`, `conflicts` and `resolve`."""
+
+    def sync(
+        self,
+        *,
+        dry_run: bool = False,
+        leave_conflicts: bool = True,
+        quiet_seconds: float | None = None,
+    ) -> Report:
+        self._require_writable()
+        waiting = {"timeout": _LOCK_SECONDS, "what": "syncing this vault"}
+        with lock.held(self.store.local() / "git.lock", **waiting):  # type: ignore[arg-type]
+            flow = Flow(
+                Repo(self.store.root),
+                self.store,
+                self._parts.history,
+                leave_conflicts=leave_conflicts,
+                quiet_seconds=QUIET_SECONDS if quiet_seconds is None else quiet_seconds,
+            )
+            report = flow.look() if dry_run else flow.run()
+        if not dry_run:
+            self._index(report)
+        return report
+
+    def _index(self, report: Report) -> None:
+        """One reconcile for everything that came; a server's own would find nothing left."""
+        own = (path for commit in report.committed for path in commit.paths)
+        paths = [p for p in (*report.pulled, *own, *report.conflicts) if is_note(p)]
+        if not paths:
+            return
+        try:
+            sync = self._parts.sync
+            done = sync.everything() if len(paths) > _MANY else sync.these(paths)
+            report.indexed = len(done.touched)
+        except TROUBLE as error:
+            report.messages.append(f"The index is behind: {error}")
+
+    # --- looking ---------------------------------------------------------------------------
+
+    def conflicts(self, *, diffs: bool = True) -> Conflicts:
+        repo = self._repo()
+        found = [*self._unmerged(repo, diffs), *self._marked_and_copies(repo, diffs)]
+        seen: dict[str, ConflictView] = {}
+        for view in found:
+            seen.setdefault(view.path, view)
+        return Conflicts(tuple(view for view in seen.values() if self._may_see(view.path)))
+
+    def _repo(self) -> Repo | None:
+        try:
+            return Repo(self.store.root)
+        except (InvalidInput, Unavailable):
+            return None
+
+    def _may_see(self, path: str) -> bool:
+        if not (self.caller.user or self.caller.project):
+            return True
+        try:
+            return self._visible(self.store.note(path))
+        except VaultmemError:
+            return False
+
+    def _unmerged(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
+        if repo is None:
+            return
+        for name, stages in repo.unmerged().items():
+            path = repo.ours(name)
+            if path is None:
+                continue
+            ours, theirs = _sides(repo, stages)
+            message = "Both sides changed the same lines."
+            if ours is None or theirs is None:
+                message = "One side deleted it, the other changed it."
+            elif merge.different_notes(None, ours, theirs) and is_note(path):
+                message = "Two different notes have this name."
+            texts = ours or b"", theirs or b""
+            diff = _diff(path, path, *texts, ("ours", "theirs")) if diffs else None
+            yield ConflictView(path, "unmerged", message, _fix(path), diff=diff)
+
+    def _marked_and_copies(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
+        listing = self.store.walk()
+        by_id: dict[str, list[Note]] = defaultdict(list)
+        named: list[Note] = []
+        for path in listing.notes:
+            try:
+                note = self.store.note(path)
+            except VaultmemError:
+                continue
+            if any(problem.kind == "conflict-markers" for problem in note.problems):
+                message = "It has git's conflict markers in it."
+                yield ConflictView(path, "conflict-markers", message, _fix(path))
+            if note.id:
+                by_id[note.id.upper()].append(note)
+            if names.conflict_original(note.title):
+                named.append(note)
+        copies = {c.path for same in by_id.values() for c, _ in _same_ids(same, listing)}
+        for same in by_id.values():
+            for copy, original in _same_ids(same, listing):
+                yield self._copy_view(repo, copy, original, diffs)
+        for copy in named:
+            if copy.path not in copies:
+                yield self._copy_view(repo, copy, self._named_original(copy), diffs)
+
+    def _named_original(self, copy: Note) -> Note | str:
+        name = names.conflict_original(copy.title) or ""
+        path = posixpath.join(posixpath.dirname(copy.path), name + ".md")
+        return self.store.note(path) if self.store.stat(path) else name
+
+    def _copy_view(
+        self, repo: Repo | None, copy: Note, original: Note | str, diffs: bool
+    ) -> ConflictView:
+        problem = "conflict-copy" if names.conflict_original(copy.title) else "duplicate-id"
+        if isinstance(original, str):
+            message = f"A sync service's copy of {original!r}, which is not there."
+            return ConflictView(copy.path, problem, message, "Rename it, or delete it.")
+        message = f"A copy of {original.path}."
+        if problem == "duplicate-id":
+            message = f"It has the same id as {original.path}."
+        diff = ancestor = None
+        if diffs:
+            diff = _diff(original.path, copy.path, original.raw, copy.raw, ("", ""))
+            ancestor = self._ancestor(repo, original, copy) is not None
+        return ConflictView(
+            copy.path, problem, message, _fix(copy.path), original.path, diff, ancestor
+        )
+
+    def _ancestor(self, repo: Repo | None, original: Note, copy: Note) -> bytes | None:
+        """The version in the history that the copy is nearest to: it was made from that one."""
+        if repo is None:
+            return None
+        wanted = copy.text.splitlines()
+        best: tuple[int, bytes] | None = None
+        for commit in repo.versions(original.path):
+            if copy.id and parse(commit.raw, names=copy.names).id.upper() != copy.id.upper():
+                continue
+            far = _distance(commit.raw.decode("utf-8", "surrogateescape").splitlines(), wanted)
+            if best is None or far < best[0]:
+                best = far, commit.raw
+        return best[1] if best else None
+
+    # --- settling --------------------------------------------------------------------------
+
+    def resolve(self, note: str, side: str) -> Resolved:
+        self._require_writable()
+        if side not in SIDES:
+            raise InvalidInput(f"The side must be one of {', '.join(SIDES)}, not {side!r}.")
+        repo = self._repo()
+        path = self._conflict_named(repo, note)
+        unmerged = repo.unmerged() if repo else {}
+        if repo and repo.theirs(path) in unmerged:
+            return self._resolve_merge(repo, path, unmerged[repo.theirs(path)], side)
+        found = self.store.note(path)
+        if any(problem.kind == "conflict-markers" for problem in found.problems):
+            return self._resolve_markers(found, side)
+        return self._resolve_copy(repo, found, side)
+
+    def _conflict_named(self, repo: Repo | None, ref: str) -> str:
+        """The conflict that a path, a title or an id means."""
+        known = self.conflicts(diffs=False).conflicts
+        wanted = ref.strip().removeprefix("memory:")
+        key = names.name_key(posixpath.basename(wanted).removesuffix(".md"))
+        for view in known:
+            if wanted in (view.path, view.path.removesuffix(".md")):
+                return view.path
+        near = [v.path for v in known if names.name_key(_title(v.path)) == key]
+        near = near or [
+            v.path for v in known if v.original and names.name_key(_title(v.original)) == key
+        ]
+        near = near or [v.path for v in known if self._id_at(v.path) == wanted.upper()]
+        if len(near) == 1:
+            return near[0]
+        if near:
+            raise InvalidInput(f"{ref!r} could be any of these: {', '.join(near)}")
+        raise NotFound(f"{ref!r} is in no conflict. Those there are: vaultmem conflicts")
+
+    def _id_at(self, path: str) -> str:
+        try:
+            return self.store.note(path).id.upper()
+        except VaultmemError:
+            return ""
+
+    def _resolve_merge(self, repo: Repo, path: str, stages: dict[int, str], side: str) -> Resolved:
+        base = repo.blob(stages[1]) if 1 in stages else None
+        ours, theirs = _sides(repo, stages)
+        clean = True
+        if ours is None or theirs is None:
+            raw = {merge.OURS: ours, merge.THEIRS: theirs}.get(side, ours or theirs)
+        elif side == merge.BOTH and not is_note(path):
+            raise InvalidInput(f"{path} is no note; keep one side: --ours or --theirs.")
+        elif merge.different_notes(base, ours, theirs) and is_note(path):
+            raw = theirs if side == merge.THEIRS else ours
+            if side == merge.BOTH:
+                self._keep_beside(repo, path, theirs)
+        elif not is_note(path):
+            raw = ours if side == merge.OURS else theirs
+        else:
+            names_ = self.settings.properties
+            done = merge.merge(base, ours, theirs, names=names_, favour=side)
+            raw, clean = done.raw, done.clean
+        self._put(path, raw)
+        repo.git("add", "--all", "--", repo.theirs(path))
+        left = len(repo.unmerged())
+        made = version(raw) if raw is not None else ""
+        return Resolved(path, side, made, clean, left, next=self._ending(repo, left))
+
+    def _ending(self, repo: Repo, left: int) -> str | None:
+        if left:
+            return f"vaultmem conflicts shows the other {left}"
+        if (self.store.local() / "git-merge").exists():
+            return "vaultmem sync finishes the merge"
+        if repo.place("rebase-merge").exists() or repo.place("rebase-apply").exists():
+            return "git rebase --continue finishes the rebase"
+        return "git commit finishes the merge"
+
+    def _keep_beside(self, repo: Repo, path: str, raw: bytes) -> None:
+        folder, _, name = path.rpartition("/")
+        written = self._place(folder, name.removesuffix(".md"), raw)
+        repo.git("add", "--", repo.theirs(written.path))
+
+    def _put(self, path: str, raw: bytes | None) -> None:
+        """The decision, as the note or file it is about; its last text is kept first."""
+        if not is_note(path):
+            file = self.store.locate(path)
+            if raw is None:
+                file.unlink(missing_ok=True)
+            else:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(raw)
+        elif self.store.stat(path) is None and raw is not None:
+            self.store.create(path, raw)
+            self._wrote([path])
+        elif raw is None and self.store.stat(path) is not None:
+            self._trash(self.store.note(path), "resolve")
+        elif raw is not None:
+            self._rewrite(self.store.note(path), "resolve", lambda current: raw)
+
+    def _resolve_markers(self, note: Note, side: str) -> Resolved:
+        """Markers that git knows nothing of any more: ours is what stands above."""
+        text = chosen(note.text, side)
+        written = self._rewrite(
+            note, "resolve", lambda current: text.encode("utf-8", "surrogateescape")
+        )
+        left = len(self.conflicts(diffs=False).conflicts)
+        return Resolved(note.path, side, written.version, side != merge.BOTH, left)
+
+    def _resolve_copy(self, repo: Repo | None, copy: Note, side: str) -> Resolved:
+        view = next(v for v in self.conflicts(diffs=False).conflicts if v.path == copy.path)
+        if view.original is None:
+            raise InvalidInput(f"{view.message} {view.fix}")
+        original = self.store.note(view.original)
+        raw, clean = {merge.OURS: original.raw, merge.THEIRS: copy.raw}.get(side), True
+        if raw is None:
+            base = self._ancestor(repo, original, copy)
+            marked = merge.merge(base, original.raw, copy.raw, names=copy.names)
+            done = merge.merge(base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH)
+            raw, clean = done.raw, marked.clean
+        wanted = raw
+        written = self._rewrite(original, "resolve", lambda current: wanted)
+        place = self._trash(copy, "resolve")
+        self._wrote([original.path, copy.path])
+        left = len(self.conflicts(diffs=False).conflicts)
+        return Resolved(original.path, side, written.version, clean, left, trashed=place)
+
+
+# --- sides and texts ------------------------------------------------------------------------
+
+
+def _sides(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, bytes | None]:
+    """What is this machine's, and what is not; in a rebase git calls them the other way round."""
+    ours, theirs = (repo.blob(stages[s]) if s in stages else None for s in (2, 3))
+    rebasing = repo.place("rebase-merge").exists() or repo.place("rebase-apply").exists()
+    return (theirs, ours) if rebasing else (ours, theirs)
+
+
+def _same_ids(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
+    """Of notes with one id: each copy, and what it was made from."""
+    first = min(
+        notes, key=lambda n: (names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path)
+    )
+    return ((note, first) for note in notes if note is not first)
+
+
+def chosen(text: str, side: str) -> str:
+    """The text with one side, or both, of each pair of markers."""
+    kept: list[str] = []
+    part = ""  # where we are: outside, in ours, in the base, in theirs
+    for line in text.splitlines(keepends=True):
+        mark = line.rstrip("\r\n")
+        if mark.startswith("<<<<<<< ") and not part:
+            part = merge.OURS
+        elif mark.startswith("||||||| ") and part == merge.OURS:
+            part = "base"
+        elif mark == "=======" and part in (merge.OURS, "base"):
+            part = merge.THEIRS
+        elif mark.startswith(">>>>>>> ") and part == merge.THEIRS:
+            part = ""
+        elif not part or part == side or (side == merge.BOTH and part != "base"):
+            kept.append(line)
+    return "".join(kept)
+
+
+def _distance(a: list[str], b: list[str]) -> int:
+    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    return len(a) + len(b) - 2 * sum(block.size for block in matcher.get_matching_blocks())
+
+
+def _diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str]) -> str:
+    before, after = (
+        printable(raw.decode("utf-8", "surrogateescape")).replace("\r\n", "\n").split("\n")
+        for raw in (ours, theirs)
+    )
+    one, other = (
+        f"{path} ({label})".removesuffix(" ()")
+        for path, label in zip((old, new), labels, strict=True)
+    )
+    return "\n".join(difflib.unified_diff(before, after, one, other, lineterm=""))
+
+
+def _fix(path: str) -> str:
+    return f"vaultmem resolve {path!r} --ours, --theirs or --both"
+
+
+def _title(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
