@@ -260,6 +260,25 @@ def test_a_vault_inside_a_larger_repository(clones: Clones) -> None:
     assert a.git("status", "--porcelain") == "M code.py"
 
 
+def test_a_vault_that_the_repository_around_it_ignores(clones: Clones) -> None:
+    a, _ = clones({"code.py": "1\n", ".gitignore": "Vault/\n"})
+    (a.root / "Vault" / ".vaultmem").mkdir(parents=True)
+    with pytest.raises(InvalidInput, match="of its own"):
+        sync(Machine(a.root / "Vault", a.home))
+
+
+def test_a_push_that_the_server_refuses_is_not_tried_again(clones: Clones) -> None:
+    a, _ = clones({})
+    hook = a.home / "hub.git" / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    a.save("N.md", NOTE)
+    report = sync(a)
+    assert report.status == "offline"
+    assert a.is_clean()
+
+
 def test_names_that_need_care(clones: Clones) -> None:
     a, b = clones({})
     odd = [

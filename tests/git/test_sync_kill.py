@@ -107,7 +107,7 @@ def finish(b: Machine) -> None:
 @pytest.mark.parametrize("clash", [False, True], ids=["clean", "clash"])
 def test_killed_at_every_step(clones: Clones, tmp_path: Path, clash: bool) -> None:
     original = prepared(clones, clash=clash)
-    points, stride = 0, 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 3
+    points, stride = 0, 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 4
     for point in range(2 if clash else 1, 200, stride):
         folder = tmp_path / f"point-{point}"
         folder.mkdir()

@@ -19,7 +19,7 @@ from vaultmem.note import parse
 from vaultmem.sync import Report
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-SECONDS = 60 if LONG else 12
+SECONDS = 60 if LONG else 8
 HUMAN = {f"Human {n}.md": f"# Human {n}\n\n- first\n\nA paragraph.\n\n## Later\n" for n in range(4)}
 SHARED = {
     f"Memories/Shared {n}.md": f"---\nid: 01KE6Q8Z4R9M2N4P6R7S8T9VW{n}\ntype: semantic\n"

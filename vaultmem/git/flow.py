@@ -307,7 +307,7 @@ class Flow:
         if done.code == 0:
             self.report.pushed = True
             return True
-        if "rejected" not in done.err and "cannot lock ref" not in done.err:
+        if not any(said in done.err for said in _FASTER):
             self._is_offline(done.why())
         return False
 
@@ -425,6 +425,8 @@ def _listed(paths: Iterable[str]) -> bytes:
     return "\0".join(paths).encode("utf-8", "surrogateescape")
 
 
+# What a push says when someone else pushed first; other refusals are not cured by trying again.
+_FASTER: Final = ("(fetch first)", "(non-fast-forward)", "cannot lock ref", "failed to update ref")
 _LOCAL: Final = (f"{STATE}/", f"{TRASH}/", ".obsidian/workspace")
 
 

@@ -7,6 +7,7 @@ repository. Nothing here forces, stashes, resets or cleans.
 from __future__ import annotations
 
 import datetime as dt
+import os
 import shlex
 import shutil
 import subprocess
@@ -147,6 +148,14 @@ class Repo:
         if self.git_version < OLDEST_GIT:
             wanted = ".".join(map(str, OLDEST_GIT))
             raise Unavailable(f"Syncing needs git {wanted} or newer; please update git.")
+        plain = {"GIT_LITERAL_PATHSPECS": "0"}  # this command knows no other
+        asked = ["check-ignore", "--quiet", "-z", "--stdin"]
+        where = os.fsencode(self.prefix)
+        if where and not self.git(*asked, input=where, environment=plain, check=False).code:
+            raise InvalidInput(
+                f"The repository around {self.root} ignores it. "
+                f"Give the vault one of its own: vaultmem init {self.root} --git"
+            )
         for name, what, ending in _UNDER_WAY:
             if self.place(name).exists():
                 raise InvalidInput(f"{what} is under way here. Finish it first: {ending}")
