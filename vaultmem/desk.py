@@ -160,12 +160,12 @@ class Desk:
         if min_importance is not None:
             require_share(min_importance, "min_importance")
         return Filters(
-            types=_several(type),
-            scopes=_several(scope),
-            tags=_several(tags),
-            projects=_several(project),
-            rooms=_several(room),
-            kinds=_several(kind),
+            types=several(type),
+            scopes=several(scope),
+            tags=several(tags),
+            projects=several(project),
+            rooms=several(room),
+            kinds=several(kind),
             folder=folder or "",
             after=first,
             before=last,
@@ -385,7 +385,7 @@ class _TakenNames:
             return False  # without an index the store refuses at least a clash in one folder
 
 
-def _several(value: str | Sequence[str] | None) -> tuple[str, ...]:
+def several(value: str | Sequence[str] | None) -> tuple[str, ...]:
     if not value:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Final
 
-from vaultmem.desk import Desk, require_one_of
+from vaultmem.desk import Desk, require_one_of, several
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.index import TROUBLE, Filters, Row
 from vaultmem.index.lookup import ORDERS
@@ -25,6 +26,9 @@ from vaultmem.views import (
     source_value,
     summary,
 )
+
+_JOURNALS: Final = ("session",)
+_WHOLE_JOURNALS: Final = 10  # that may stand between the memories that are wanted
 
 
 class Looking(Desk):
@@ -52,9 +56,11 @@ class Looking(Desk):
 
         The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2.
         """
+        types = several(type)
+        journals = _JOURNALS if "episodic" in types and "session" not in types else ()
         filters = self._filters(
             scope=scope,
-            type=type,
+            type=(*types, *journals),
             tags=tags,
             project=project,
             room=room,
@@ -64,7 +70,10 @@ class Looking(Desk):
             min_importance=min_importance,
             include_forgotten=include_forgotten,
         )
-        found = self._ask(query, strategy, filters, limit, offset, profile)
+        more = _WHOLE_JOURNALS if journals and not offset and 1 <= limit <= 900 else 0
+        found = self._ask(query, strategy, filters, limit + more, offset, profile)
+        if journals:  # for the events in them, each a memory of its own
+            found.hits = [hit for hit in found.hits if not _is_journal(hit)][:limit]
         ids = [hit.row.id or hit.row.path for hit in found.hits]
         used = self._parts.usage.of(ids)
         self._parts.usage.note(ids, self.caller.session)
@@ -155,6 +164,10 @@ class Looking(Desk):
     def tags(self) -> Tags:
         self._parts.catch_up()
         return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(self._filters())))
+
+
+def _is_journal(hit: Hit) -> bool:
+    return hit.row.type == "session" and not (hit.is_observation and hit.block)
 
 
 def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:

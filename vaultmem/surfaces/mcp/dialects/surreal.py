@@ -85,8 +85,8 @@ def _recall(vault: Vault, given: Given) -> dict[str, Any]:
     within = given.get("time_range", {})
     found = vault.recall(
         given["query"],
-        scope=_several(given.get("scope")),
-        type=_several(given.get("type")) or TYPES,
+        scope=given.get("scope"),
+        type=given.get("type") or TYPES,
         strategy=given.get("strategy", "hybrid"),
         limit=given.get("limit", 10),
         min_importance=given.get("min_importance"),
@@ -326,10 +326,6 @@ def _session(id: str) -> str:
 def _plain_session(given: Given) -> str | None:
     named = given.get("session_id", "")
     return named.removeprefix("session:") or None
-
-
-def _several(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def _tags(given: Iterable[str] | None) -> Sequence[str]:
