@@ -279,6 +279,20 @@ def test_a_push_that_the_server_refuses_is_not_tried_again(clones: Clones) -> No
     assert a.is_clean()
 
 
+def test_an_emptied_vault_is_not_taken_for_a_wish(clones: Clones) -> None:
+    a, b = clones({f"Notes/{n}.md": f"{n}\n" for n in range(30)})
+    for n in range(29):
+        (a.root / f"Notes/{n}.md").unlink()
+    a.save("New.md", "new\n")
+    report = sync(a)
+    assert len(report.left) == 29
+    assert "New.md" in a.git("ls-tree", "--name-only", "origin/main")
+    sync(b)
+    assert len(list((b.root / "Notes").iterdir())) == 30
+    a.commit("meant")
+    assert sync(a).status == "done"
+
+
 def test_names_that_need_care(clones: Clones) -> None:
     a, b = clones({})
     odd = [

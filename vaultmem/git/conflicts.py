@@ -65,8 +65,8 @@ class Exchange(Desk):
         quiet_seconds: float | None = None,
     ) -> Report:
         self._require_writable()
-        waiting = {"timeout": _LOCK_SECONDS, "what": "syncing this vault"}
-        with lock.held(self.store.local() / "git.lock", **waiting):  # type: ignore[arg-type]
+        file = self.store.local() / "git.lock"
+        with lock.held(file, timeout=_LOCK_SECONDS, what="syncing this vault"):
             flow = Flow(
                 Repo(self.store.root),
                 self.store,

@@ -28,6 +28,8 @@ from vaultmem.note import parse
 from vaultmem.store import TRASH, Store
 
 QUIET_SECONDS: Final = 30.0  # the longest wait for someone who is typing
+_MANY_GONE: Final = 20  # notes; fewer than that anyone may delete at a stroke
+_EMPTIED: Final = "most notes are gone at once; if that is meant, commit it yourself: git commit -a"
 ATTEMPTS: Final = 5  # to merge and push while others push too
 
 
@@ -155,14 +157,24 @@ class Flow:
             time.sleep(0.1)
         found = []
         self.report.left.clear()
-        for change in self.repo.changes():
-            if _is_local(change):
-                continue
-            if reason := self._reason_to_leave(change, busy):
+        changes = [change for change in self.repo.changes() if not _is_local(change)]
+        emptied = self._looks_emptied(changes)
+        for change in changes:
+            if emptied and change.gone:
+                self.report.left.append(Left(change.path, _EMPTIED))
+            elif reason := self._reason_to_leave(change, busy):
                 self.report.left.append(Left(change.path, reason))
             else:
                 found.append(change)
         return found
+
+    def _looks_emptied(self, changes: list[Change]) -> bool:
+        """Most notes gone at once: a folder that is not there now, more likely than a wish."""
+        gone = sum(change.gone and is_note(change.path) for change in changes)
+        if gone < _MANY_GONE:
+            return False
+        listed = self.repo.git("ls-files", "-z", "--", self.repo.prefix or ".").names
+        return gone * 2 > sum(map(is_note, listed))
 
     def _reason_to_leave(self, change: Change, busy: set[str]) -> str:
         if change.staged:
@@ -243,6 +255,7 @@ class Flow:
                 if self.report.status != "waiting":
                     return
             elif self._pushed(upstream):
+                self.report.status = "done"
                 return
             if self.report.status == "offline":
                 return
