@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, quote, unquote
 import mcp_types as types
 from mcp import MCPError
 
-from vaultmem.errors import VaultmemError
 from vaultmem.surfaces.mcp import answers
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ PAGE: Final = 100  # notes in one answer of resources/list
 MOST: Final = 500  # notes on one page of memory://vault
 JSON: Final = "application/json"
 MARKDOWN: Final = "text/markdown"
-CONFLICTS: Final = frozenset({"conflict-markers", "conflict-copy", "duplicate-id"})
 
 FIXED: Final[Mapping[str, tuple[str, str, str]]] = {  # path: title, what it is, type
     "status": ("Memory status", "Health, counts, index and current session", JSON),
@@ -183,25 +181,11 @@ def _preferences(vault: Vault) -> str:
     return vault.context(sections=("preferences",), max_tokens=4000).context_block
 
 
-def _conflicts(vault: Vault) -> str:
-    found = [each for each in vault.examine() if each.problem in CONFLICTS]
-    if vault.caller.user or vault.caller.project:
-        found = [each for each in found if _sees(vault, each.path)]
-    return _json({"conflicts": found})
-
-
-def _sees(vault: Vault, path: str) -> bool:
-    try:
-        return bool(vault.source(path))
-    except VaultmemError:
-        return False
-
-
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "status": _status,
     "session/summary": lambda vault: str(answers.plain(vault.session_summary().text)),
     "project/knowledge-graph": _graph,
     "user/preferences": _preferences,
     "recent": lambda vault: _json(vault.recent(20)),
-    "conflicts": _conflicts,
+    "conflicts": lambda vault: _json(vault.conflicts()),
 }
