@@ -307,9 +307,13 @@ class DialectVariables:
     keep_session: bool = False  # $MEMORY_MCP_SESSION_PERSIST
     resume_session: str = ""  # $MEMORY_SESSION_ID
     log_level: str = ""  # $MEMORY_LOG_LEVEL
+    tracing: str = ""  # the level in $RUST_LOG, which may name it for a part: trusty_memory=trace
+    without_meaning: tuple[str, ...] = ()  # what names another place to store: the vault is it
 
 
 def dialect_variables() -> DialectVariables:
+    tracing = re.search(r"(?:^|[=,])(trace|debug|info|warn|error)", os.environ.get("RUST_LOG", ""))
+    places = ("CONFIG_PATH", "DEPLOYMENT_MODE", "DB_PATH", "REMOTE_URL")
     keep = _from_text(os.environ.get("MEMORY_MCP_SESSION_PERSIST", ""), False)
     return DialectVariables(
         user=os.environ.get("MCP_USER_ID", "").strip(),
@@ -317,6 +321,8 @@ def dialect_variables() -> DialectVariables:
         keep_session=bool(keep),
         resume_session=os.environ.get("MEMORY_SESSION_ID", "").strip(),
         log_level=os.environ.get("MEMORY_LOG_LEVEL", "").strip().lower(),
+        tracing=tracing[1].replace("trace", "debug") if tracing else "",
+        without_meaning=tuple(f"MEMORY_{p}" for p in places if os.environ.get(f"MEMORY_{p}")),
     )
 
 

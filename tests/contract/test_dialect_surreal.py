@@ -562,7 +562,9 @@ def test_read_only_offers_no_writing_tools(home: Path) -> None:
         assert server.end() == 0 and not server.errors()
 
 
-def test_the_log_level_is_the_variable_s(home: Path) -> None:
-    with Surreal(home, MEMORY_LOG_LEVEL="debug") as server:
+def test_variables(home: Path) -> None:
+    with Surreal(home, MEMORY_LOG_LEVEL="debug", MEMORY_DB_PATH="elsewhere") as server:
         assert server.end() == 0
-        assert "waiting for a client" in server.errors()
+        told = server.errors()
+    assert "waiting for a client" in told and "$MEMORY_DB_PATH changes nothing" in told
+    assert not (home / "elsewhere").exists()

@@ -363,6 +363,13 @@ def test_a_newer_triple_closes_the_older(home: Path, server: Trusty) -> None:
 # --- life ----------------------------------------------------------------------------------------
 
 
+def test_the_log_level_is_the_variable_s(home: Path) -> None:
+    with Trusty(home, env={"RUST_LOG": "trusty_memory=trace"}) as server:
+        server.greet()
+        assert server.end() == 0
+        assert "waiting for a client" in server.errors()
+
+
 def test_the_end_of_input_is_the_end_with_0(home: Path, bound: Trusty) -> None:
     bound.greet()
     bound.send(calling(9, "memory_remember", text="Kept through the end."))

@@ -100,7 +100,8 @@ _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": 
 
 def _level(given: str | None, dialect: str) -> str:
     """--log-level, else what the dialect's own variable says."""
-    told = config.dialect_variables().log_level if dialect != "native" else ""
+    variables = config.dialect_variables()
+    told = {"native": "", "trusty": variables.tracing}.get(dialect, variables.log_level)
     return given.upper() if given else _LEVELS.get(told.removesuffix("ing"), "WARNING")
 
 

@@ -7,6 +7,7 @@ write is never waiting for a database. Answers say what was missing instead.
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from vaultmem.service import Vault
     from vaultmem.session import SessionSummary
     from vaultmem.views import Memory
+
+log = logging.getLogger("vaultmem")
 
 SERVER: Final = {"name": "surrealdb-memory", "version": "0.1.0"}
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {}, "resources": {"subscribe": True}}
@@ -399,6 +402,8 @@ class Spoken(Dialect):
 
     def __init__(self, started: Started) -> None:
         super().__init__(started)
+        for name in self.variables.without_meaning:
+            log.info("$%s changes nothing here: the vault is where memories are stored.", name)
         self._folder = ""
         self.tools = tuple(
             Tool(listing, _RUN[listing["name"]], writes=listing["name"] in _WRITING)
