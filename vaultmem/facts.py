@@ -135,7 +135,7 @@ class KnownFacts(Desk):
             if note is None:
                 return self._graph_first_fact(name, new)
         except AlreadyExists:  # another process made it just now
-            note = self._graph_unindexed(name, own) or self._note(name)
+            note = self._graph_unindexed(name, own) or self._graph_known(name, own)
         planned: list[Plan] = []
 
         def change(current: Note) -> bytes:
@@ -214,7 +214,7 @@ class KnownFacts(Desk):
     def _graph_note(self, name: str, own: bool) -> Note | None:
         """The note of a subject; None when it has none yet."""
         if ULID.match(name):
-            return self._note(name)
+            return self._graph_known(name, own)
         found = self.index.relations.named(name, self._graph_filters(own))
         if len(found) > 1:
             raise ambiguous(name, (node.path for node in found))
@@ -222,6 +222,12 @@ class KnownFacts(Desk):
             return self.store.note(found[0].path) if found else self._graph_unindexed(name, own)
         except NotFound:  # gone since it was indexed
             return None
+
+    def _graph_known(self, ref: str, own: bool) -> Note:
+        note = self._note(ref)
+        if own and not attributes_of(note, self.settings)["project"]:
+            raise NotFound(f"{ref} is shared by all projects, so none can say more of it.")
+        return note
 
     def _graph_unindexed(self, name: str, own: bool) -> Note | None:
         """The entity's note where the index has not seen it yet."""

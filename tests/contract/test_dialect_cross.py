@@ -157,6 +157,7 @@ def assert_is_a_vault(root: Path, run: Run) -> None:
 def test_nothing_gets_from_one_palace_into_another(home: Path) -> None:
     with Vault.open(home / "vault") as vault:
         vault.ensure_entity("Shared", "component")
+        everyone = vault.remember("What everyone knows").memory_id
     with Speaker(home, "trusty") as speaker:
         secret = speaker.tell("memory_remember", palace="a", text="A heron, secret", tags=["hush"])
         speaker.tell("kg_assert", palace="a", subject="Shared", predicate="hides", object="heron")
@@ -179,6 +180,8 @@ def test_nothing_gets_from_one_palace_into_another(home: Path) -> None:
             asked = json.dumps(given)[1:-1].replace('"', '\\"')
             assert "heron" not in said.replace(asked, "").replace(given.get("query", "-"), ""), said
         assert speaker.fails("memory_forget", palace="b", drawer_id=secret["drawer_id"])
+        said = {"predicate": "p", "object": "o"}
+        assert speaker.fails("kg_assert", palace="a", subject=everyone, **said)
         for name in ("[[a]]", "[[a|b]]", "", " ", "a\u0000", "x" * 500):
             assert speaker.fails("memory_remember", palace=name, text="Let me in"), name
         for name in ("../a", "/a", "a/../a", "..", ".", "a\\b", "b\n## x", "con", "a.md"):
