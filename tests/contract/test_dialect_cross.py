@@ -180,8 +180,8 @@ def test_nothing_gets_from_one_palace_into_another(home: Path) -> None:
             asked = json.dumps(given)[1:-1].replace('"', '\\"')
             assert "heron" not in said.replace(asked, "").replace(given.get("query", "-"), ""), said
         assert speaker.fails("memory_forget", palace="b", drawer_id=secret["drawer_id"])
-        said = {"predicate": "p", "object": "o"}
-        assert speaker.fails("kg_assert", palace="a", subject=everyone, **said)
+        fact = {"predicate": "p", "object": "o"}
+        assert speaker.fails("kg_assert", palace="a", subject=everyone, **fact)
         for name in ("[[a]]", "[[a|b]]", "", " ", "a\u0000", "x" * 500):
             assert speaker.fails("memory_remember", palace=name, text="Let me in"), name
         for name in ("../a", "/a", "a/../a", "..", ".", "a\\b", "b\n## x", "con", "a.md"):
