@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from vaultmem.index import Signals, TextHits
@@ -196,7 +197,9 @@ def fused_by_rank(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Ties by their numbers, so always the same way."""
-    return sorted(candidates, key=lambda each: (-each.score, each.memory))
+    keyed = [(-each.score, *each.memory, each) for each in candidates]
+    keyed.sort(key=itemgetter(0, 1, 2))
+    return [each for *_, each in keyed]
 
 
 def weights_for(query: str, model: str, lanes: Mapping[str, Ranked]) -> dict[str, float]:
@@ -219,6 +222,8 @@ def stepped_back(
     candidates: Sequence[Candidate], superseded: Set[int], consolidated: Set[int]
 ) -> list[Candidate]:
     """What was replaced, or went into another memory, a little behind its equals."""
+    if not superseded and not consolidated:
+        return list(candidates)
     for each in candidates:
         if each.memory.note in superseded:
             _boost(each, "superseded", _REPLACED)

@@ -13,6 +13,7 @@ import json
 import struct
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
@@ -36,6 +37,7 @@ _CHAIN: Final = (models.GRANITE.alias, models.MINILM.alias)
 # Small batches: larger ones were measured to be slower, and take more memory.
 _BATCH_TEXTS: Final = 16
 _BATCH_TOKENS: Final = 512
+_AT_ONCE: Final = 2  # batches; each of them has one thread
 _LONGEST_TEXT: Final = 32_768  # characters; no tokenizer needs more for 512 tokens
 
 
@@ -225,9 +227,17 @@ class Fastembed(_Base):
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         lengths = [min(length, self.max_tokens) for length in self._lengths(texts)]
         opened = self._open_session()
-        for batch in _batches(lengths):
+
+        def fill(batch: list[int]) -> None:
             found = opened.embed([texts[row] for row in batch], batch_size=len(batch))
             vectors[batch] = list(found)
+
+        batches = list(_batches(lengths))
+        if len(batches) == 1:
+            return fill(batches[0])
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(fill, batches))
+        return None
 
     def _open_session(self) -> TextEmbedding:
         with self._opening:

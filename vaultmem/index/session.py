@@ -40,7 +40,7 @@ def open_session(model: Loadable) -> TextEmbedding:
         opened = TextEmbedding(
             name,
             cache_dir=str(model.folder),
-            threads=2,
+            threads=1,  # two wait for each other at every step, and on a busy machine for long
             providers=["CPUExecutionProvider"],
             specific_model_path=str(model.folder),
             local_files_only=True,

@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS counted (
 # So many more than wanted are scored exactly. On real vectors 50 made every answer that of the
 # exact search, down to the three hundredth hit.
 SPARE: Final = 64
+EXACT: Final = 100  # hits; those behind them keep the similarity of their bytes
 _BLOCK: Final = 2048  # rows
 _LEFT_OUT: Final = -2.0  # less than any cosine
 
@@ -277,8 +278,10 @@ class PassageMap:
             scores[chosen != keep] = _LEFT_OUT
         best = _largest(scores, limit + SPARE)
         best = best[scores[best] > _LEFT_OUT]
-        numbers = [self._numbers[place] for place in best]
+        top = best[_largest(scores[best], min(limit, EXACT) + SPARE)]
+        numbers = [self._numbers[place] for place in top]
         exact = self.matrix.store.similarities(numbers, vector)
-        columns = zip(notes[best].tolist(), passages[best].tolist(), numbers, strict=True)
-        found = [(note, passage, exact[number]) for note, passage, number in columns]
-        return sorted(found, key=lambda hit: (-hit[2], hit[1]))[:limit]
+        scores[top] = [exact[number] for number in numbers]
+        order = best[np.lexsort((passages[best], -scores[best]))][:limit]
+        columns = (notes[order].tolist(), passages[order].tolist(), scores[order].tolist())
+        return list(zip(*columns, strict=True))
