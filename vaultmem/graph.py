@@ -240,7 +240,11 @@ class Graph(KnownFacts):
         said: dict[Ref, list[Relationship]] = {}
         for fact in self.index.relations.facts(filters, numbers):
             wanted = not kind or relation_key(fact.predicate) == kind
-            if wanted and not link_target(fact.object) and not has_ended(fact.valid_to, self._now()):
+            if (
+                wanted
+                and not link_target(fact.object)
+                and not has_ended(fact.valid_to, self._now())
+            ):
                 related = Relationship(fact.predicate, fact.object, "outgoing")
                 said.setdefault(fact.note, []).append(related)
         return said

@@ -36,7 +36,9 @@ _RELATION: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
 _NO_NAME: Final = re.compile(r"[\[\]|#^\n\r]")
 _SIMILAR: Final = 3
 _ALIKE: Final = 0.5  # share of words in common that makes two texts similar
-_NEAR: Final = 0.89  # similarity of meaning that does: paraphrases have .92, neighbours in topic .87
+_NEAR: Final = (
+    0.89  # similarity of meaning that does: paraphrases have .92, neighbours in topic .87
+)
 _LEADING: Final = re.compile(r"^(?:\s|#{1,6}\s|[-*+>]\s|\d+[.)]\s|[*_`~]+)+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
 
