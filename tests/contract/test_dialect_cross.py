@@ -88,7 +88,7 @@ def test_what_one_dialect_writes_all_others_read(home: Path, run: Run) -> None:
         speaker.tell("memory_remember", text="The osprey of trusty", room="Backend", tags=["bird"])
         speaker.tell("kg_assert", subject="Osprey", predicate="eats", object="pike")
         assert speaker.end() == 0
-    with Speaker(home, "surreal", "--user", "me", CLAUDE_PROJECT_DIR="/work/atlas") as speaker:
+    with Speaker(home, "surreal", "--user", "me", CLAUDE_PROJECT_DIR="/home/me/atlas") as speaker:
         speaker.tell(
             "store_memory",
             content="The osprey of surreal",

@@ -81,7 +81,7 @@ def test_tools_have_their_names_arguments_and_descriptions(trae: Process) -> Non
 
 
 def test_a_session_from_start_to_summary(trae: Process, home: Path) -> None:
-    session = said(trae, "start_session", project="/work/Atlas")["session_id"]
+    session = said(trae, "start_session", project="/home/me/Atlas")["session_id"]
     other = said(trae, "start_session")["session_id"]
     assert session != other
     texts = ["Sign tokens with RS256", "Ran the migration", "The cache is warm"]
@@ -160,18 +160,18 @@ def test_life_cycle_events_become_a_journal(trae: Process) -> None:
     session = "trae-session-1"
 
     def happens(event: str, **payload: Any) -> Any:
-        told = {"session_id": session, "cwd": "/work/Cygnus", **payload}
+        told = {"session_id": session, "cwd": "/home/me/Cygnus", **payload}
         answer = said(trae, "hook_event", event=event, payload=told)
         assert answer["ok"] is True
         return answer
 
     happens("SessionStart")
     happens("UserPromptSubmit", prompt="Move the gyroscope calibration into its own module")
-    happens("PreToolUse", tool_name="Edit", tool_input={"file_path": "/work/Cygnus/gyro.py"})
+    happens("PreToolUse", tool_name="Edit", tool_input={"file_path": "/home/me/Cygnus/gyro.py"})
     edited = happens(
         "PostToolUse",
         tool_name="Edit",
-        tool_input={"file_path": "/work/Cygnus/gyro.py"},
+        tool_input={"file_path": "/home/me/Cygnus/gyro.py"},
         tool_response={"success": True},
     )
     happens("Stop", last_assistant_message="The calibration has its own module now")
@@ -253,7 +253,7 @@ def test_the_three_routes(trae: Process, address: str) -> None:
     assert status == 200 and around["observation_id"] == ids[1]
     assert [each["id"] for each in around["items"]] == ids
     assert len(get(address, f"/timeline?observation_id={ids[1]}&before=0&after=0")[1]["items"]) == 1
-    status, block = get(address, f"/inject?q=dolphin&project={quote('/work/Delphinus')}")
+    status, block = get(address, f"/inject?q=dolphin&project={quote('/home/me/Delphinus')}")
     assert status == 200 and set(block) == {"query", "context"}
     assert "Sonar reading" in block["context"]
 
