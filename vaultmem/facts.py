@@ -242,7 +242,7 @@ class KnownFacts(Desk):
         """In the caller's own namespace. A name that files cannot have, or that another
         namespace has taken, is kept as an alias."""
         folder, title = self.settings["folders.entities"].strip("/"), safe_name(name)
-        taken = bool(self.index.lookup.named([name_key(title)]))
+        taken = bool(self.index.lookup.paths_named(name_key(title)))
         values: dict[str, Writable] = {
             "id": self._new_id(),
             "type": "entity",

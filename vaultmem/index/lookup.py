@@ -68,12 +68,6 @@ class Lookup:
         sql = f"SELECT DISTINCT title FROM note WHERE {condition} ORDER BY note DESC LIMIT 20000"
         return [row[0] for row in self._catalog.db.execute(sql, values)]
 
-    def named(self, folded: Sequence[str]) -> set[str]:
-        """Which of these folded names some note has."""
-        marks = ",".join("?" * len(folded))
-        sql = f"SELECT DISTINCT folded FROM name WHERE folded IN ({marks})"
-        return {row[0] for row in self._catalog.db.execute(sql, list(folded))}
-
     def named_or_linked(self, folded: Sequence[str]) -> set[str]:
         """Which of these folded names some note has, or some link."""
         sql = "SELECT folded FROM {} WHERE folded IN (SELECT value FROM json_each(?))"
@@ -85,11 +79,6 @@ class Lookup:
         """Notes that have this folded name as their title or an alias."""
         sql = "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ?"
         return [row[0] for row in self._catalog.db.execute(sql, (folded,))]
-
-    def paths_with_block(self, block: str) -> list[str]:
-        """Notes that have this block id on one of their observations or facts."""
-        sql = "SELECT DISTINCT path FROM passage JOIN note USING (note) WHERE block = ?"
-        return [row[0] for row in self._catalog.db.execute(sql, (block,))]
 
     def tags(self, filters: Filters) -> list[tuple[str, int]]:
         condition, values = where(filters)

@@ -133,7 +133,7 @@ def complete(vault: Vault, argument: str, begun: str) -> dict[str, Any]:
     """What an argument may be, given how it begins: ids, tags, projects, entities, sessions."""
     find = _COMPLETIONS.get(argument)
     start = begun.casefold()
-    values = [v for v in find(vault) if v.casefold().startswith(start)] if find else []
+    values = [v for v in find(vault, begun) if v.casefold().startswith(start)] if find else []
     values = list(dict.fromkeys(values))
     shown = values[:MOST_VALUES]
     return {
@@ -145,29 +145,30 @@ def complete(vault: Vault, argument: str, begun: str) -> dict[str, Any]:
     }
 
 
-def _ids(vault: Vault) -> Iterable[str]:
+def _ids(vault: Vault, begun: str) -> Iterable[str]:
     for memory in vault.list(order="recent", limit=1000).memories:
         yield from (memory.path, memory.id)
 
 
-def _projects(vault: Vault) -> Iterable[str]:
-    found = vault.list(order="recent", limit=1000).memories
-    return sorted({memory.project for memory in found if memory.project})
+def _tags(vault: Vault, begun: str) -> Iterable[str]:
+    return [each.tag for each in vault.tags().tags]
 
 
-def _entities(vault: Vault) -> Iterable[str]:
-    return [
-        entity.name for entity in vault.search_graph(include_memories=False, limit=100).entities
-    ]
+def _projects(vault: Vault, begun: str) -> Iterable[str]:
+    return [each.name for each in vault.projects().projects]
 
 
-def _sessions(vault: Vault) -> Iterable[str]:
+def _entities(vault: Vault, begun: str) -> Iterable[str]:
+    return vault.entity_names(begun, MOST_VALUES + 1)
+
+
+def _sessions(vault: Vault, begun: str) -> Iterable[str]:
     return [each.session_id for each in reversed(vault.timeline(before=200).observations)]
 
 
-_COMPLETIONS: Final[Mapping[str, Callable[[Any], Iterable[str]]]] = {
+_COMPLETIONS: Final[Mapping[str, Callable[[Any, str], Iterable[str]]]] = {
     **dict.fromkeys(("key", "id", "ids", "memory_id"), _ids),
-    **dict.fromkeys(("tag", "tags"), lambda vault: [t.tag for t in vault.tags().tags]),
+    **dict.fromkeys(("tag", "tags"), _tags),
     "project": _projects,
     **dict.fromkeys(("entity", "subject", "object"), _entities),
     "session_id": _sessions,
