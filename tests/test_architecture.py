@@ -33,7 +33,7 @@ LAYERS = [
     ["store", "watch", "database"],
     ["index"],
     ["snippets", "fusion", "named", "recall", "scan"],
-    ["sync", "follow", "finding", "history", "usage", "given", "views"],
+    ["sync", "follow", "finding", "history", "usage", "volatile", "given", "views"],
     ["desk", "journal", "themes", "insights", "parts"],
     ["looking", "facts", "graph", "session", "remember", "curate", "memory", "keyed", "context"],
     ["consolidate", "status", "reader", "git", "template", "doctor"],

@@ -44,6 +44,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "folders.templates": "Templates",
     "typing.quiet_seconds": 3.0,
     "typing.wait_seconds": 5.0,
+    "sessions.keep": False,
     "privacy.redact": True,
     "privacy.patterns": (),
     "hooks.inject": ("start", "prompt"),
@@ -58,6 +59,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
         *("prompt", "answer", "compact"),
     ),
 }
+_OTHER_VARIABLES: Final = {"sessions.keep": "MEMORY_MCP_SESSION_PERSIST"}  # of a dialect
 _KINDS: Final = {str: "text", bool: "true or false", float: "a number", tuple: "a list of texts"}
 
 
@@ -198,6 +200,9 @@ def _renamed_properties(text: str, renamed: Any, problems: list[SettingsProblem]
 def _from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
     for name, default in DEFAULTS.items():
         variable = "VAULTMEM_" + name.replace(".", "_").upper()
+        other = _OTHER_VARIABLES.get(name, "")
+        if variable not in os.environ and _from_text(os.environ.get(other, ""), default):
+            variable = other
         text = os.environ.get(variable)
         if text is None:
             continue

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vaultmem.recall import Recall
     from vaultmem.sync import Sync
     from vaultmem.views import Freshness
+    from vaultmem.volatile import Volatile
 
 log = logging.getLogger("vaultmem")
 
@@ -77,6 +78,8 @@ class Parts(Protocol):
     def history(self) -> History: ...
     @property
     def usage(self) -> Usage: ...
+    @property
+    def volatile(self) -> Volatile: ...
     def embedder(self) -> Embedder | None: ...
     def loaded_embedder(self) -> Embedder | None: ...
     def catch_up(self) -> str: ...
@@ -198,6 +201,7 @@ class Desk:
 
     def _place(self, folder: str, title: str, raw: bytes, *, instead_of: str = "") -> Written:
         """Give bytes a place in the vault; the volatile note they replace goes away."""
+        self._hold(folder)
         taken = _TakenNames(self, instead_of)
         for _ in range(100):
             path = f"{folder.rstrip('/')}/{unique_name(title, taken)}.md".lstrip("/")
@@ -239,6 +243,7 @@ class Desk:
         self, note: Note, action: str, change: Callable[[Note], bytes], expect: str | None = None
     ) -> Written:
         self._require_writable()
+        self._hold(note.path.rpartition("/")[0])
         wrote = False
 
         def remembered(current: Note) -> bytes:
@@ -280,9 +285,15 @@ class Desk:
         self._wrote([note.path])
         return place
 
+    def _hold(self, folder: str) -> None:
+        """While this process works in a session's folder nobody takes the session for dead."""
+        if folder.startswith(VOLATILE):
+            self._parts.volatile.hold(folder.removeprefix(VOLATILE))
+
     def _drop_volatile(self, session: str) -> int:
         """Delete what was meant to last for this session only, as far as the caller sees it."""
         self._require_writable()
+        self._parts.volatile.let_go(safe_name(session))
         kept = self.store.volatile(safe_name(session))
         gone = [path for path in kept if self._visible(self.store.note(path))]
         for path in gone:

@@ -11,7 +11,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultmem import lock
@@ -37,12 +37,14 @@ class Follower:
         on_change: Callable[[Report], None] = lambda report: None,
         *,
         watch: bool = True,
+        sweep: Callable[[], Sequence[str]] = list,
     ) -> None:
         self.sync = sync
         self.leading = False
         self._embedder = embedder
         self._on_change = on_change
         self._watch = watch
+        self._sweep = sweep
         self._hints: queue.SimpleQueue[Hint] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
@@ -71,6 +73,7 @@ class Follower:
     # --- in the thread -----------------------------------------------------------------
 
     def _run(self) -> None:
+        self._clear_up()
         while not self._stopping.is_set():
             try:
                 held = lock.try_hold(self.sync.store.local() / lock.LEADER)
@@ -107,11 +110,21 @@ class Follower:
         while not self._stopping.is_set():
             hint = self._next_hint(1.0)
             overdue = time.monotonic() - checked > SAFETY_SECONDS
+            if hint is None and overdue:
+                self._clear_up()
             if hint is None and (overdue or self.sync.index.needs_rebuild):
                 hint = Hint(frozenset(), everything=True)
             if hint is not None and not self._stopping.is_set():
                 self._reconcile(hint)
                 checked = time.monotonic() if hint.everything else checked
+
+    def _clear_up(self) -> None:
+        """What sessions left behind whose processes are dead."""
+        try:
+            if gone := self._sweep():
+                self._reconcile(Hint(frozenset(gone)))
+        except (OSError, VaultmemError) as error:
+            log.warning("clearing up after sessions waits: %s", error)
 
     def _next_hint(self, seconds: float) -> Hint | None:
         try:

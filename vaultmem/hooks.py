@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import reminders
-from vaultmem.errors import NotFound
 from vaultmem.names import safe_name
+from vaultmem.volatile import HOOKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -328,14 +328,10 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
 
 
 def _ended(vault: Vault, session: str) -> dict[str, Any]:
+    """The settings say whether what was stored for the session alone goes or stays."""
     _Notebook(vault, session).remove()
-    try:
-        if not vault.session_summary(session).observations:
-            return {}
-    except NotFound:
-        return {}
     ended = vault.end_session(session_id=session)
-    return {"session_id": session, "summary": ended.summary}
+    return {"session_id": session, "summary": ended.summary} if ended.path else {}
 
 
 def _mark(text: str) -> str:
@@ -351,7 +347,7 @@ class _Notebook:
     def __init__(self, vault: Reader, session: str) -> None:
         self.memories: list[str] = []
         self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
-        folder = vault.store.local() / "hooks"
+        folder = vault.store.local() / HOOKS
         self._file: Path | None = folder / f"{safe_name(session)}.json" if session else None
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             if self._file:

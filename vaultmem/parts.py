@@ -18,6 +18,7 @@ from vaultmem.history import History
 from vaultmem.store import Store
 from vaultmem.usage import Usage
 from vaultmem.views import Freshness
+from vaultmem.volatile import Volatile
 
 if TYPE_CHECKING:
     from vaultmem.index import Index, IndexStatus
@@ -76,6 +77,10 @@ class Parts:
     def usage(self) -> Usage:
         return Usage(self.store.local() / "usage.db")
 
+    @cached_property
+    def volatile(self) -> Volatile:
+        return Volatile(self.store)
+
     @property
     def models_dir(self) -> Path:
         return self.store.state / "index" / "models"
@@ -133,6 +138,8 @@ class Parts:
         return Freshness(status.revision, left, len(status.skipped))
 
     def close(self) -> None:
+        if "volatile" in self.__dict__:
+            self.volatile.close()
         if self._index is not None:
             self._index.close()
         if "usage" in self.__dict__:

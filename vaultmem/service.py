@@ -11,6 +11,7 @@ from vaultmem.context import Contexts
 from vaultmem.errors import InvalidInput
 from vaultmem.git.syncing import Syncing
 from vaultmem.keyed import Keyed
+from vaultmem.names import safe_name
 from vaultmem.reader import Reader
 
 if TYPE_CHECKING:
@@ -35,9 +36,15 @@ class Vault(Syncing, Contexts, Keyed, Reflection, Reader):
         return self._parts.on_write
 
     def follower(self, on_change: Callable[[Report], None], *, watch: bool = True) -> Follower:
+        """Whoever follows the files serves the session of its caller, and clears up after others."""
         from vaultmem.follow import Follower
 
-        return Follower(self._parts.sync, self._parts.embedder, on_change, watch=watch)
+        parts = self._parts
+        if self.caller.session and not self.caller.read_only:
+            parts.volatile.serve(safe_name(self.caller.session))
+        return Follower(
+            parts.sync, parts.embedder, on_change, watch=watch, sweep=parts.volatile.sweep
+        )
 
     # --- indexing ------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from vaultmem.desk import TYPES, Desk, Written
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import Row
 from vaultmem.markdown import Observation, is_tag
+from vaultmem.names import safe_name
 from vaultmem.note import Note, printable
 
 _AROUND: Final = 10  # observations before and after one, unless told
@@ -130,11 +131,15 @@ class Sessions(Desk):
         return Logged(block, session, written.path)
 
     def end_session(
-        self, *, session_id: str | None = None, summary: str | None = None, keep: bool = False
+        self,
+        *,
+        session_id: str | None = None,
+        summary: str | None = None,
+        keep: bool | None = None,
     ) -> Ended:
         """Sum the session up in its journal and drop what was to last for it alone.
 
-        `keep` drops nothing: the session may go on another time.
+        `keep` drops nothing: the session may go on another time. By default the settings say.
         """
         self._require_writable()
         session = self._session_of(session_id)
@@ -142,19 +147,26 @@ class Sessions(Desk):
             raise NotFound("There is no session to end: start one first, or give session_id.")
         given = journal.below_heading(self._clean(summary or "", "The summary"))
         notes = self._journals(session)
-        if not notes and session != self._session_of(None):
+        if not notes:
             self._parts.catch_up()
-            self._require_known(session)
             notes = self._journals(session)
+        if not notes and session != self._session_of(None):
+            self._require_known(session)
         if not notes and given:
             notes = [self.store.note(self._journal_of(session))]
         path, said = None, "Nothing was logged in this session, so it has no journal."
         if notes:
             path, said = self._sum_up(notes[-1], given)
-        removed = 0 if keep else self._drop_volatile(session)
+        removed = self._end_volatile(session, keep)
         if session == self._own_session:
             self._own_session = ""
         return Ended(session, said, path, removed)
+
+    def _end_volatile(self, session: str, keep: bool | None) -> int:
+        if not (self.settings["sessions.keep"] if keep is None else keep):
+            return self._drop_volatile(session)
+        self._parts.volatile.keep(safe_name(session))
+        return 0
 
     # --- looking back --------------------------------------------------------------------
 

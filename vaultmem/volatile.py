@@ -1,0 +1,159 @@
+"""Which sessions are alive, and the clearing away of what dead ones left behind.
+
+Memories of scope `session` lie in a folder for each session. A process that stores some there,
+or that serves the session, holds a lock file of its own in that folder; the system frees it when
+the process dies, however it dies. A folder is swept when nobody holds a lock in it any more and
+nothing was heard of its session for a while: for a minute where a process left its lock behind,
+for a day where there was none, because then commands or hooks work for the session, and each of
+them ends at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ulid_transform import ulid_now
+
+from vaultmem import lock
+from vaultmem.attributes import attributes_of
+from vaultmem.errors import VaultmemError
+from vaultmem.store import Store
+
+log = logging.getLogger("vaultmem")
+
+GRACE_SECONDS: Final = 60.0  # a client may start its server anew
+IDLE_SECONDS: Final = 24 * 3600.0
+HOOKS: Final = "hooks"  # what `vaultmem hook` knows of each session, in the local state
+_ALIVE: Final = ".alive-"
+_KEEP: Final = ".keep"
+_TURN_SECONDS: Final = 5.0
+
+
+class Volatile:
+    """The folders of sessions, by the names that they have there."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: dict[str, tuple[Path, lock.Held]] = {}
+        self._holding = threading.Lock()
+        self._served = ""
+
+    @property
+    def _keeps(self) -> bool:
+        return bool(self._store.settings["sessions.keep"])
+
+    def serve(self, session: str) -> None:
+        """Hold a session for as long as this process lives; it has no other end."""
+        self._served = session
+        self.hold(session)
+
+    def hold(self, session: str) -> None:
+        """Keep others from sweeping a session. Where that cannot be said, it counts as idle."""
+        with self._holding:
+            if session in self._held:
+                return
+            with contextlib.suppress(OSError, VaultmemError), self._turn():
+                folder = self._folder / session
+                folder.mkdir(parents=True, exist_ok=True)
+                file = folder / f"{_ALIVE}{ulid_now()}"
+                if held := lock.try_hold(file):
+                    self._held[session] = file, held
+                if self._keeps:
+                    (folder / _KEEP).touch()
+
+    def keep(self, session: str) -> None:
+        """Let a session's memories outlast its processes."""
+        with contextlib.suppress(OSError):
+            if self._store.volatile(session):
+                (self._folder / session / _KEEP).touch()
+
+    def let_go(self, session: str) -> None:
+        """The session is over; what it had is gone, or kept."""
+        with self._holding:
+            if session in self._held and session != self._served:
+                self._release(session)
+
+    def close(self) -> None:
+        with self._holding:
+            for session in tuple(self._held):
+                self._release(session)
+
+    def _release(self, session: str) -> None:
+        """Leave a server's lock file behind where there is something to be swept later."""
+        file, held = self._held.pop(session)
+        with contextlib.suppress(OSError, VaultmemError), self._turn():
+            if self._served and self._store.volatile(session):
+                os.utime(file)
+                held.release()
+                return
+            held.release()
+            file.unlink(missing_ok=True)
+            _remove_empty(file.parent)
+        held.release()
+
+    # --- sweeping ------------------------------------------------------------------------
+
+    def sweep(self) -> list[str]:
+        """Delete what dead sessions left; answers with the paths of the notes that are gone."""
+        if self._keeps or self._store.settings["read_only"]:
+            return []
+        gone: list[str] = []
+        for folder in self._sessions():
+            with self._turn():
+                if folder.is_dir() and self._is_over(folder):
+                    gone += self._clear(folder)
+        return gone
+
+    def _sessions(self) -> list[Path]:
+        try:
+            return sorted(folder for folder in self._folder.iterdir() if folder.is_dir())
+        except FileNotFoundError:
+            return []
+
+    def _is_over(self, folder: Path) -> bool:
+        locks = list(folder.glob(f"{_ALIVE}*"))
+        if (folder / _KEEP).exists() or any(map(lock.is_held, locks)):
+            return False
+        hooks = self._store.local() / HOOKS / f"{folder.name}.json"
+        limit = GRACE_SECONDS if locks and not hooks.exists() else IDLE_SECONDS
+        heard = max(_changed(file) for file in (folder, hooks, *folder.iterdir()))
+        return time.time() - heard > limit
+
+    def _clear(self, folder: Path) -> Iterator[str]:
+        """What a person gave another scope by hand stays."""
+        for path in self._store.volatile(folder.name):
+            scope = attributes_of(self._store.note(path), self._store.settings)["scope"]
+            if scope.casefold() == "session":
+                self._store.discard(path)
+                yield path
+        for file in folder.glob(f"{_ALIVE}*"):
+            file.unlink(missing_ok=True)
+        _remove_empty(folder)
+
+    @property
+    def _folder(self) -> Path:
+        return self._store.local() / "volatile"
+
+    def _turn(self) -> contextlib.AbstractContextManager[None]:
+        """Nobody takes up a session while another finds that it is over."""
+        file = self._store.local() / "volatile.lock"
+        return lock.held(file, timeout=_TURN_SECONDS, what="clearing up after sessions")
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
