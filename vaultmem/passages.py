@@ -31,6 +31,10 @@ _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
 _BREAKS: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
 _BLANKS: Final = re.compile(r"\s{2,}|[\t\r\f\v]")
 _ODD_BLANKS: Final = ("  ", " \n", "\n ", "\t", "\r")
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,8 @@ def in_context(note: Note, found: Sequence[Passage]) -> list[str]:
 
 def day_of(note: Note) -> str:
     """The day of the note as people say it, and ask for it: 8 May 2023."""
-    return f"{note.created.day} {note.created:%B %Y}" if note.created else ""
+    made = note.created
+    return f"{made.day} {_MONTHS[made.month - 1]} {made.year}" if made else ""
 
 
 def _head(title: str, heading: str, day: str) -> str:
@@ -132,6 +137,8 @@ def ending(text: str, most: int) -> str:
 
 def _fitting(text: str, most: int) -> int:
     """How many characters have at most so many tokens."""
+    if len(text) <= most and text.isascii():  # a byte is a token at most
+        return len(text)
     length = min(len(text), 2 * max(0, most))
     while length and (size := tokens_at_most(text[:length])) > most:
         length = min(length - 1, length * most // size)
@@ -260,8 +267,7 @@ def _without(taken: list[tuple[int, int]], start: int, end: int) -> Iterator[tup
 def _gathered(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     first = last = -1
     size = 0
-    for a, b in _pieces(text, start, end):
-        length = tokens_at_most(text[a:b])
+    for a, b, length in _pieces(text, start, end):
         if first >= 0 and size + length > GOOD:
             yield first, last
             first, size = -1, 0
@@ -271,15 +277,17 @@ def _gathered(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Paragraphs, and the sentences of those that are too long."""
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Paragraphs, and the sentences of those that are too long, each with its tokens."""
     at = start
     for stop in [*(m.start() for m in _PARAGRAPH.finditer(text, start, end)), end]:
-        if text[at:stop].strip():
-            if stop - at <= 2 * MOST and tokens_at_most(text[at:stop]) <= MOST:
-                yield at, stop
+        piece = text[at:stop]
+        if piece and not piece.isspace():
+            if stop - at <= 2 * MOST and (size := tokens_at_most(piece)) <= MOST:
+                yield at, stop, size
             else:
-                yield from _sentences(text, at, stop)
+                for first, last in _sentences(text, at, stop):
+                    yield first, last, tokens_at_most(text[first:last])
         at = stop
 
 

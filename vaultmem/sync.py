@@ -26,8 +26,9 @@ from vaultmem.store import FileStat, Store, Stored
 if TYPE_CHECKING:
     from vaultmem.index.embed import Embedder
 
-BATCH_NOTES: Final = 1000
-BATCH_BYTES: Final = 8_000_000
+BATCH_NOTES: Final = 2500  # fewer and larger pieces of full text need less joining later
+BATCH_BYTES: Final = 16_000_000
+BREATH: Final = 0.03  # seconds between batches: whoever waits for the lock looks every 0.02
 LARGE: Final = 1_000_000
 MOST_TEXTS: Final = 24  # embedded in one go: about a second of work
 
@@ -127,6 +128,8 @@ class Sync:
             done += len(paths)
             if progress:
                 progress(done, len(suspects))
+            if done < len(suspects):
+                time.sleep(BREATH)
         if run.missing:
             gone = list(run.missing)
             self.index.apply(Batch(gone, removed=gone))

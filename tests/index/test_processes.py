@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -65,6 +66,27 @@ def test_another_process_sees_a_write_at_once(world: World) -> None:
             assert other.find(f"fresh{number}") == [f"n{number}.md"]
     finally:
         other.close()
+
+
+def test_a_write_does_not_wait_for_the_whole_of_a_large_vault(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultmem.sync.BATCH_NOTES", 40)
+    for number in range(1000):
+        world.put(f"old/n{number}.md", f"old{number}")
+    other = World(world.root, world.state)
+    filling = threading.Thread(target=lambda: other.sync.everything())
+    filling.start()
+    while not world.index.size:
+        time.sleep(0.005)
+    world.put("new.md", "something new")
+    world.sync.these(["new.md"])
+    assert filling.is_alive(), "the vault was filled before the one note got its turn"
+    assert world.index.size < 1000
+    assert world.find("something new") == ["new.md"]
+    filling.join()
+    other.close()
+    assert world.contents() == world.rebuilt()
 
 
 KILLED = """

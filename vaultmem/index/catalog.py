@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.database import Database
-from vaultmem.names import name_key
-from vaultmem.note import Note, printable
-from vaultmem.passages import Passage, in_context, observations, passage_hash
+from vaultmem.index.rows import INSERT, OF_NOTE, UPDATE, Entry, Parts, columns
 from vaultmem.store import FileStat
+
+__all__ = ["Catalog", "Entry", "Known", "Place", "Row"]
 
 SCHEMA_VERSION: Final = 4
 _SCHEMA: Final = """
@@ -87,7 +87,6 @@ _OF_VECTORS: Final = """
 SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
 WHERE number IN ({})
 """
-_OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +96,6 @@ class Known:
     inode: int
     version: str
     id: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A note read and cut, ready to be indexed."""
-
-    note: Note
-    stat: FileStat
-    version: str
-    passages: tuple[Passage, ...]
-    attributes: Mapping[str, str]  # type, scope, project … with defaults filled in
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +147,8 @@ class Catalog(Database):
     def __init__(self, file: Path) -> None:
         super().__init__(file)
         self._inode = 0
-        self._parts = _Parts()
+        self._parts = Parts()
+        self._there: frozenset[str] = frozenset()  # paths of the batch that were indexed before
 
     # --- opening ---------------------------------------------------------------------
 
@@ -201,7 +190,7 @@ class Catalog(Database):
         try:
             yield db
         except BaseException:
-            self._parts = _Parts()
+            self._parts = Parts()
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
@@ -328,7 +317,7 @@ class Catalog(Database):
         """Passage, note and hash of every passage of these notes."""
         return self._parted("SELECT passage, note, hash FROM passage WHERE note IN ({})", notes)
 
-    def _parted(self, sql: str, values: Sequence[int]) -> Iterator[Any]:
+    def _parted(self, sql: str, values: Sequence[int] | Sequence[str]) -> Iterator[Any]:
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
             yield from self.db.execute(sql.format(",".join("?" * len(part))), part)
@@ -343,9 +332,12 @@ class Catalog(Database):
 
     # --- writing, inside a transaction of the caller ------------------------------------
 
-    def mark_pending(self, paths: Iterable[str]) -> None:
+    def mark_pending(self, paths: Sequence[str]) -> None:
+        """Note the paths of a batch, and which of them are there already."""
         with self.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
+        there = self._parted("SELECT path FROM note WHERE path IN ({})", paths)
+        self._there = frozenset(row[0] for row in there)
 
     def put(self, entry: Entry, old_path: str = "") -> tuple[int, list[int]] | None:
         """Insert or replace a note; answers with its number and its passages'.
@@ -354,8 +346,7 @@ class Catalog(Database):
         written with those of the whole batch, by `finish`: one statement for all rows of a
         table is several times faster than one for each note.
         """
-        sql = "SELECT note, version, mtime_ns, size, inode FROM note WHERE path = ?"
-        row = self.db.execute(sql, (old_path or entry.note.path,)).fetchone()
+        row = self._as_it_was(entry.note.path, old_path)
         stat = entry.stat
         if (
             row
@@ -363,19 +354,26 @@ class Catalog(Database):
             and not old_path
         ):
             return None
-        values = _columns(entry)
+        values = columns(entry)
         if row:
             note = int(row[0])
             if old_path:
                 self.remove(entry.note.path)
             self._clear(note)
-            self.db.execute(_UPDATE, (*values, note))
+            self.db.execute(UPDATE, (*values, note))
         else:
-            note = int(self.db.execute(_INSERT, values).lastrowid or 0)
+            note = int(self.db.execute(INSERT, values).lastrowid or 0)
         self._parts.add(note, entry.note)
         if self._parts.last_passage < 0:
             self._parts.last_passage = self.last_passage()
         return note, self._parts.add_passages(note, entry)
+
+    def _as_it_was(self, path: str, old_path: str) -> tuple[Any, ...] | None:
+        if not old_path and path not in self._there:
+            return None
+        sql = "SELECT note, version, mtime_ns, size, inode FROM note WHERE path = ?"
+        row: tuple[Any, ...] | None = self.db.execute(sql, (old_path or path,)).fetchone()
+        return row
 
     def last_passage(self) -> int:
         """The highest number a passage was ever given."""
@@ -383,7 +381,7 @@ class Catalog(Database):
         return int(row[0]) if row else 0
 
     def _clear(self, note: int) -> None:
-        for table in _OF_NOTE:
+        for table in OF_NOTE:
             self.db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
 
     def remove(self, path: str) -> None:
@@ -408,92 +406,3 @@ class Catalog(Database):
         self.db.execute("DELETE FROM skipped WHERE path IN (SELECT path FROM note)")
         self.db.execute("DELETE FROM pending")
         self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'")
-
-
-_COLUMNS: Final = (
-    *("path", "mtime_ns", "size", "inode", "version", "id", "key", "title"),
-    *("type", "scope", "project", "user", "room", "session", "kind"),
-    *("importance", "created", "updated", "forgotten", "more"),
-)
-_INSERT: Final = (
-    f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-)
-_UPDATE: Final = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
-
-
-def _columns(entry: Entry) -> tuple[Any, ...]:
-    note, stat = entry.note, entry.stat
-    created, updated = note.created, note.updated
-    more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
-    return (
-        *(note.path, stat.mtime_ns, stat.size, stat.inode, entry.version),
-        *(note.id.upper(), note.string("key"), printable(note.title)),
-        *(printable(entry.attributes[name]) for name in _COLUMNS[8:15]),
-        note.number("importance"),
-        int(created.timestamp()) if created else None,
-        int(updated.timestamp()) if updated else None,
-        int(note.flag("forgotten")),
-        json.dumps({k: v for k, v in more.items() if v}) if any(more.values()) else "{}",
-    )
-
-
-class _Parts:
-    """The rows of a batch that hang on its notes, table by table."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _OF_NOTE}
-        self.last_passage = -1
-
-    def add(self, note: int, source: Note) -> None:
-        rows = self._rows
-        rows["tag"] += [(note, tag.casefold(), tag) for tag in map(printable, source.tags)]
-        names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
-        rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
-        rows["link"] += _links(note, source)
-        rows["fact"] += [
-            (note, f.predicate, printable(f.object), f.valid_from, f.valid_to, f.confidence,
-             printable(f.provenance), f.block)
-            for f in source.facts
-        ]  # fmt: skip
-        rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
-
-    def add_passages(self, note: int, entry: Entry) -> list[int]:
-        """Numbered here, on from the last one in the table or in this batch."""
-        texts = in_context(entry.note, entry.passages)
-        first = self.last_passage + 1
-        numbers = range(first, first + len(texts))
-        self.last_passage += len(texts)
-        alone = observations(entry.passages, numbers)
-        self._rows["passage"] += [
-            (
-                number,
-                note,
-                passage_hash(text),
-                p.heading,
-                p.kind,
-                p.block,
-                p.start,
-                p.end,
-                number - alone[number] if number in alone else -1,
-            )
-            for number, text, p in zip(numbers, texts, entry.passages, strict=True)
-        ]
-        return list(numbers)
-
-    def write(self, db: sqlite3.Connection) -> None:
-        for table, rows in self._rows.items():
-            if rows:
-                marks = ", ".join("?" * len(rows[0]))
-                db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-                rows.clear()
-        self.last_passage = -1
-
-
-def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
-    for link in source.links:
-        if link.target:
-            target = printable(link.target)
-            yield note, target, name_key(target).removesuffix(".md"), link.place or "links_to"
-    for relation in source.relations:
-        target = printable(relation.target)
-        yield note, target, name_key(target).removesuffix(".md"), relation.kind

@@ -28,7 +28,6 @@ SCHEMA_VERSION: Final = 7
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _NEARLY_NOTHING: Final = 1_000_000  # bytes free on a disk that is full
-_MANY_SEGMENTS: Final = 12
 _MOST_TERMS: Final = 64
 _RUNS: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -137,9 +136,8 @@ class FullText:
             if full and isinstance(error, ValueError):  # the engine does not always say why
                 raise OSError(errno.ENOSPC, "No space left on device") from error
             raise
+        writing.close()
         self.reload()
-        if self._searcher.num_segments > _MANY_SEGMENTS:
-            writing.merge()
 
     def sweep(self) -> None:
         """Remove what a failed or killed writer left: a full disk needs the room.
@@ -282,9 +280,13 @@ class Writing:
         if self._writer is not None:
             self._writer.commit()
 
-    def merge(self) -> None:
+    def close(self) -> None:
+        """Wait for what the engine joins behind a commit. A writer that is only dropped may
+        still be writing when the next one, perhaps of another process, has begun; and what it
+        had joined by then would have been for nothing."""
         if self._writer is not None:
             self._writer.wait_merging_threads()
+            self._writer = None
 
     def abandon(self) -> None:
         self._writer = None

@@ -1,0 +1,114 @@
+"""A note as rows of the catalog's tables."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vaultmem.names import name_key
+from vaultmem.note import Note, printable
+from vaultmem.passages import Passage, in_context, observations, passage_hash
+from vaultmem.store import FileStat
+
+OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
+_COLUMNS: Final = (
+    *("path", "mtime_ns", "size", "inode", "version", "id", "key", "title"),
+    *("type", "scope", "project", "user", "room", "session", "kind"),
+    *("importance", "created", "updated", "forgotten", "more"),
+)
+INSERT: Final = (
+    f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+UPDATE: Final = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A note read and cut, ready to be indexed."""
+
+    note: Note
+    stat: FileStat
+    version: str
+    passages: tuple[Passage, ...]
+    attributes: Mapping[str, str]  # type, scope, project … with defaults filled in
+
+
+def columns(entry: Entry) -> tuple[Any, ...]:
+    note, stat = entry.note, entry.stat
+    created, updated = note.created, note.updated
+    more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
+    return (
+        *(note.path, stat.mtime_ns, stat.size, stat.inode, entry.version),
+        *(note.id.upper(), note.string("key"), printable(note.title)),
+        *(printable(entry.attributes[name]) for name in _COLUMNS[8:15]),
+        note.number("importance"),
+        int(created.timestamp()) if created else None,
+        int(updated.timestamp()) if updated else None,
+        int(note.flag("forgotten")),
+        json.dumps({k: v for k, v in more.items() if v}) if any(more.values()) else "{}",
+    )
+
+
+class Parts:
+    """The rows of a batch that hang on its notes, table by table."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in OF_NOTE}
+        self.last_passage = -1
+
+    def add(self, note: int, source: Note) -> None:
+        rows = self._rows
+        rows["tag"] += [(note, tag.casefold(), tag) for tag in map(printable, source.tags)]
+        names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
+        rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
+        rows["link"] += _links(note, source)
+        rows["fact"] += [
+            (note, f.predicate, printable(f.object), f.valid_from, f.valid_to, f.confidence,
+             printable(f.provenance), f.block)
+            for f in source.facts
+        ]  # fmt: skip
+        rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
+
+    def add_passages(self, note: int, entry: Entry) -> list[int]:
+        """Numbered here, on from the last one in the table or in this batch."""
+        texts = in_context(entry.note, entry.passages)
+        first = self.last_passage + 1
+        numbers = range(first, first + len(texts))
+        self.last_passage += len(texts)
+        alone = observations(entry.passages, numbers)
+        self._rows["passage"] += [
+            (
+                number,
+                note,
+                passage_hash(text),
+                p.heading,
+                p.kind,
+                p.block,
+                p.start,
+                p.end,
+                number - alone[number] if number in alone else -1,
+            )
+            for number, text, p in zip(numbers, texts, entry.passages, strict=True)
+        ]
+        return list(numbers)
+
+    def write(self, db: sqlite3.Connection) -> None:
+        for table, rows in self._rows.items():
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+                rows.clear()
+        self.last_passage = -1
+
+
+def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
+    for link in source.links:
+        if link.target:
+            target = printable(link.target)
+            yield note, target, name_key(target).removesuffix(".md"), link.place or "links_to"
+    for relation in source.relations:
+        target = printable(relation.target)
+        yield note, target, name_key(target).removesuffix(".md"), relation.kind
