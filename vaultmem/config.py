@@ -354,3 +354,8 @@ _GIT_PLACES: Final = frozenset(  # set where git itself runs us, in a hook of so
 def no_colour() -> bool:
     """Whether the person wants no colours, or the terminal has none (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def debugging() -> bool:
+    """Whether the person wants to see where something unforeseen happened."""
+    return bool(os.environ.get("VAULTMEM_DEBUG"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -164,6 +164,19 @@ class Looking(Desk):
     def tags(self) -> Tags:
         self._parts.catch_up()
         return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(self._filters())))
+
+    def beginning(self, what: str, start: str) -> tuple[str, ...]:
+        """Titles, tags, projects or entities that begin so, in the index as it is: for a shell,
+        which asks while a person types."""
+        lookup, mine = self.index.lookup, self._filters(include_forgotten=True)
+        names: Mapping[str, Callable[[], Iterable[str]]] = {
+            "titles": lambda: lookup.titles(mine),
+            "tags": lambda: (tag for tag, _ in lookup.tags(mine)),
+            "projects": lambda: lookup.counts("project", mine),
+            "entities": lambda: lookup.titles(self._filters(type="entity")),
+        }
+        first = start.casefold()
+        return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
 
 
 def _is_journal(hit: Hit) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
+import keyword
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from vaultmem import __version__
-from vaultmem.errors import VaultmemError
+from vaultmem import __version__, config
+from vaultmem.surfaces.cli import completing, options
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # What a person wants, and the commands for it.
 GROUPS: Final = {
@@ -36,6 +39,7 @@ GROUPS: Final = {
     "Connect": {
         "serve": "Serve the vault to agents over MCP.",
         "hook": "Answer an agent's life-cycle event.",
+        "completion": "Teach your shell to complete commands, titles and tags.",
     },
     "Look after": {
         "init": "Make a vault, or add to one what it lacks.",
@@ -63,8 +67,9 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS and name not in HIDDEN:
             return None
-        module = importlib.import_module(f"vaultmem.surfaces.cli.{name.replace('-', '_')}")
+        module = importlib.import_module(f"vaultmem.surfaces.cli.{_module_of(name)}")
         command: click.Command = module.command
+        _can_be_quiet(command)
         return command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -76,78 +81,72 @@ class Commands(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(f"{name:{_COLUMN}}", line) for name, line in commands.items()])
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            raise _with_suggestion(error, args[0]) from None
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = ((n, line) for n, line in COMMANDS.items() if n.startswith(incomplete))
+        items = [CompletionItem(name, help=line) for name, line in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
+
+    def complete_for_a_shell(self) -> None:
+        """Answer a shell that asks what may come next, and end; where none asks, go on."""
+        self._main_shell_completion({}, "vaultmem", completing.VARIABLE)
 
 
-def _with_suggestion(error: click.UsageError, given: str) -> click.UsageError:
-    import difflib
+def _module_of(name: str) -> str:
+    """A command's module has its name, or one behind it where Python has taken the word."""
+    return name.replace("-", "_") + ("_" if keyword.iskeyword(name) else "")
 
-    close = difflib.get_close_matches(given, COMMANDS, n=1)
-    if not close:
-        return error
-    message = f"There is no command {given!r}; did you mean {close[0]!r}?"
-    return click.UsageError(message, error.ctx)
+
+def _can_be_quiet(command: click.Command) -> None:
+    """Every command can be asked to be quiet, the commands of a group as well."""
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _can_be_quiet(each)
+    elif not command.hidden and not any("-q" in each.opts for each in command.params):
+        options.quiet(command)
 
 
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="More about a command: vaultmem COMMAND --help",
+    epilog="More about a command: vaultmem COMMAND --help. New here? Try: vaultmem demo",
 )
+@click.option("--vault", metavar="DIR", type=click.Path(file_okay=False), help="The vault.")
+@options.quiet
 @click.version_option(__version__, prog_name="vaultmem", message="%(prog)s %(version)s")
-def cli() -> None:
+def cli(vault: str | None) -> None:
     """Long-term memory for AI agents, kept as plain Markdown notes in your own vault."""
-
-
-def run() -> None:
-    sys.exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; every failure becomes a sentence on stderr and an exit code."""
     try:
-        given = list(sys.argv[1:] if arguments is None else arguments)
         _speak_utf8()
-        with cli.make_context("vaultmem", given, color=_colour()) as context:
+        cli.complete_for_a_shell()
+        with cli.make_context("vaultmem", _given(arguments), color=_colour()) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.UsageError as error:
-        error.show()
-        return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         return 3
-    except VaultmemError as error:
-        _say_why(error)
-        return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
-        return 0
-    except OSError as error:
-        click.echo(f"The answer could not be written: {error.strerror}.", err=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 3
+    except Exception as error:  # the edge: no stack of calls reaches a person
+        from vaultmem.surfaces.cli import mistakes
+
+        return mistakes.answer(error, _colour())
 
 
-def _say_why(error: VaultmemError) -> None:
-    from vaultmem.surfaces.cli import look
-
-    look.say(look.safe(error.message), fg="red", color=_colour())
+def _given(arguments: Sequence[str] | None) -> list[str]:
+    return list(sys.argv[1:] if arguments is None else arguments)
 
 
 def _colour() -> bool | None:
     """Colours are for terminals, and for those who have not said no."""
     if not (sys.stdout.isatty() or sys.stderr.isatty()):
         return None
-    from vaultmem import config
-
     return False if config.no_colour() else None
 
 

@@ -15,12 +15,14 @@ import click
 
 from vaultmem.note import printable
 from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import options
 
 _WIDEST: Final = 100  # longer lines are hard to read
 _NARROWEST: Final = 12  # column that still says something
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PIECES: Final = re.compile(r"\s+|[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _CODE: Final = ("```", "~~~")
+_BETWEEN_SENTENCES: Final = re.compile(r"(?<=[a-z)][.!?]) (?=[A-Z])")
 
 Style = Mapping[str, Any]
 DIM: Final[Style] = {"dim": True}
@@ -45,14 +47,29 @@ def one_line(text: str) -> str:
     return re.sub(r"\s+", " ", safe(text)).strip()
 
 
+def is_quiet() -> bool:
+    """Whether the person wants the answer and nothing beside it."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(options.QUIET))
+
+
 def say(text: str, **style: Any) -> None:
     """A message beside the answer."""
-    click.secho(text, err=True, **style)
+    if not is_quiet():
+        click.secho(text, err=True, **style)
+
+
+def complain(text: str, **style: Any) -> None:
+    """What must be heard, with --quiet too. On a terminal a long text has a line for each
+    sentence, and commands in it stay whole, to be copied."""
+    if sys.stderr.isatty() and columns(text) > width():
+        text = _BETWEEN_SENTENCES.sub("\n", text)
+    click.secho(text, err=True, **{"fg": "red"} | style)
 
 
 def warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        say(safe(warning), fg="yellow")
+        complain(safe(warning), fg="yellow")
 
 
 def count(number: int, word: str) -> str:
@@ -67,6 +84,8 @@ def labels(tags: Iterable[str], *words: str | None) -> str:
 
 def done(what: str, path: str, memory_id: str) -> None:
     """Where a change was made; in a pipe the id and the path."""
+    if is_quiet():
+        return
     if for_a_person():
         click.echo(click.style(what, fg="green") + "  " + one_line(path))
     else:

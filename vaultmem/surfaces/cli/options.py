@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 if TYPE_CHECKING:
     from vaultmem.reader import Reader
     from vaultmem.service import Vault
+    from vaultmem.surfaces.cli.waiting import Progress
+
+QUIET: Final = "vaultmem.quiet"  # among what a click context remembers
+
+
+def _or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """`vaultmem --vault DIR status` means the same as `vaultmem status --vault DIR`."""
+    return value or ctx.find_root().params.get(param.name or "")
+
+
+def _be_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    if value:
+        ctx.meta[QUIET] = True
+    return value
+
 
 vault = click.option(
-    "--vault", metavar="DIR", help="The vault; else $VAULTMEM_VAULT, else the nearest one above."
+    "--vault",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    callback=_or_before_the_command,
+    help="The vault; else $VAULTMEM_VAULT, else the nearest one above.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+quiet = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=_be_quiet,
+    help="Say nothing beside the answer, unless something is wrong.",
+)
 
 
 def open_vault(folder: str | None, *, strict: bool = True) -> Vault:
@@ -32,21 +57,8 @@ def open_reader(folder: str | None, *, strict: bool = True) -> Reader:
     return Reader.open(folder, strict=strict)
 
 
-@contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with the time left, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    bar: click._termui_impl.ProgressBar[int] | None = None
+def progress(what: str) -> AbstractContextManager[Progress]:
+    """Show a person that `what` is under way, and how far it is."""
+    from vaultmem.surfaces.cli import waiting
 
-    def show(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            bar = click.progressbar(length=total, label=what, file=sys.stderr)
-            bar.__enter__()
-        bar.update(done - bar.pos)
-
-    yield show
-    if bar is not None:
-        bar.render_finish()
+    return waiting.shown(what)

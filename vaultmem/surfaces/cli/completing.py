@@ -1,0 +1,42 @@
+"""What a shell offers when Tab is pressed: names from the index as it is, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import click
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+VARIABLE: Final = "_VAULTMEM_COMPLETE"  # how a shell asks
+MOST: Final = 100  # more is a list that nobody reads
+
+
+def _names(what: str) -> Complete:
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        try:
+            from vaultmem.reader import Reader
+
+            vault = ctx.params.get("vault") or ctx.find_root().params.get("vault")
+            with Reader.open(vault, strict=False) as opened:
+                return list(opened.beginning(what, incomplete)[:MOST])
+        except Exception:  # the edge: a person is typing, and wants to read no message
+            return []
+
+    return complete
+
+
+titles: Final = _names("titles")
+tags: Final = _names("tags")
+projects: Final = _names("projects")
+entities: Final = _names("entities")
+
+
+def one_of(*values: str) -> Complete:
+    """Values that are known but not the only ones: a vault may have kinds of its own."""
+    return lambda ctx, param, incomplete: [v for v in values if v.startswith(incomplete)]
+
+
+types: Final = one_of("semantic", "episodic", "procedural", "entity", "session")
+scopes: Final = one_of("user", "project", "session")

@@ -1,0 +1,95 @@
+"""Sentences for what went wrong: a word mistyped, a command refused, something unforeseen."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+import click
+
+from vaultmem import config
+from vaultmem.errors import VaultmemError
+from vaultmem.surfaces.cli import look
+
+_UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF)
+_NO_COMMAND: Final = re.compile(r"No such command '(.+)'")
+_NOT_A_CHOICE: Final = re.compile(r"'(.+?)' is not one of ")
+_FOR_AGENTS: Final = "Recall or list memories to see which there are."
+_FOR_PEOPLE: Final = "See what there is: vaultmem recent"
+
+
+def answer(error: Exception, colour: bool | None) -> int:
+    """Say what is wrong; answers with the exit code for it."""
+    if isinstance(error, click.UsageError):
+        wrong_use(error)
+        return 2
+    if isinstance(error, VaultmemError):
+        text = look.safe(error.message).replace(_FOR_AGENTS, _FOR_PEOPLE)
+        look.complain(text, color=colour)
+        return error.exit_code
+    if isinstance(error, OSError):
+        return _refused_by_the_system(error)
+    unforeseen(error, in_full=config.debugging())
+    return 3
+
+
+def nearest(given: str, names: Iterable[str]) -> str:
+    """The one name that was probably meant."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(given, list(names), n=1)), "")
+
+
+def wrong_use(error: click.UsageError) -> None:
+    """How the command is used, what is wrong, and what was probably meant."""
+    if meant := _meant(error):
+        full = isinstance(error, click.BadParameter)  # names the option too
+        said = (error.format_message() if full else error.message).rstrip(".")
+        error = click.UsageError(f"{said}; did you mean {meant!r}?", error.ctx)
+    error.show()
+
+
+def _meant(error: click.UsageError) -> str:
+    context = error.ctx
+    if context is None:
+        return ""
+    if isinstance(error, click.NoSuchOption):
+        known = (name for each in context.command.get_params(context) for name in each.opts)
+        return nearest(error.option_name, (name for name in known if name.startswith("--")))
+    if isinstance(error, click.BadParameter) and error.param:
+        choices = getattr(error.param.type, "choices", ())
+        given = _NOT_A_CHOICE.match(error.message)
+    else:
+        group = context.command
+        choices = group.list_commands(context) if isinstance(group, click.Group) else ()
+        given = _NO_COMMAND.match(error.message)
+    return nearest(given[1], map(str, choices)) if given else ""
+
+
+def _refused_by_the_system(error: OSError) -> int:
+    if error.filename is None and error.errno in _UNWRITTEN:
+        if not isinstance(error, BrokenPipeError):
+            look.complain(f"The answer could not be written: {error.strerror}.")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
+        return 0 if isinstance(error, BrokenPipeError) else 3
+    where = f"{error.filename}: " if error.filename is not None else ""
+    look.complain(look.safe(f"The system refused: {where}{error.strerror or error}."))
+    return 3
+
+
+def unforeseen(error: Exception, *, in_full: bool) -> None:
+    """A mistake of ours: no stack of calls for someone who wanted a note, unless they ask."""
+    if in_full:
+        import traceback
+
+        traceback.print_exception(error)
+    said = " ".join(look.safe(str(error)).split())[:300]
+    look.complain(
+        f"Something unexpected happened: {type(error).__name__}{': ' if said else ''}{said}\n"
+        "This is a fault of vaultmem, not yours; your notes are as they were."
+        + ("" if in_full else "\nSee where it happened: set VAULTMEM_DEBUG=1 and run it again.")
+    )
