@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -359,3 +360,34 @@ def no_colour() -> bool:
 def debugging() -> bool:
     """Whether the person wants to see where something unforeseen happened."""
     return bool(os.environ.get("VAULTMEM_DEBUG"))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where programs keep their settings, on each kind of system."""
+
+    system: str  # as sys.platform names it
+    home: Path
+    settings: Path  # ~/.config, ~/Library/Application Support, %APPDATA%
+    local: Path  # %LOCALAPPDATA%; elsewhere as `settings`
+    moved: Mapping[str, Path]  # what a variable of the program itself says: CODEX_HOME, …
+
+
+def places(system: str = sys.platform) -> Places:
+    home = Path.home()
+
+    def at(variable: str, usual: Path) -> Path:
+        given = Path(os.environ.get(variable, ""))
+        return given if given.is_absolute() else usual
+
+    settings = at("XDG_CONFIG_HOME", home / ".config")
+    local = settings
+    if system == "darwin":
+        settings = local = home / "Library" / "Application Support"
+    elif system == "win32":
+        settings = at("APPDATA", home / "AppData" / "Roaming")
+        local = at("LOCALAPPDATA", home / "AppData" / "Local")
+    programs = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME")
+    named = {name: os.environ.get(name, "").strip() for name in programs}
+    moved = {name: Path(path).expanduser().absolute() for name, path in named.items() if path}
+    return Places(system, home, settings, local, moved)

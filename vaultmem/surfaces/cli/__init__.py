@@ -37,6 +37,8 @@ GROUPS: Final = {
         "context": "Print what an agent should know before a task.",
     },
     "Connect": {
+        "install": "Connect a client: Claude, Cursor, VS Code, Codex and others.",
+        "uninstall": "Disconnect a client.",
         "serve": "Serve the vault to agents over MCP.",
         "hook": "Answer an agent's life-cycle event.",
         "completion": "Teach your shell to complete commands, titles and tags.",

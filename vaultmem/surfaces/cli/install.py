@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultmem import config
+from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.surfaces.clients.connecting import Done, State
+    from vaultmem.surfaces.clients.files import Outcome
+
+TOOLSETS = ("core", "graph", "session", "curate")
+_STATES = {
+    "connected": ("connected", "green"),
+    "here": ("not connected", "yellow"),
+    "absent": ("not found here", ""),
+    "unreadable": ("cannot be read", "red"),
+}
+
+file = click.option(
+    "--config",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Another settings file of that client: of a project, a profile, a preview version.",
+)
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+)
+
+
+@click.command()
+@click.argument("client", required=False)
+@click.option(
+    "--vault",
+    metavar="DIR",
+    envvar="VAULTMEM_VAULT",
+    help="The vault; else $VAULTMEM_VAULT, else the nearest one above.",
+)
+@click.option("--read-only", is_flag=True, help="The agent may read, never write.")
+@click.option("--project", default="", help="Only this project's notes and those of none.")
+@click.option("--toolsets", default="", metavar="A,B", help=f"Some of {', '.join(TOOLSETS)}.")
+@click.option(
+    "--hooks/--no-hooks",
+    default=None,
+    help="Claude Code: put memories before the agent, and keep a journal. On by default.",
+)
+@file
+@dry_run
+@options.as_json
+def command(
+    client: str | None,
+    vault: str | None,
+    read_only: bool,
+    project: str,
+    toolsets: str,
+    hooks: bool | None,
+    file: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Connect a client to the vault; without a client, list them.
+
+    Clients: claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf, zed. The
+    client's settings get an entry for this vault and keep everything else as it is, to the
+    byte; the file as it was is kept beside it. `vaultmem uninstall CLIENT` takes it out again.
+    """
+    from vaultmem.surfaces.clients import connecting, known
+    from vaultmem.surfaces.clients.entry import Wanted
+
+    if client is None:
+        _list(connecting.overview(), as_json)
+        return
+    chosen = known.client(client)
+    wanted = Wanted(_vault(vault), read_only, project.strip(), _toolsets(toolsets))
+    done = connecting.install(
+        chosen, wanted, file=file and file.absolute(), hooks=hooks, dry_run=dry_run
+    )
+    if as_json:
+        click.echo(render.to_json(summary(done, dry_run)))
+        return
+    show(done, dry_run, _added)
+    if not wanted.vault.is_dir():
+        look.say(
+            f"There is no vault in {look.one_line(str(wanted.vault))} yet: the server makes one "
+            "when it first starts."
+        )
+    if done.changed and not dry_run:
+        look.say(chosen.then)
+
+
+def _vault(given: str | None) -> Path:
+    """The vault as every command finds it; one that is named need not be there yet."""
+    try:
+        return config.find_vault(given)
+    except NotFound:
+        named = Path(given or "").expanduser().resolve()
+        if named.exists():
+            raise InvalidInput(f"{named} is a file; a vault is a folder.") from None
+        return named
+
+
+def _toolsets(given: str) -> str:
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    for name in names:
+        if name not in TOOLSETS:
+            raise InvalidInput(f"There is no toolset {name!r}; there are {', '.join(TOOLSETS)}.")
+    return ",".join(names)
+
+
+def _list(states: list[State], as_json: bool) -> None:
+    if as_json:
+        click.echo(render.to_json({"clients": states}))
+        return
+    rows = [(s.client, _STATES[s.state][0], s.vault or s.file) for s in states]
+    look.table(rows, (look.BOLD, {}, look.DIM), give=(2,))
+    for state in states:
+        if state.problem:
+            look.say(look.safe(state.problem), fg="yellow")
+    look.say("Connect one with: vaultmem install CLIENT --vault DIR")
+
+
+# --- what was done -------------------------------------------------------------------------
+
+
+def show(done: Done, dry_run: bool, say: Callable[[Done, Outcome], None]) -> None:
+    """The difference in a dry run; else what was done to each file."""
+    for outcome in done.outcomes:
+        if dry_run:
+            look.diff(outcome.diff)
+        else:
+            say(done, outcome)
+        if outcome.backup:
+            look.say(f"  The file as it was: {look.one_line(str(outcome.backup))}", **look.DIM)
+    look.warn(done.notes)
+    if dry_run:
+        changes = "This would be changed; nothing was." if done.changed else "Nothing would change."
+        look.say(changes)
+
+
+def _added(done: Done, outcome: Outcome) -> None:
+    where = f"{outcome.step.what} in {look.one_line(str(outcome.path))}"
+    if outcome.changed:
+        click.echo(click.style("+ ", fg="green") + f"{done.client.title}: {where}")
+    else:
+        click.echo(f"= {done.client.title}: {where}, already there")
+
+
+def summary(done: Done, dry_run: bool) -> dict[str, object]:
+    return {
+        "client": done.client.name,
+        "dry_run": dry_run,
+        "changed": done.changed,
+        "files": [
+            {
+                "what": outcome.step.what,
+                "path": str(outcome.path),
+                "changed": outcome.changed,
+                "backup": str(outcome.backup) if outcome.backup else None,
+                "diff": outcome.diff,
+            }
+            for outcome in done.outcomes
+        ],
+        "notes": list(done.notes),
+        "next": done.client.then,
+    }

@@ -1,0 +1,190 @@
+"""Connecting a client, disconnecting it, and looking which ones are connected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from vaultmem import config
+from vaultmem.errors import InvalidInput, VaultmemError
+from vaultmem.surfaces.clients import edits, entry, files
+from vaultmem.surfaces.clients.entry import Wanted
+from vaultmem.surfaces.clients.files import Edit, Outcome, Step
+from vaultmem.surfaces.clients.known import CLIENTS, Client, claude_code_settings, is_here
+
+_PLUGIN: Final = "vaultmem@"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    client: Client
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        return any(outcome.changed for outcome in self.outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    client: str
+    title: str
+    state: str  # connected, here, absent, unreadable
+    file: str
+    vault: str = ""
+    problem: str = ""
+
+
+# --- connecting ----------------------------------------------------------------------------
+
+
+def install(
+    client: Client,
+    wanted: Wanted,
+    *,
+    file: Path | None = None,
+    hooks: bool | None = None,
+    dry_run: bool = False,
+) -> Done:
+    """Hooks come with Claude Code unless they are declined, or would go beyond what is allowed."""
+    if hooks and (client.name != "claude-code" or file):
+        raise InvalidInput("--hooks belongs to Claude Code's own settings; leave it out here.")
+    if hooks and wanted.narrowed:
+        raise InvalidInput(
+            "Hooks know no --read-only and no --project. Set read_only or project in the vault's "
+            ".vaultmem/config.toml instead, which binds them too."
+        )
+    places = config.places()
+    settings = client.file(places) if file is None else file
+    steps = [Step("server", settings, _adding(settings, client, wanted))]
+    if client.name == "claude-code" and file is None and _hooks_wanted(hooks, wanted, places):
+        place = claude_code_settings(places)
+        steps.append(Step("hooks", place, _adding_hooks(place, wanted)))
+    outcomes = _run(steps, dry_run)
+    notes = [*_strict_notes(client, outcomes), *_claude_notes(client, file, hooks, wanted, places)]
+    return Done(client, outcomes, tuple(notes))
+
+
+def _run(steps: list[Step], dry_run: bool) -> tuple[Outcome, ...]:
+    """First all are tried: what cannot be done is refused before anything is written."""
+    tried = tuple(map(files.preview, steps))
+    return tried if dry_run else tuple(map(files.apply, steps))
+
+
+def _adding(file: Path, client: Client, wanted: Wanted) -> Edit:
+    server = entry.server(client, wanted)
+    return lambda raw: edits.add_server(file, raw or b"", client, server)
+
+
+def _adding_hooks(file: Path, wanted: Wanted) -> Edit:
+    groups = entry.hooks(wanted.vault)
+
+    def edit(raw: bytes | None) -> bytes:
+        try:
+            return edits.add_hooks(file, raw or b"", groups)
+        except InvalidInput as error:
+            raise InvalidInput(f"{error.message} Or leave hooks out with --no-hooks.") from None
+
+    return edit
+
+
+def _hooks_wanted(hooks: bool | None, wanted: Wanted, places: config.Places) -> bool:
+    if hooks is None:
+        return not wanted.narrowed and not _has_plugin(places)
+    return hooks
+
+
+def _has_plugin(places: config.Places) -> bool:
+    """Whether our plugin is on in Claude Code: it brings its own server and hooks."""
+    place = claude_code_settings(places)
+    try:
+        plugins = edits.settings_in(place, files.read(place) or b"").get("enabledPlugins")
+    except VaultmemError:
+        return False
+    return isinstance(plugins, dict) and any(
+        on and name.startswith(_PLUGIN) for name, on in plugins.items()
+    )
+
+
+def _strict_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str]:
+    for outcome in outcomes:
+        if client.strict and outcome.after and not edits.is_plain_json(outcome.after):
+            yield (
+                f"{client.title} reads plain JSON: it may not accept the comments or trailing "
+                f"commas in {outcome.path}."
+            )
+
+
+def _claude_notes(
+    client: Client,
+    file: Path | None,
+    hooks: bool | None,
+    wanted: Wanted,
+    places: config.Places,
+) -> Iterator[str]:
+    if client.name != "claude-code" or file is not None:
+        return
+    if _has_plugin(places):
+        yield "The vaultmem plugin is on in Claude Code and does the same; one of the two is enough."
+    elif hooks is None and wanted.narrowed:
+        yield "Hooks were left out: they know no --read-only and no --project."
+
+
+# --- disconnecting -------------------------------------------------------------------------
+
+
+def uninstall(client: Client, *, file: Path | None = None, dry_run: bool = False) -> Done:
+    places = config.places()
+    settings = client.file(places) if file is None else file
+    steps = [Step("server", settings, _removing(settings, client))]
+    if client.name == "claude-code" and file is None:
+        place = claude_code_settings(places)
+        steps.append(Step("hooks", place, _removing_hooks(place)))
+    return Done(client, _run(steps, dry_run))
+
+
+def _removing(file: Path, client: Client) -> Edit:
+    def edit(raw: bytes | None) -> bytes | None:
+        return raw and _chosen(file, raw, edits.remove_server(file, raw, client))
+
+    return edit
+
+
+def _removing_hooks(file: Path) -> Edit:
+    def edit(raw: bytes | None) -> bytes | None:
+        return raw and _chosen(file, raw, edits.remove_hooks(file, raw))
+
+    return edit
+
+
+def _chosen(file: Path, raw: bytes, left: edits.Left | None) -> bytes | None:
+    """What the file was before we came, where its backup tells; a file that we made goes."""
+    if left is None:
+        return raw
+    if left.ours and not file.is_symlink():
+        return None
+    earlier = files.backups(file)
+    return left.emptied if left.emptied in earlier and left.bare not in earlier else left.bare
+
+
+# --- looking -------------------------------------------------------------------------------
+
+
+def overview() -> list[State]:
+    places = config.places()
+    return [_state(client, places) for client in CLIENTS.values()]
+
+
+def _state(client: Client, places: config.Places) -> State:
+    file = client.file(places)
+    known: dict[str, Any] = {"client": client.name, "title": client.title, "file": str(file)}
+    try:
+        found = edits.server_in(file, files.read(file) or b"", client)
+    except VaultmemError as error:
+        return State(**known, state="unreadable", problem=error.message)
+    if found is not None:
+        return State(**known, state="connected", vault=entry.vault_of(found))
+    return State(**known, state="here" if is_here(client, places) else "absent")

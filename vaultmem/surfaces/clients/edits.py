@@ -1,0 +1,309 @@
+"""A client's settings with vaultmem in them, and without: bytes to bytes, nothing is written here.
+
+Every result is read again before it counts: what is ours must be there or gone, and all the
+rest must be what it was.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from vaultmem.errors import InvalidInput
+from vaultmem.surfaces.clients import jsonc, tomltext
+from vaultmem.surfaces.clients.entry import NAME, is_our_hook, starts_vaultmem
+from vaultmem.surfaces.clients.known import Client
+
+_BOM: Final = "\ufeff"
+_UNTOUCHED: Final = "Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file without us: as it is without what we alone filled, or with that left empty."""
+
+    bare: bytes
+    emptied: bytes
+    ours: bool  # nothing else was ever in it: install made it
+
+    @classmethod
+    def of(cls, raw: bytes, bare: str, emptied: str, fresh: str) -> Left:
+        mark = raw[:3] if raw.startswith(_BOM.encode()) else b""
+        return cls(mark + bare.encode(), mark + emptied.encode(), raw == fresh.encode())
+
+
+# --- servers -------------------------------------------------------------------------------
+
+
+def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]) -> bytes:
+    """The entry gets what is wanted; what else a person put into it stays."""
+    text = _text(file, raw)
+    data = read(file, raw, client)
+    there = _servers(file, data, client).get(NAME)
+    if there is not None and not starts_vaultmem(there):
+        raise _foreign(file, client)
+    if there is not None and dict(there) | dict(wanted) == there:
+        return raw
+    expected = _with(data, (client.under, NAME), {**(there or {}), **wanted})
+    if client.toml:
+        edited = tomltext.set_table(text, (client.under, NAME), wanted)
+    elif not text.strip():
+        edited = jsonc.fresh(expected)
+    elif there is None:
+        edited = jsonc.set_value(text, (client.under, NAME), dict(wanted))
+    else:
+        edited = text
+        for key, value in wanted.items():
+            edited = jsonc.set_value(edited, (client.under, NAME, key), value)
+    by_hand = _fresh(client, wanted)
+    return _checked(file, raw, edited, client.toml, expected, by_hand=by_hand)
+
+
+def remove_server(file: Path, raw: bytes, client: Client) -> Left | None:
+    """Nothing where there is nothing of ours."""
+    data = read(file, raw, client)
+    servers = _servers(file, data, client)
+    if NAME not in servers:
+        return None
+    if not starts_vaultmem(servers[NAME]):
+        raise _foreign(file, client)
+    text = _text(file, raw)
+    path = (client.under, NAME)
+    if client.toml:
+        bare = emptied = tomltext.remove_table(text, path)
+    else:
+        emptied = jsonc.remove(text, path)
+        bare = jsonc.remove(emptied, path[:1]) if len(servers) == 1 else emptied
+    _checked(file, raw, bare, client.toml, _without(data, client), empty_too=client.under)
+    return Left.of(raw, bare, emptied, _fresh(client, servers[NAME]))
+
+
+def _fresh(client: Client, entry: Mapping[str, Any]) -> str:
+    """A file with nothing in it but the entry."""
+    if client.toml:
+        return tomltext.set_table("", (client.under, NAME), entry)
+    return jsonc.fresh({client.under: {NAME: dict(entry)}})
+
+
+def read(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
+    """What the settings say; a sentence about what is wrong where they cannot be read."""
+    return _read_toml(file, raw) if client.toml else _read_json(file, raw, (client.under, NAME))
+
+
+def settings_in(file: Path, raw: bytes) -> dict[str, Any]:
+    """The settings in which Claude Code has its hooks."""
+    return _read_json(file, raw, ("hooks",))
+
+
+def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:
+    found = _servers(file, read(file, raw, client), client).get(NAME)
+    return found if starts_vaultmem(found) else None
+
+
+def _servers(file: Path, data: Mapping[str, Any], client: Client) -> Mapping[str, Any]:
+    servers = data.get(client.under, {})
+    if not isinstance(servers, Mapping):
+        raise InvalidInput(
+            f"In {file} {client.under!r} is not a group of servers. {_UNTOUCHED} "
+            "Put that right, then try again."
+        )
+    return servers
+
+
+def _foreign(file: Path, client: Client) -> InvalidInput:
+    return InvalidInput(
+        f"{client.title} has an entry named {NAME!r} that does not start this program "
+        f"({file}). It may be someone's own, so it stays. Rename or remove it, then try again."
+    )
+
+
+# --- hooks ---------------------------------------------------------------------------------
+
+
+def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Each event gets our group behind the others'; older ones of ours go."""
+    text = _text(file, raw)
+    data = _read_json(file, raw, ("hooks",))
+    found = our_hooks(file, data)
+    if found == {event: [dict(group)] for event, group in wanted.items()}:
+        return raw
+    left = _without_hooks(file, text, data)[0] if found else text
+    expected = _hooks_removed(data) if found else dict(data)
+    edited = left if left.strip() else "{}\n"
+    for event, group in wanted.items():
+        edited = jsonc.append(edited, ("hooks", event), dict(group))
+        before = expected.get("hooks", {}).get(event, [])
+        expected = _with(expected, ("hooks", event), [*before, dict(group)])
+    return _checked(file, raw, edited, False, expected)
+
+
+def remove_hooks(file: Path, raw: bytes) -> Left | None:
+    data = _read_json(file, raw, ("hooks",))
+    found = our_hooks(file, data)
+    if not found:
+        return None
+    bare, emptied = _without_hooks(file, _text(file, raw), data)
+    _checked(file, raw, bare, False, _hooks_removed(data))
+    return Left.of(raw, bare, emptied, jsonc.fresh({"hooks": data["hooks"]}))
+
+
+def our_hooks(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """For each event the groups that hold a hook of ours."""
+    return {
+        event: [group for group in groups if any(map(is_our_hook, _handlers(group)))]
+        for event, groups in _events(file, data).items()
+        if any(is_our_hook(handler) for group in groups for handler in _handlers(group))
+    }
+
+
+def _events(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
+    events = data.get("hooks", {})
+    if not isinstance(events, dict) or not all(isinstance(v, list) for v in events.values()):
+        raise InvalidInput(
+            f"In {file} 'hooks' is not a group of lists. {_UNTOUCHED} "
+            "Put that right, then try again."
+        )
+    return events
+
+
+def _handlers(group: Any) -> list[Any]:
+    handlers = group.get("hooks") if isinstance(group, dict) else None
+    return handlers if isinstance(handlers, list) else []
+
+
+def _without_hooks(file: Path, text: str, data: Mapping[str, Any]) -> tuple[str, str]:
+    """From the back, so that places further ahead stay right."""
+    emptied = text
+    for event, groups in _events(file, data).items():
+        for at in reversed(range(len(groups))):
+            handlers = _handlers(groups[at])
+            ours = [n for n, handler in enumerate(handlers) if is_our_hook(handler)]
+            if ours and len(ours) == len(handlers):
+                emptied = jsonc.remove(emptied, ("hooks", event, at))
+            else:
+                for n in reversed(ours):
+                    emptied = jsonc.remove(emptied, ("hooks", event, at, "hooks", n))
+    bare = emptied
+    for event in our_hooks(file, data):
+        if _at(jsonc.parse(bare).plain, ("hooks", event)) == []:
+            bare = jsonc.remove(bare, ("hooks", event))
+    if _at(jsonc.parse(bare).plain, ("hooks",)) == {}:
+        bare = jsonc.remove(bare, ("hooks",))
+    return bare, emptied
+
+
+def _hooks_removed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as plain values, to compare with."""
+    events = {}
+    for event, groups in data["hooks"].items():
+        kept = [_group_without(group) for group in groups]
+        left = [group for group in kept if group is not None]
+        if left or left == groups:
+            events[event] = left
+    rest = {key: value for key, value in data.items() if key != "hooks"}
+    return {
+        key: events if key == "hooks" else rest[key] for key in data if key != "hooks" or events
+    }
+
+
+def _group_without(group: Any) -> Any:
+    handlers = _handlers(group)
+    left = [handler for handler in handlers if not is_our_hook(handler)]
+    if len(left) == len(handlers):
+        return group
+    return {**group, "hooks": left} if left else None
+
+
+# --- reading and checking ------------------------------------------------------------------
+
+
+def _text(file: Path, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8").removeprefix(_BOM)
+    except UnicodeDecodeError:
+        raise InvalidInput(
+            f"{file} is not written in UTF-8. {_UNTOUCHED} Save it as UTF-8, then try again."
+        ) from None
+
+
+def _read_json(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
+    text = _text(file, raw)
+    if not text.strip():
+        return {}
+    try:
+        root = jsonc.parse(text)
+    except jsonc.Malformed as error:
+        raise _broken(file, "JSON", f"{error.where}: {error.what}") from None
+    if not isinstance(root.plain, dict):
+        raise _broken(file, "settings", "it holds no object")
+    if jsonc.repeated(root, path):
+        raise _broken(file, "settings", f"{path[0]!r} or what is in it is there twice")
+    plain: dict[str, Any] = root.plain
+    return plain
+
+
+def _read_toml(file: Path, raw: bytes) -> dict[str, Any]:
+    try:
+        return tomltext.parse(_text(file, raw))
+    except tomllib.TOMLDecodeError as error:
+        raise _broken(file, "TOML", str(error).rstrip(".")) from None
+
+
+def _broken(file: Path, kind: str, why: str) -> InvalidInput:
+    return InvalidInput(
+        f"{file} cannot be read as {kind}: {why}. {_UNTOUCHED} Put that right, then try again."
+    )
+
+
+def is_plain_json(raw: bytes) -> bool:
+    """Without comments and trailing commas."""
+    try:
+        json.loads(raw.decode("utf-8-sig"))
+    except ValueError:
+        return False
+    return True
+
+
+def _checked(
+    file: Path,
+    raw: bytes,
+    edited: str,
+    toml: bool,
+    expected: Mapping[str, Any],
+    *,
+    empty_too: str = "",
+    by_hand: str = "",
+) -> bytes:
+    parse: Callable[[str], Any] = tomltext.parse if toml else lambda text: jsonc.parse(text).plain
+    try:
+        found = parse(edited) if edited.strip() else {}
+    except ValueError:
+        found = None
+    if found != expected and found != {**expected, empty_too: {}}:
+        raise InvalidInput(
+            f"{file} is written in a way that cannot be edited without touching the rest. "
+            f"{_UNTOUCHED} Make the change by hand{':' if by_hand else '.'}\n\n{by_hand}".rstrip()
+        )
+    mark = raw[:3] if raw.startswith(_BOM.encode()) else b""
+    return mark + edited.encode()
+
+
+def _at(data: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def _with(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    inner = value if len(path) == 1 else _with(data.get(path[0], {}), path[1:], value)
+    return {**data, path[0]: inner}
+
+
+def _without(data: Mapping[str, Any], client: Client) -> dict[str, Any]:
+    servers = {key: value for key, value in data[client.under].items() if key != NAME}
+    rest = {key: value for key, value in data.items() if key != client.under}
+    return {**rest, client.under: servers} if servers else rest

@@ -1,0 +1,136 @@
+"""What is written into a client's settings, and how it is known again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import vaultmem
+from vaultmem.errors import InvalidInput
+from vaultmem.surfaces.clients.known import Client
+
+NAME: Final = "vaultmem"
+_PROGRAM: Final = (NAME, f"{NAME}.exe", f"{NAME}.cmd")
+_SECONDS: Final = 10  # a hook ends by itself after two
+
+# Claude Code's events, the tools of each that matter, and whether the agent waits for it.
+EVENTS: Final = (
+    ("SessionStart", "", True),
+    ("UserPromptSubmit", "", True),
+    ("PostToolUse", "Edit|Write|MultiEdit|NotebookEdit", False),
+    ("PostToolUseFailure", "Bash", False),
+    ("PostCompact", "", True),
+    ("SessionEnd", "", True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A vault, and how narrowly a client is to use it."""
+
+    vault: Path
+    read_only: bool = False
+    project: str = ""
+    toolsets: str = ""
+
+    @property
+    def narrowed(self) -> bool:
+        """Bound in a way that hooks do not know."""
+        return self.read_only or bool(self.project)
+
+    def arguments(self) -> list[str]:
+        options = ["serve", "--vault", str(self.vault)]
+        options += ["--read-only"] if self.read_only else []
+        options += ["--project", self.project] if self.project else []
+        return options + (["--toolsets", self.toolsets] if self.toolsets else [])
+
+
+def this_program() -> list[str]:
+    """How to start what runs now, from anywhere: a client has neither our PATH nor our folder."""
+    launcher = Path(vaultmem.__file__).resolve().parents[1] / "scripts" / NAME
+    if sys.platform != "win32" and os.access(launcher, os.X_OK) and launcher.is_file():
+        return [str(launcher)]
+    python = Path(sys.executable).absolute()  # not resolved: its environment goes by the link
+    installed = python.with_name(_PROGRAM[1] if sys.platform == "win32" else NAME)
+    return [str(installed)] if installed.is_file() else [str(python), "-m", NAME]
+
+
+def server(client: Client, wanted: Wanted) -> dict[str, Any]:
+    program = this_program()
+    arguments = [*program[1:], *wanted.arguments()]
+    _require_writable([program[0], *arguments])
+    entry = {"command": program[0], "args": arguments}
+    return {"type": "stdio", **entry} if client.typed else entry
+
+
+def _require_writable(words: Iterable[str]) -> None:
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(
+                f"The name {word!a} is not valid Unicode and cannot stand in a settings file; "
+                "rename it."
+            ) from None
+
+
+def starts_vaultmem(entry: Any) -> bool:
+    """Whether an entry of that name is one of ours, however it starts us: uvx, python -m …"""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
+        return False
+    arguments = entry.get("args", [])
+    return "serve" in _after_program([entry["command"], *_texts(arguments)])
+
+
+def vault_of(entry: Mapping[str, Any]) -> str:
+    words = _texts(entry.get("args", []))
+    return next((word for at, word in enumerate(words) if words[at - 1 : at] == ["--vault"]), "")
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _after_program(words: Sequence[str]) -> list[str]:
+    """What follows our own name on a command line."""
+    names = [re.split(r"[\\/]", word)[-1].lower() for word in words]
+    found = next((at for at, name in enumerate(names) if name in _PROGRAM), None)
+    return [] if found is None else list(words[found + 1 :])
+
+
+# --- hooks ---------------------------------------------------------------------------------
+
+
+def hooks(vault: Path) -> dict[str, dict[str, Any]]:
+    """One group for each event, as Claude Code's settings have them."""
+    command = shlex.join([*this_program(), "hook", "--vault", str(vault)])
+    return {event: _group(command, tools, waits) for event, tools, waits in EVENTS}
+
+
+def _group(command: str, tools: str, waits: bool) -> dict[str, Any]:
+    handler: dict[str, Any] = {"type": "command", "command": command, "timeout": _SECONDS}
+    handler |= {} if waits else {"async": True}
+    return ({"matcher": tools} if tools else {}) | {"hooks": [handler]}
+
+
+def is_our_hook(handler: Any) -> bool:
+    """`… vaultmem hook` with our own options: a command line with more in it is someone else's."""
+    if not isinstance(handler, Mapping) or not isinstance(handler.get("command"), str):
+        return False
+    try:
+        words = [*shlex.split(handler["command"]), *_texts(handler.get("args", []))]
+    except ValueError:
+        return False
+    rest = _after_program(words)
+    return rest[:1] == ["hook"] and _only_options(rest[1:])
+
+
+def _only_options(words: Sequence[str]) -> bool:
+    names, values = words[::2], words[1::2]
+    return len(names) == len(values) and set(names) <= {"--vault", "--event"}

@@ -1,0 +1,174 @@
+"""Changing a client's settings file beside the client itself, which may write it at any moment.
+
+The old bytes are kept beside it first. The new ones take its place whole, and only if it is
+still what the change was made from; else the change is made again on what is there now. A
+link, as managers of dotfiles make them, is followed and stays a link.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from vaultmem import durable
+from vaultmem.errors import Busy, InvalidInput
+
+_LARGEST: Final = 50_000_000  # bytes; Claude Code's own file can be large
+_ATTEMPTS: Final = 5
+_WIDEST: Final = 1000  # letters of a line that are shown
+_CONTEXT: Final = 2  # lines around a change: others' secrets may stand near
+
+# The bytes of a file to the bytes it is to have; None is no file.
+Edit = Callable[[bytes | None], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    what: str  # of ours goes into the file, or out of it
+    path: Path
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was done to a file, or would be."""
+
+    step: Step
+    before: bytes | None
+    after: bytes | None
+    backup: Path | None = None
+
+    @property
+    def path(self) -> Path:
+        return self.step.path
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def diff(self) -> str:
+        return "\n".join(_diff(self))
+
+
+def preview(step: Step) -> Outcome:
+    before = read(step.path)
+    return Outcome(step, before, step.edit(before))
+
+
+def apply(step: Step) -> Outcome:
+    path = step.path
+    for _ in range(_ATTEMPTS):
+        outcome = preview(step)
+        if not outcome.changed:
+            return outcome
+        with durable.explained(f"Writing {path}"):
+            backup = None if outcome.after is None else _keep(path, outcome.before)
+            if _write(Path(os.path.realpath(path)), outcome):
+                return Outcome(step, outcome.before, outcome.after, backup)
+    raise Busy(f"{path} is being written by another program all the time; close it and try again.")
+
+
+def read(path: Path) -> bytes | None:
+    with durable.explained(f"Reading {path}"):
+        try:
+            found = os.stat(path)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{path} is not a file. Nothing was changed.")
+        if found.st_size > _LARGEST:
+            raise InvalidInput(f"{path} is too large for a settings file. Nothing was changed.")
+        return path.read_bytes()
+
+
+def _write(target: Path, outcome: Outcome) -> bool:
+    """Whether it could be done: the file was still as it was."""
+    if outcome.before is None:
+        try:
+            durable.create(target, outcome.after or b"")
+        except FileExistsError:
+            return False
+        return True
+    if outcome.after is None:
+        if target.read_bytes() != outcome.before:
+            return False
+        target.unlink()
+        return True
+    return durable.replace(target, outcome.after, lambda: target.read_bytes() == outcome.before)
+
+
+# --- backups -------------------------------------------------------------------------------
+
+
+def backups(path: Path) -> list[bytes]:
+    """What earlier changes started from."""
+    return [name.read_bytes() for name in _names(path) if name.is_file()]
+
+
+def _keep(path: Path, raw: bytes | None) -> Path | None:
+    """A copy beside the file; an older one that differs stays beside it, too."""
+    if raw is None:
+        return None
+    for name in _names(path):
+        if not os.path.lexists(name):
+            _copy(name, raw, stat.S_IMODE(path.stat().st_mode))
+            return name
+        with contextlib.suppress(OSError):
+            if name.read_bytes() == raw:
+                return name
+    raise AssertionError("there is no end of names")
+
+
+def _names(path: Path) -> Iterator[Path]:
+    """Up to the first that is free."""
+    for number in itertools.count(1):
+        name = path.with_name(f"{path.name}.vaultmem-backup{f'-{number}' if number > 1 else ''}")
+        yield name
+        if not os.path.lexists(name):
+            return
+
+
+def _copy(path: Path, raw: bytes, mode: int) -> None:
+    """Readable by nobody who cannot read the file itself: it may hold keys."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags, mode & 0o600), "wb") as handle:
+        handle.write(raw)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.chmod(path, mode)
+
+
+# --- the difference ------------------------------------------------------------------------
+
+
+def _diff(outcome: Outcome) -> Iterator[str]:
+    old, new = _lines(outcome.before), _lines(outcome.after)
+    path = str(outcome.path)
+    from_name = "nothing" if outcome.before is None else path
+    to_name = "nothing" if outcome.after is None else path
+    start = _common(old[0], new[0]) if len(old) == len(new) == 1 else 0
+    for line in difflib.unified_diff(old, new, from_name, to_name, n=_CONTEXT, lineterm=""):
+        yield line if len(line) < _WIDEST else _part(line, start)
+
+
+def _lines(raw: bytes | None) -> list[str]:
+    return (raw or b"").decode("utf-8", errors="replace").splitlines()
+
+
+def _common(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _part(line: str, start: int) -> str:
+    """Of a file that is one long line, what lies around the change."""
+    start = max(1, start - _WIDEST // 5)
+    return f"{line[0]}… {line[start : start + _WIDEST]} …"

@@ -1,0 +1,332 @@
+"""Editing JSON in place: comments, commas, spacing and order of everything else stay.
+
+Reads JSON with comments and trailing commas. The reader notes where every value lies; an
+edit puts text in or takes text out at those places and touches no other byte. What an
+insertion added, removing the same thing takes away again to the byte, save that an object
+which held nothing but blanks comes back as `{}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+_BLANK: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*[\s\S]*?\*/)*")
+_SPACES: Final = " \t\r\n"
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORDS: Final = {"true": True, "false": False, "null": None}
+_WORD: Final = re.compile(r"[A-Za-z0-9_$.+-]+")
+_STRINGS: Final = json.JSONDecoder()
+_DEEPEST: Final = 100
+_LONGEST_NUMBER: Final = 300
+
+Step = str | int
+
+
+class Malformed(ValueError):
+    """Not JSON; `where` says on which line and column."""
+
+    def __init__(self, what: str, text: str, position: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where(text, position)
+
+
+def where(text: str, position: int) -> str:
+    line = text.count("\n", 0, position) + 1
+    column = position - text.rfind("\n", 0, position)
+    return f"line {line}, column {column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    start: int
+    end: int
+    plain: Any  # as Python has it
+    items: tuple[Item, ...] = ()
+
+    @property
+    def inside(self) -> int:
+        """Where the text between the brackets ends."""
+        return self.end - 1
+
+    def named(self, key: Step) -> list[int]:
+        """The places of the items of that name; JSON does not forbid several."""
+        if isinstance(key, int):
+            return [key] if -1 < key < len(self.items) else []
+        return [i for i, item in enumerate(self.items) if item.key == key]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A member of an object, or an element of an array, which has no key."""
+
+    key: str | None
+    start: int
+    value: Value
+    comma: int  # behind the comma that follows, or -1
+
+    @property
+    def end(self) -> int:
+        return self.value.end if self.comma < 0 else self.comma
+
+
+# --- reading -------------------------------------------------------------------------------
+
+
+def parse(text: str) -> Value:
+    reader = _Reader(text)
+    start = reader.blank(0)
+    value = reader.value(start, 0)
+    end = reader.blank(value.end)
+    if end < len(text):
+        raise Malformed("there is something behind the end", text, end)
+    return value
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def blank(self, at: int) -> int:
+        found = _BLANK.match(self.text, at)
+        at = found.end() if found else at
+        if self.text.startswith("/*", at):
+            raise Malformed("a comment is not closed", self.text, at)
+        return at
+
+    def value(self, at: int, depth: int) -> Value:
+        first = self.text[at : at + 1]
+        if first in ("{", "["):
+            if depth >= _DEEPEST:
+                raise Malformed("it is nested too deeply", self.text, at)
+            return self._container(at, depth + 1, "}" if first == "{" else "]")
+        if first == '"':
+            plain, end = self._string(at)
+            return Value(at, end, plain)
+        return self._scalar(at)
+
+    def _container(self, start: int, depth: int, closing: str) -> Value:
+        items: list[Item] = []
+        at = self.blank(start + 1)
+        while not self.text.startswith(closing, at):
+            if items and items[-1].comma < 0:
+                raise Malformed(f"a comma or {closing} is missing", self.text, at)
+            item = self._item(at, depth, keyed=closing == "}")
+            items.append(item)
+            at = self.blank(item.end)
+        return Value(start, at + 1, _plain(items, closing), tuple(items))
+
+    def _item(self, start: int, depth: int, *, keyed: bool) -> Item:
+        key, at = self._key(start) if keyed else (None, start)
+        value = self.value(at, depth)
+        behind = self.blank(value.end)
+        comma = behind + 1 if self.text.startswith(",", behind) else -1
+        return Item(key, start, value, comma)
+
+    def _key(self, at: int) -> tuple[str, int]:
+        if not self.text.startswith('"', at):
+            raise Malformed("a name in double quotes is missing", self.text, at)
+        key, end = self._string(at)
+        at = self.blank(end)
+        if not self.text.startswith(":", at):
+            raise Malformed("a colon is missing", self.text, at)
+        return key, self.blank(at + 1)
+
+    def _string(self, at: int) -> tuple[str, int]:
+        try:
+            text, end = _STRINGS.raw_decode(self.text, at)
+        except json.JSONDecodeError as error:
+            raise Malformed(
+                "a text is not closed or not well written", self.text, error.pos
+            ) from None
+        return text, end
+
+    def _scalar(self, at: int) -> Value:
+        word = _WORD.match(self.text, at)
+        if word and word[0] in _WORDS:
+            return Value(at, word.end(), _WORDS[word[0]])
+        number = _NUMBER.fullmatch(word[0]) if word else None
+        if word is None or number is None:
+            raise Malformed("a value is missing or not well written", self.text, at)
+        whole = number[1] is None and number[2] is None and len(word[0]) < _LONGEST_NUMBER
+        return Value(at, word.end(), int(word[0]) if whole else float(word[0]))
+
+
+def _plain(items: Sequence[Item], closing: str) -> Any:
+    if closing == "]":
+        return [item.value.plain for item in items]
+    return {item.key: item.value.plain for item in items}
+
+
+def find(root: Value, path: Sequence[Step]) -> Value | None:
+    """The value at a path; of several equal names the last, as every reader takes it."""
+    for step in path:
+        places = root.named(step)
+        if not places:
+            return None
+        root = root.items[places[-1]].value
+    return root
+
+
+def repeated(root: Value, path: Sequence[Step]) -> bool:
+    """Whether a name on the path stands twice: then nobody can say which one is meant."""
+    for end in range(len(path)):
+        owner = find(root, path[:end])
+        if owner is not None and len(owner.named(path[end])) > 1:
+            return True
+    return False
+
+
+# --- editing -------------------------------------------------------------------------------
+
+
+def set_value(text: str, path: Sequence[Step], value: Any) -> str:
+    """The value at a path becomes this one; what is missing on the way there is made."""
+    root = parse(text)
+    there = find(root, path)
+    if there is not None:
+        return text if there.plain == value else _replace(text, there, value)
+    known = max(n for n in range(len(path)) if find(root, path[:n]) is not None)
+    for step in reversed(path[known + 1 :]):
+        value = {step: value}
+    owner = find(root, path[:known])
+    assert owner is not None
+    return _insert(text, owner, str(path[known]), value)
+
+
+def append(text: str, path: Sequence[Step], value: Any) -> str:
+    """A further element at the end of the array at a path, which is made if need be."""
+    there = find(parse(text), path)
+    if there is None:
+        return set_value(text, path, [value])
+    return _insert(text, there, None, value)
+
+
+def remove(text: str, path: Sequence[Step]) -> str:
+    owner = find(parse(text), path[:-1])
+    places = owner.named(path[-1]) if owner is not None else []
+    return _remove(text, owner, places[-1]) if owner is not None and places else text
+
+
+def _replace(text: str, there: Value, value: Any) -> str:
+    indent = _indent(text, there.start)
+    spread = "\n" in text[: there.start]
+    printed = _printed(value, _Style.of(text), indent) if spread else _flat(value)
+    return text[: there.start] + printed + text[there.end :]
+
+
+def _insert(text: str, owner: Value, key: str | None, value: Any) -> str:
+    style = _Style.of(text)
+    last = owner.items[-1] if owner.items else None
+    behind = last.end if last else owner.start + 1
+    kept = text[behind : owner.inside].rstrip(_SPACES)  # comments
+    place = behind + len(kept)
+    name = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
+    if last is None:
+        spread = bool(kept) or style.spread
+    else:
+        spread = bool(kept) or _starts_line(text, last.start)
+    if spread:
+        indent = _indent(text, last.start if last else owner.start)
+        indent += "" if last and _starts_line(text, last.start) else style.unit
+        piece = style.newline + indent + name + _printed(value, style, indent)
+    else:
+        piece = (" " if last else "") + name + _flat(value)
+    if last and last.comma >= 0:
+        piece += ","
+    if last is None and spread and "\n" not in text[place : owner.inside]:
+        piece += style.newline + _indent(text, owner.start)
+    text = text[:place] + piece + text[place:]
+    if last and last.comma < 0:
+        text = text[: last.value.end] + "," + text[last.value.end :]
+    return text
+
+
+def _remove(text: str, owner: Value, place: int) -> str:
+    """Comments stay: who wrote them may not have meant what goes."""
+    item = owner.items[place]
+    before = owner.items[place - 1] if place else None
+    behind = before.end if before else owner.start + 1
+    kept = text[behind : item.start].rstrip(_SPACES)
+    rest = text[item.end :]
+    if len(owner.items) == 1 and not (kept + text[item.end : owner.inside]).strip(_SPACES):
+        return text[: owner.start + 1] + text[owner.inside :]
+    if place == 0 and not kept and not _starts_line(text, item.start):
+        rest = rest.lstrip(" \t")
+    if _ends_in_line_comment(kept) and not rest.lstrip(" \t").startswith(("\r", "\n")):
+        rest = _Style.of(text).newline + rest.lstrip(" \t")
+    start = text[:behind]
+    if before and before.comma >= 0 and place + 1 == len(owner.items) and item.comma < 0:
+        start = start[:-1]  # the comma: it is the last one now
+    return start + kept + rest
+
+
+def _ends_in_line_comment(kept: str) -> bool:
+    at, line_comment = 0, False
+    while at < len(kept):
+        line_comment = kept.startswith("//", at)
+        if line_comment:
+            at = next((i for i in range(at, len(kept)) if kept[i] in "\r\n"), len(kept))
+        elif kept.startswith("/*", at):
+            at = kept.index("*/", at) + 2
+        else:
+            at += 1
+    return line_comment
+
+
+# --- looks ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    newline: str
+    unit: str  # of indentation
+    spread: bool  # over several lines
+
+    @classmethod
+    def of(cls, text: str) -> _Style:
+        newline = "\r\n" if re.search(r"\r?\n", text + "\n")[0] == "\r\n" else "\n"  # type: ignore[index]
+        indented = re.search(r'\n([ \t]+)["{\[]', text)
+        bare = not re.search(r"[^\s{}\[\]]", text)
+        return cls(newline, indented[1] if indented else "  ", "\n" in text.strip() or bare)
+
+
+def _starts_line(text: str, position: int) -> bool:
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    return "\n" in text[:position] and not line.strip(" \t")
+
+
+def _indent(text: str, position: int) -> str:
+    """The blanks with which the line of a position begins."""
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _flat(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _printed(value: Any, style: _Style, indent: str) -> str:
+    """Objects over several lines; lists of plain values, such as arguments, on one."""
+    inner = indent + style.unit
+    if isinstance(value, dict) and value:
+        pairs = (f"{_flat(key)}: {_printed(each, style, inner)}" for key, each in value.items())
+        return _block("{}", pairs, style, indent)
+    if isinstance(value, list) and any(isinstance(each, (dict, list)) for each in value):
+        return _block("[]", (_printed(each, style, inner) for each in value), style, indent)
+    return _flat(value)
+
+
+def _block(brackets: str, parts: Iterator[str], style: _Style, indent: str) -> str:
+    newline = style.newline + indent
+    body = f",{newline}{style.unit}".join(parts)
+    return f"{brackets[0]}{newline}{style.unit}{body}{newline}{brackets[1]}"
+
+
+def fresh(value: Any) -> str:
+    """A new file with this in it."""
+    return _printed(value, _Style("\n", "  ", True), "") + "\n"
