@@ -36,7 +36,7 @@ LAYERS = [
     ["sync", "follow", "finding", "history", "usage", "volatile", "given", "views"],
     ["desk", "journal", "themes", "insights", "parts"],
     ["looking", "facts", "graph", "session", "remember", "curate", "memory", "keyed", "context"],
-    ["consolidate", "status", "reader", "git", "template", "doctor"],
+    ["consolidate", "status", "reader", "git", "template", "doctor", "moving"],
     ["service"],
     ["hooks", "reminders"],
     ["surfaces"],

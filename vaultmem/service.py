@@ -11,6 +11,7 @@ from vaultmem.context import Contexts
 from vaultmem.errors import InvalidInput
 from vaultmem.git.syncing import Syncing
 from vaultmem.keyed import Keyed
+from vaultmem.moving import Moving
 from vaultmem.names import safe_name
 from vaultmem.reader import Reader
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from vaultmem.template import Plan
 
 
-class Vault(Syncing, Contexts, Keyed, Reflection, Reader):
+class Vault(Syncing, Moving, Contexts, Keyed, Reflection, Reader):
     """An open vault, and everything one can do with the memories in it.
 
     with Vault.open("~/Notes") as vault:

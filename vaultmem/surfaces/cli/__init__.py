@@ -54,6 +54,10 @@ GROUPS: Final = {
         "doctor": "Find what is wrong with the vault, and what to do about it.",
         "models": "Embedding models: list, fetch, take from a folder.",
     },
+    "Move": {
+        "import": "Make notes of what another system keeps.",
+        "export": "Write your notes to one file: JSON lines, or a zip.",
+    },
 }
 COMMANDS: Final = {name: line for group in GROUPS.values() for name, line in group.items()}
 HIDDEN: Final = ("merge-driver",)  # called by git, not by people

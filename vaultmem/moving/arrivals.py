@@ -1,0 +1,240 @@
+"""An import from beginning to end: read, decide, write in batches, tell.
+
+Every batch is on disk and indexed before the next begins, so one that is stopped, or killed,
+goes on where it was when it is started again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import Final
+
+from vaultmem import lock
+from vaultmem.desk import Desk
+from vaultmem.errors import Busy, Unavailable, VaultmemError
+from vaultmem.history import Write
+from vaultmem.moving.incoming import Left, Record
+from vaultmem.moving.ledger import Known, Ledger
+from vaultmem.moving.opening import Reading
+from vaultmem.moving.sorting import Sorting, Todo
+from vaultmem.note import Note, version
+
+Progress = Callable[[int, int], None]
+
+_BATCH: Final = 250  # notes that are written and indexed together
+_BATCH_BYTES: Final = 8_000_000
+_LEDGER: Final = "imports.db"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What became of one note."""
+
+    action: str  # "add", "update", "here", "kept" (changed on both sides), "gone" (removed here)
+    what: str
+    path: str | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    source: str
+    path: str  # what was read
+    dry_run: bool
+    added: int
+    updated: int
+    here: int  # already
+    kept: int
+    gone: int
+    left: int
+    notes: tuple[Step, ...]
+    left_out: tuple[Left, ...]  # the first thousand of them
+    warnings: tuple[str, ...]
+    seconds: float
+
+
+class Arrivals(Desk):
+    def bring(
+        self,
+        system: str,
+        reading: Reading,
+        records: Iterable[Record],
+        *,
+        project: str = "",
+        again: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        started = time.monotonic()
+        with ExitStack() as stack:
+            if not dry_run:
+                self._require_writable()
+                self._take_turn(stack)
+            self._look_around()
+            ledger = self._ledger(stack, dry_run)
+            fallback = dt.datetime.fromtimestamp(reading.path.stat().st_mtime, dt.UTC)
+            sorting = Sorting(
+                self._parts,
+                self.caller,
+                ledger,
+                reading.leave,
+                system=system,
+                project=project,
+                again=again,
+                fallback=fallback,
+            )
+            steps: list[Step] = []
+            behind = ""
+            for batch in _batches(todo for record in records for todo in sorting.sort(record)):
+                if not dry_run:
+                    batch, behind = self._carry_out(batch, sorting)
+                steps += _steps(batch, reading)
+                if progress:
+                    progress(min(reading.at, reading.size), reading.size)
+        warnings = (*([behind] if behind else []), *_remarks(sorting, reading))
+        return _told(system, reading, steps, warnings, dry_run, time.monotonic() - started)
+
+    def _take_turn(self, stack: ExitStack) -> None:
+        held = lock.try_hold(self.store.local() / "imports.lock")
+        if held is None:
+            raise Busy("Another import into this vault is under way; let it finish first.")
+        stack.callback(held.release)
+
+    def _look_around(self) -> None:
+        """What is there already is known by the index, so that has to be up to date."""
+        if self.index.needs_rebuild:
+            self.index.rebuild_text()
+        if self._parts.sync.everything().withheld:
+            raise Unavailable(
+                "The vault looks empty, and its index knows of many notes; so nothing was "
+                "imported. If they are really gone: vaultmem index --rebuild"
+            )
+
+    def _ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:
+        file = self.store.local() / _LEDGER
+        if dry_run and not file.exists():
+            return None
+        return stack.enter_context(closing(Ledger(file)))
+
+    # --- carrying out ----------------------------------------------------------------------
+
+    def _carry_out(self, batch: Sequence[Todo], sorting: Sorting) -> tuple[list[Todo], str]:
+        """The notes first, then what is known of them, then the index."""
+        added = self._add([todo for todo in batch if todo.action == "add"], sorting)
+        changed = {id(t): self._update(t) for t in batch if t.action == "update"}
+        done = [added.get(id(todo)) or changed.get(id(todo)) or todo for todo in batch]
+        written = [todo for todo in done if todo.action in ("add", "update")]
+        for todo in written:
+            made = Write(todo.path, todo.version, "import", todo.id, self.caller.client)
+            self._parts.history.wrote(made)
+        if sorting.ledger:
+            settled = [t for t in done if t.key and t.action in ("add", "update", "here")]
+            sorting.ledger.keep(self._entries(settled, sorting))
+        notes = [todo.path for todo in written if self.store.is_note(todo.path)]
+        return done, self._wrote(notes) if notes else ""
+
+    def _entries(self, settled: Sequence[Todo], sorting: Sorting) -> Iterator[Known]:
+        for todo in settled:
+            known = sorting.known(todo.key)
+            if todo.action == "here" and known and known.digest == todo.digest:
+                continue
+            yield Known(sorting.ledger_key(todo.key), todo.digest, todo.path, todo.version)
+
+    def _add(self, todos: Sequence[Todo], sorting: Sorting) -> dict[int, Todo]:
+        """Each under its name, or under the next that is free where someone was faster."""
+        done: dict[int, Todo] = {}
+        left = {id(todo): todo for todo in todos}
+        for _ in range(5):
+            if not left:
+                return done
+            placed = set(sorting.placing.place([(t.path, t.raw) for t in left.values()]))
+            for number, todo in list(left.items()):
+                if todo.path in placed:
+                    done[number] = replace(todo, version=version(todo.raw))
+                    del left[number]
+                else:
+                    left[number] = replace(todo, path=sorting.another(todo.path))
+        raise Busy("Others write so many notes that no name stays free; try again in a moment.")
+
+    def _update(self, todo: Todo) -> Todo:
+        """By way of the store, which keeps what was there and waits for a person who types."""
+        change = todo.change
+        assert change is not None
+
+        def remembered(current: Note) -> bytes:
+            raw = change(current)
+            if raw != current.raw:
+                self._parts.history.take(current, "import")
+            return raw
+
+        try:
+            stored = self.store.update(todo.path, remembered)
+        except VaultmemError as error:
+            return replace(todo, action="left", why=str(error), key="")
+        return replace(todo, version=stored.version)
+
+
+def _batches(todos: Iterable[Todo]) -> Iterator[list[Todo]]:
+    """Some hundred at a time; large ones make a batch full sooner."""
+    size = 0
+
+    def full(todo: Todo) -> int:
+        nonlocal size
+        size += max(len(todo.raw), _BATCH_BYTES // _BATCH)
+        return (size - 1) // _BATCH_BYTES
+
+    for _, batch in itertools.groupby(todos, full):
+        yield list(batch)
+
+
+def _steps(batch: Iterable[Todo], reading: Reading) -> Iterator[Step]:
+    for todo in batch:
+        if todo.action == "left":
+            reading.leave(todo.what, todo.why)
+        else:
+            yield Step(todo.action, todo.what, todo.path or None, todo.why or None)
+
+
+def _remarks(sorting: Sorting, reading: Reading) -> Iterator[str]:
+    yield from reading.remarks
+    for what, count in reading.passed.items():
+        yield f"{count} {what} were passed over."
+    if sorting.redacted:
+        yield (
+            f"secret_redacted: {sorting.redacted} texts had keys, tokens or passwords in them, "
+            "which were replaced."
+        )
+    if sorting.stripped:
+        yield f"Control characters were taken out of {sorting.stripped} texts."
+
+
+def _told(
+    system: str,
+    reading: Reading,
+    steps: Sequence[Step],
+    warnings: Sequence[str],
+    dry_run: bool,
+    seconds: float,
+) -> Imported:
+    counts = Counter(step.action for step in steps)
+    return Imported(
+        source=system,
+        path=str(reading.path),
+        dry_run=dry_run,
+        added=counts["add"],
+        updated=counts["update"],
+        here=counts["here"],
+        kept=counts["kept"],
+        gone=counts["gone"],
+        left=reading.left_count,
+        notes=tuple(steps),
+        left_out=tuple(reading.left),
+        warnings=tuple(warnings),
+        seconds=round(seconds, 3),
+    )

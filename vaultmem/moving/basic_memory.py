@@ -1,0 +1,62 @@
+"""basic-memory projects: folders of Markdown whose grammar ours understands as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Final
+
+from vaultmem.edges import link_key
+from vaultmem.errors import InvalidInput
+from vaultmem.moving import folder
+from vaultmem.moving.incoming import Record
+from vaultmem.moving.opening import Reading
+from vaultmem.names import name_key, safe_name
+from vaultmem.note import Note, parse
+
+EXPECTED: Final = "a basic-memory project: a folder of notes with title and permalink"
+
+
+def read(reading: Reading, *, into: str = "", files: bool = False) -> Iterator[Record]:
+    found = folder.listed(reading, files=files)
+    notes = {path: note for path in found if (note := _note(reading, path)) is not None}
+    if not any(note.string("permalink") for note in notes.values()):
+        raise InvalidInput(f"No note in {reading.path} has a permalink.")
+    names = _by_title(notes)
+    if names:
+        reading.remarks.append(
+            f"{len(names)} notes are named by their titles instead of their files, because "
+            "the links of the project name them so."
+        )
+    yield from folder.copies(reading, {path: names.get(path, path) for path in found}, into)
+
+
+def _note(reading: Reading, path: str) -> Note | None:
+    file = reading.path / PurePosixPath(path)
+    try:
+        if not path.lower().endswith(".md") or file.stat().st_size > folder.MOST_BYTES:
+            return None
+        return parse(file.read_bytes(), path)
+    except OSError:
+        return None  # copying it will say so
+
+
+def _by_title(notes: Mapping[str, Note]) -> dict[str, str]:
+    """Better places for notes that links name by a title their file does not have.
+
+    basic-memory finds `[[Auth flow]]` in `auth-flow.md` by its title; a vault goes by file
+    names. Where more links name the title than the file, the copy gets the title as its name.
+    """
+    linked = Counter(link_key(link.target) for note in notes.values() for link in note.links)
+    named = Counter(name_key(PurePosixPath(path).stem) for path in notes)
+    better = {}
+    for path, note in notes.items():
+        title = note.string("title")
+        place = PurePosixPath(path)
+        key, stem = name_key(safe_name(title)), name_key(place.stem)
+        by_file = linked[stem] + linked[link_key(path)] + linked[name_key(note.string("permalink"))]
+        if title and key != stem and not named[key] and linked[link_key(title)] > by_file:
+            named[key] += 1
+            better[path] = str(place.with_name(f"{safe_name(title)}.md"))
+    return better

@@ -1,0 +1,141 @@
+"""claude-mem: what it observed of coding sessions, from its export or its database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from vaultmem.moving.incoming import Record, Said, Talk, mapping, objects, text, when, words
+from vaultmem.moving.opening import Reading, database, is_sqlite, parts, rows, values
+
+EXPECTED: Final = "claude-mem's export (JSON with observations, sessions, summaries and prompts), or its claude-mem.db"
+DATABASE: Final = "claude-mem.db"
+_KINDS: Final = {
+    "sessions": "sdk_sessions",
+    "observations": "observations",
+    "summaries": "session_summaries",
+    "prompts": "user_prompts",
+}
+_SUMMARY: Final = (
+    ("request", "Request"),
+    ("investigated", "Investigated"),
+    ("learned", "Learned"),
+    ("completed", "Completed"),
+    ("next_steps", "Next steps"),
+    ("notes", "Notes"),
+)
+_WORD: Final = re.compile(r"[^\w-]+")
+
+Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def read(reading: Reading) -> Iterator[Record]:
+    path = reading.path / DATABASE if reading.path.is_dir() else reading.path
+    if is_sqlite(path):
+        yield from _talks(_from_database(path), reading)
+        return
+    for part in parts(reading.path, r".*\.json"):
+        reading.size += part.size
+        for number, item in enumerate(values(part, reading), 1):
+            found = {kind: objects(mapping(item).get(kind)) for kind in _KINDS}
+            if any(found.values()):
+                yield from _talks(found, reading)
+            else:
+                reading.leave(f"record {number}", "it has no observations, summaries or prompts")
+
+
+def _from_database(path: Path) -> Rows:
+    with database(path) as db:
+        return {kind: rows(db, table, "id") for kind, table in _KINDS.items()}
+
+
+def _talks(found: Rows, reading: Reading) -> Iterator[Talk]:
+    """One journal for each session, in the order in which they began."""
+    known = {_session(row): row for row in found["sessions"] if _session(row)}
+    # Prompts carry the editor's own name of a session, and in the database its number.
+    names = {text(row.get("content_session_id")): name for name, row in known.items()}
+    names |= {text(row.get("claude_session_id")): name for name, row in known.items()}
+    numbers = {row.get("id"): name for name, row in known.items()}
+    said: dict[str, list[Said]] = {name: [] for name in known}
+    rows_of: dict[str, Mapping[str, Any]] = dict(known)
+    for row in found["observations"]:
+        if (made := _observed(row)) is None:
+            reading.leave(f"observation {text(row.get('id'))}", "it has no text")
+            continue
+        said.setdefault(_session(row), []).append(made)
+        rows_of.setdefault(_session(row), row)
+    for row in found["prompts"]:
+        own = text(row.get("content_session_id")) or text(row.get("claude_session_id"))
+        name = names.get(own) or numbers.get(row.get("session_db_id")) or _session(row) or own
+        if prompt := text(row.get("prompt_text")).strip():
+            entry = Said(_id("prompt", row, prompt), "prompt", prompt, _when(row))
+            said.setdefault(name, []).append(entry)
+            rows_of.setdefault(name, row)
+    summaries: dict[str, list[Mapping[str, Any]]] = {}
+    for row in found["summaries"]:
+        summaries.setdefault(_session(row), []).append(row)
+        said.setdefault(_session(row), [])
+        rows_of.setdefault(_session(row), row)
+    for name, entries in said.items():
+        if talk := _talk(name, rows_of[name], entries, summaries.get(name, [])):
+            yield talk
+        else:
+            reading.passed["sessions in which nothing was observed"] += 1
+
+
+def _talk(
+    name: str,
+    row: Mapping[str, Any],
+    entries: list[Said],
+    summaries: Sequence[Mapping[str, Any]],
+) -> Talk | None:
+    summary = "\n\n".join(filter(None, map(_summed, summaries)))
+    if not entries and not summary:
+        return None
+    timed = sorted(entries, key=lambda each: each.at.timestamp() if each.at else 0.0)
+    asked = next((found for s in summaries if (found := text(s.get("request")).strip())), "")
+    title = asked or text(row.get("user_prompt")) or next((s.text for s in timed), "")
+    began = when(row.get("started_at_epoch")) or when(row.get("started_at"))
+    first = next((each.at for each in timed if each.at), None)
+    return Talk(
+        id=name or "without-session",
+        title=title,
+        said=tuple(timed),
+        summary=summary,
+        project=text(row.get("project")).strip(),
+        source="claude-mem",
+        created=began or first or _when(row),
+    )
+
+
+def _session(row: Mapping[str, Any]) -> str:
+    return text(row.get("memory_session_id") or row.get("sdk_session_id")).strip()
+
+
+def _when(row: Mapping[str, Any]) -> Any:
+    return when(row.get("created_at_epoch")) or when(row.get("created_at"))
+
+
+def _id(kind: str, row: Mapping[str, Any], said: str) -> str:
+    """Numbers differ from one database to the next; what was said, and when, does not."""
+    return f"{kind}:{text(row.get('created_at_epoch')) or text(row.get('created_at'))}:{said[:200]}"
+
+
+def _observed(row: Mapping[str, Any]) -> Said | None:
+    """Its parts as Markdown: title, subtitle, narrative, facts, files."""
+    lines = [text(row.get(name)).strip() for name in ("title", "subtitle", "narrative", "text")]
+    facts = "\n".join(f"- {' '.join(fact.split())}" for fact in words(row.get("facts")))
+    files = ", ".join(words(row.get("files_modified")))
+    said = list(dict.fromkeys(filter(None, [*lines, facts, files and f"Files: {files}"])))
+    if not said:
+        return None
+    kind = _WORD.sub("-", text(row.get("type")).strip()).strip("-")[:50] or "note"
+    whole = "\n\n".join(said)
+    return Said(_id("seen", row, whole), kind, whole, _when(row), words(row.get("concepts")))
+
+
+def _summed(row: Mapping[str, Any]) -> str:
+    said = ((title, text(row.get(name)).strip()) for name, title in _SUMMARY)
+    return "\n\n".join(f"**{title}:** {each}" for title, each in said if each)

@@ -1,0 +1,253 @@
+"""Notes to be: a record of another system as the bytes of a note, by the vault's own format.
+
+What a draft says depends on the record alone, so two machines that import the same export
+write the same bytes, and importing again can compare.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ulid_transform import bytes_to_ulid
+
+from vaultmem import journal, printing
+from vaultmem.errors import InvalidInput
+from vaultmem.keyed import as_tags
+from vaultmem.markdown import Fact, outline
+from vaultmem.moving.incoming import Memory, Said, Talk, Thing, digest
+from vaultmem.names import safe_name
+from vaultmem.note import parse
+from vaultmem.remember import derived_title
+from vaultmem.scalars import Writable
+
+OBSERVATIONS, FACTS = "Observations", "Facts"
+_LONGEST_LOG: Final = 400_000  # bytes of one journal; longer conversations go on in another
+_MOST_TAGS: Final = 30
+_TRICKY: Final = re.compile(r"%%|<!--|\$\$|<{7} |>{7} |\r|\^[\w-]+[ \t]*(?:\n|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A note that is not there yet. `values` have no id; the folder is chosen with its home."""
+
+    key: str
+    title: str
+    values: Mapping[str, Writable]
+    body: str
+    digest: str  # of what it says, apart from dates
+
+
+def stable_id(at: dt.datetime, *parts: object) -> str:
+    """A ULID that is the same wherever it is made of the same."""
+    milliseconds = max(0, int(at.timestamp() * 1000)) & (1 << 48) - 1
+    rest = hashlib.blake2b("\0".join(map(str, parts)).encode(errors="replace"), digest_size=10)
+    return bytes_to_ulid(milliseconds.to_bytes(6, "big") + rest.digest())
+
+
+def key_of(system: str, id_: str, *content: object) -> str:
+    """What a record is known by in the vault; one without an id is known by what it says."""
+    plain = " ".join(id_.split())
+    if not plain:
+        return f"{system}:~{digest(*content)}"
+    return f"{system}:{plain if len(plain) <= 120 else digest(plain)}"
+
+
+# --- memories -------------------------------------------------------------------------------
+
+
+def memory(record: Memory, key: str, fallback: dt.datetime) -> Draft:
+    created = record.created or fallback
+    given = " ".join(record.title.split())[:300]
+    title = given or derived_title(record.text)
+    later = record.updated and record.updated.replace(microsecond=0) > created
+    values: dict[str, Writable] = {
+        "key": key,
+        "type": record.type,
+        "scope": "project" if record.project else "user",
+        "project": record.project,
+        "session": record.session,
+        "user": record.user,
+        "room": record.room,
+        "importance": record.importance,
+        "confidence": record.confidence,
+        "tags": _tags(record.tags),
+        "aliases": [given] if given and safe_name(given) != given else [],
+        "source": record.source,
+        "created": created,
+        "updated": record.updated if later else None,
+        **record.more,
+    }
+    return _draft(key, title, values, record.text + "\n")
+
+
+def _draft(
+    key: str, title: str, values: Mapping[str, Writable], body: str, said: object = ""
+) -> Draft:
+    kept = {name: value for name, value in values.items() if value not in (None, "", [])}
+    dates = ("created", "updated")
+    about = sorted((name, repr(v)) for name, v in kept.items() if name not in dates)
+    return Draft(key, title, kept, body, digest(title, about, said or body))
+
+
+def _tags(given: Iterable[str]) -> list[Writable]:
+    found: list[Writable] = [tag for tag in as_tags(given) if len(tag) <= 100]
+    return found[:_MOST_TAGS]
+
+
+# --- conversations --------------------------------------------------------------------------
+
+
+def journals(talk: Talk, key: str, session: str, fallback: dt.datetime) -> Iterator[Draft]:
+    """The conversation as a session's journal, and as more of them where it is very long."""
+    started = talk.created or fallback
+    pieces = list(_pieces(talk.said)) or [()]
+    for number, said in enumerate(pieces, 1):
+        last = number == len(pieces)
+        part = "" if number == 1 else f" part {number}"
+        began = started if number == 1 else next((s.at for s in said if s.at), started)
+        name = " ".join(talk.title.split())[:200] or "Conversation"
+        title = f"{began:%Y-%m-%d %H%M} {derived_title(name)}{part}"
+        values: dict[str, Writable] = {
+            "key": key if number == 1 else f"{key}#{number}",
+            "type": "session",
+            "scope": "project" if talk.project else "user",
+            "project": talk.project,
+            "session": session,
+            "user": talk.user,
+            "source": talk.source,
+            "created": began,
+            "updated": talk.updated if last and talk.updated and talk.updated > began else None,
+        }
+        body = _log(said, key, began)
+        summary = talk.summary if last else ""
+        yield _draft(
+            str(values["key"]), title, values, _with_summary(body, summary), (said, summary)
+        )
+
+
+def _pieces(said: Sequence[Said]) -> Iterator[tuple[Said, ...]]:
+    piece: list[Said] = []
+    size = 0
+    for each in said:
+        length = len(each.text.encode(errors="replace"))
+        if piece and size + length > _LONGEST_LOG:
+            yield tuple(piece)
+            piece, size = [], 0
+        piece.append(each)
+        size += length
+    if piece:
+        yield tuple(piece)
+
+
+def _log(said: Sequence[Said], key: str, started: dt.datetime) -> str:
+    """Every entry comes back as it was said; where their neighbourhood prevents that, all of
+    them stand in code blocks."""
+    timed = list(_timed(said, key, started))
+    for write in (journal.entry, _verbatim_entry):
+        entries = [write(at, s.kind, s.text, tags, block) for at, s, tags, block in timed]
+        body = f"## {journal.LOG}\n\n" + "".join(f"{entry}\n" for entry in entries)
+        found = (o for o in outline(body).observations if o.time)
+        read = [(o.category, o.content, o.tags, o.block) for o in found]
+        if read == [(s.kind, s.text, tags, block) for _, s, tags, block in timed]:
+            return body
+    raise InvalidInput("its messages could not be written so that they come back as they are")
+
+
+def _verbatim_entry(
+    at: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
+) -> str:
+    tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
+    lines = (f"  {line}" if line else "" for line in journal.verbatim(text).split("\n"))
+    return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *lines])
+
+
+def _timed(
+    said: Sequence[Said], key: str, started: dt.datetime
+) -> Iterator[tuple[dt.datetime, Said, tuple[str, ...], str]]:
+    """Each with a time and an id; one without a time comes right behind the one before."""
+    seen: set[str] = set()
+    last = started
+    for number, each in enumerate(said):
+        at = each.at or last
+        block = stable_id(at, key, each.id or number).lower()
+        if block in seen:
+            block = stable_id(at, key, each.id, number).lower()
+        seen.add(block)
+        last = at
+        yield at, each, tuple(map(str, _tags(each.tags))), block
+
+
+def _with_summary(body: str, summary: str) -> str:
+    said = journal.below_heading(summary)
+    if not said:
+        return body
+    for text in (said, journal.verbatim(said)):
+        whole = f"{body}\n## {journal.SUMMARY}\n\n{text}\n"
+        read = parse(whole.encode())
+        if journal.summary_in(read) == text.replace("\r\n", "\n"):
+            entries = [o.content for o in outline(body).observations if o.time]
+            if [o.content for o in journal.entries_of(read)] == entries:
+                return whole
+    return body
+
+
+# --- entities -------------------------------------------------------------------------------
+
+
+def thing(record: Thing, source: str, fallback: dt.datetime) -> Draft:
+    values: dict[str, Writable] = {
+        "type": "entity",
+        "project": record.project,
+        "user": record.user,
+        "kind": record.kind,
+        "aliases": [record.name] if safe_name(record.name) != record.name else [],
+        "source": source,
+        "created": record.created or fallback,
+    }
+    return _draft(f"{source}:{record.name}", record.name, values, _sections(record))
+
+
+def _sections(record: Thing) -> str:
+    """Observations and facts; none of the former may hide one of the latter."""
+    facts = "".join(f"{fact_line(fact)}\n" for fact in record.facts)
+    for write in (observation_line, _verbatim_line):
+        said = "".join(f"{write(each)}\n" for each in record.observations)
+        sections = ((OBSERVATIONS, said), (FACTS, facts))
+        body = "\n".join(f"## {name}\n\n{lines}" for name, lines in sections if lines)
+        read = tuple(replace(fact, start=0, end=0) for fact in outline(body).facts)
+        if read == record.facts:
+            return body
+    raise InvalidInput("its observations could not be written so that its facts stay readable")
+
+
+def observation_line(said: str) -> str:
+    """A list item that reads as an observation; awkward text stands in a code block in it."""
+    first, *more = said.split("\n")
+    if _TRICKY.search(said) or first.lstrip().startswith(("[", "```", "~~~", "#")):
+        return _verbatim_line(said)
+    lines = (f"  {line}" if line.strip() else "" for line in more)
+    return "\n".join([f"- [observation] {first.strip()}", *lines])
+
+
+def _verbatim_line(said: str) -> str:
+    lines = (f"  {line}" if line else "" for line in journal.verbatim(said).split("\n"))
+    return "\n".join(["- [observation] in its own words:", *lines])
+
+
+def fact_line(fact: Fact) -> str:
+    span = f"{fact.valid_from} → {fact.valid_to}" if fact.valid_from or fact.valid_to else ""
+    sure = "" if fact.confidence is None else printing.render(fact.confidence)
+    qualities = [part for part in (sure, fact.provenance) if part]
+    inner = "; ".join([span or "→", *qualities]) if span or qualities else ""
+    return f"- {fact.predicate}:: {fact.object}{f' ({inner})' if inner else ''} ^{fact.block}"
+
+
+def reads_back(fact: Fact) -> bool:
+    """Whether a fact's line says exactly this fact."""
+    found = outline(f"## {FACTS}\n\n{fact_line(fact)}\n").facts
+    return [replace(f, start=0, end=0) for f in found] == [fact]

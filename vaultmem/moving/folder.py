@@ -1,0 +1,77 @@
+"""Plain folders of Markdown: the notes come as they are, in the folders in which they lie."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.moving.incoming import File, Record, digest
+from vaultmem.moving.opening import Reading
+
+EXPECTED: Final = "a folder with Markdown notes (.md) in it"
+MOST_BYTES: Final = 50_000_000  # of one file
+
+
+def read(reading: Reading, *, into: str = "", files: bool = False) -> Iterator[Record]:
+    found = listed(reading, files=files)
+    if not any(path.lower().endswith(".md") for path in found):
+        raise InvalidInput(f"There are no Markdown notes (.md) in {reading.path}.")
+    yield from copies(reading, {path: path for path in found}, into)
+
+
+def listed(reading: Reading, *, files: bool = False) -> list[str]:
+    """What is to be copied, in order. What stays behind is said: other files, links to
+    elsewhere; folders whose name starts with a dot belong to programs."""
+    root = reading.path
+    if not root.is_dir():
+        kind = "not a folder" if root.exists() else "not there"
+        raise (InvalidInput if root.exists() else NotFound)(f"{root} is {kind}.")
+    found, others = [], Counter[str]()
+    for folder, inner, names in os.walk(root, onerror=_unread(reading)):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.startswith("."):
+                continue
+            if path.is_symlink() or not path.is_file():
+                reading.leave(path.relative_to(root).as_posix(), "it is a link to another place")
+            elif files or name.lower().endswith(".md"):
+                found.append(path.relative_to(root).as_posix())
+            else:
+                others[path.suffix.lower() or "no ending"] += 1
+    if others:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(5))
+        reading.remarks.append(
+            f"Only Markdown was taken; {others.total()} other files stayed behind "
+            f"({kinds}). They come along with --files."
+        )
+    reading.size += len(found)
+    return found
+
+
+def _unread(reading: Reading) -> Callable[[OSError], None]:
+    def leave(error: OSError) -> None:
+        reading.leave(str(error.filename), error.strerror or "it cannot be read")
+
+    return leave
+
+
+def copies(reading: Reading, places: dict[str, str], into: str) -> Iterator[File]:
+    """The files, each with its place below `into`."""
+    origin = digest(reading.path.resolve())
+    for path, place in places.items():
+        reading.at += 1
+        file = reading.path / PurePosixPath(path)
+        try:
+            if file.stat().st_size > MOST_BYTES:
+                reading.leave(path, f"it has more than {MOST_BYTES:,} bytes")
+                continue
+            raw = file.read_bytes()
+        except OSError as error:
+            reading.leave(path, error.strerror or "it cannot be read")
+            continue
+        yield File(f"{origin}/{path}", f"{into}/{place}" if into else place, raw)

@@ -1,0 +1,215 @@
+"""What other systems keep, in our words: values that readers make and notes are made of.
+
+Nothing of another system is trusted to have a shape: a field may be missing, null, a number
+where a text should be. `text`, `when`, `share` and the like take what they can use.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from vaultmem.desk import TYPES
+from vaultmem.markdown import Fact
+from vaultmem.note import moment
+from vaultmem.scalars import Writable
+
+_MILLISECONDS: Final = 100_000_000_000  # numbers above are no seconds: that is the year 5138
+_MICROSECONDS: Final = _MILLISECONDS * 1000
+_EARLIEST, _LATEST = 1980, 2200  # years
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A text of its own: becomes a note in `Memories/`."""
+
+    id: str  # over there; empty when it has none
+    text: str
+    title: str = ""
+    type: str = "semantic"
+    project: str = ""
+    user: str = ""
+    session: str = ""
+    room: str = ""
+    importance: float | None = None
+    confidence: float | None = None
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    created: dt.datetime | None = None
+    updated: dt.datetime | None = None
+    more: Mapping[str, Writable] = field(default_factory=dict)  # properties that are not ours
+
+    @property
+    def label(self) -> str:
+        return self.title or self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a conversation, or one thing that was observed."""
+
+    id: str
+    kind: str
+    text: str
+    at: dt.datetime | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation or session: becomes a journal in `Sessions/`."""
+
+    id: str
+    title: str
+    said: tuple[Said, ...]
+    summary: str = ""
+    project: str = ""
+    user: str = ""
+    source: str = ""
+    created: dt.datetime | None = None
+    updated: dt.datetime | None = None
+
+    @property
+    def label(self) -> str:
+        return self.title or "a conversation without a title"
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An entity of a knowledge graph: becomes, or is added to, a note in `Entities/`."""
+
+    name: str
+    kind: str = ""
+    observations: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()  # objects that are entities stand as `[[name]]`
+    user: str = ""
+    project: str = ""
+    created: dt.datetime | None = None
+
+    @property
+    def id(self) -> str:
+        return self.name
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that comes as it is."""
+
+    id: str  # what tells it from the files of other folders
+    path: str  # where it goes in the vault
+    raw: bytes
+    written: bool = False  # by a program, not by hand: secrets are looked for in it
+    user: str = ""
+    project: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.path
+
+
+Record: TypeAlias = Memory | Talk | Thing | File
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that did not come along, and why."""
+
+    what: str
+    why: str
+
+
+# --- taking what can be used ----------------------------------------------------------------
+
+
+def text(value: Any) -> str:
+    """A text, or a number as one; anything else is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value) if abs(value) < 1e300 else ""
+    return ""
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """The texts of a list, of a list that was printed as JSON, or of a text with commas."""
+    if isinstance(value, str):
+        stripped = value.strip()
+        if stripped.startswith("["):
+            try:
+                value = json.loads(stripped)
+            except (ValueError, RecursionError):
+                value = [stripped]
+        else:
+            value = stripped.split(",")
+    if not isinstance(value, list):
+        return ()
+    found = (text(item).strip() for item in value)
+    return tuple(dict.fromkeys(item for item in found if item))
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """An object, or one that was printed as JSON; else an empty one."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def share(value: Any) -> float | None:
+    """A number from 0 to 1, also as text."""
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if 0 <= number <= 1 else None
+
+
+def when(value: Any) -> dt.datetime | None:
+    """A moment: seconds, milliseconds or microseconds since 1970, or a date as text."""
+    if isinstance(value, str):
+        plain = value.strip()
+        if found := moment(plain):
+            return _likely(found)
+        try:
+            value = float(plain)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        seconds = value / (1e6 if value > _MICROSECONDS else 1e3 if value > _MILLISECONDS else 1)
+        return _likely(dt.datetime.fromtimestamp(seconds, dt.UTC))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _likely(found: dt.datetime) -> dt.datetime | None:
+    """A time in 1970 or 9999 is some program's word for "unknown"."""
+    return found if _EARLIEST <= found.year < _LATEST else None
+
+
+def memory_type(value: Any) -> str:
+    """`procedural_memory` and `Procedural` are procedural; what is none of ours is semantic."""
+    found = text(value).strip().lower().removesuffix("_memory")
+    return found if found in TYPES else "semantic"
+
+
+def digest(*parts: object) -> str:
+    """A short name for exactly this: the same on every machine."""
+    joined = "\0".join(str(part) for part in parts).encode(errors="replace")
+    return hashlib.blake2b(joined, digest_size=10).hexdigest()

@@ -1,0 +1,68 @@
+"""Our own export: a line of JSON for each note. Lines with a content alone will do as well, so
+this is the way in for whatever has no way of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from vaultmem.moving.incoming import (
+    File,
+    Memory,
+    Record,
+    mapping,
+    memory_type,
+    share,
+    text,
+    when,
+    words,
+)
+from vaultmem.moving.opening import Reading, parts, values
+from vaultmem.note import version
+from vaultmem.views import source_text
+
+EXPECTED: Final = 'lines of JSON with a "content" each, as `vaultmem export jsonl` writes them'
+
+
+def read(reading: Reading) -> Iterator[Record]:
+    for part in parts(reading.path, r".*\.jsonl"):
+        reading.size += part.size
+        for number, item in enumerate(values(part, reading), 1):
+            line = mapping(item)
+            if not isinstance(line.get("content"), str):
+                reading.leave(f"line {number}", "it has no content")
+            elif isinstance(line.get("frontmatter"), str) and text(line.get("path")):
+                yield _note(line)
+            elif line["content"].strip():
+                yield _memory(line)
+            else:
+                reading.leave(f"line {number}", "its content is empty")
+
+
+def _note(line: Mapping[str, Any]) -> File:
+    """The note as it was: of what a content can have ended with, its version knows which."""
+    head, content = line["frontmatter"], line["content"]
+    endings = [f"{head}{content}{end}".encode(errors="replace") for end in ("\n", "", "\r\n")]
+    exact = (raw for raw in endings if version(raw) == line.get("version"))
+    id_ = text(line.get("id")) or text(line["path"])
+    return File(id_, text(line["path"]), next(exact, endings[0]), written=True)
+
+
+def _memory(line: Mapping[str, Any]) -> Memory:
+    source = line.get("source")
+    return Memory(
+        id=text(line.get("id") or line.get("key")),
+        text=line["content"],
+        title=text(line.get("title")),
+        type=memory_type(line.get("type")),
+        project=text(line.get("project")),
+        user=text(line.get("user")),
+        session=text(line.get("session")),
+        room=text(line.get("room")),
+        importance=share(line.get("importance")),
+        confidence=share(line.get("confidence")),
+        tags=words(line.get("tags")),
+        source=source_text(source if isinstance(source, (str, dict)) else None),
+        created=when(line.get("created_at") or line.get("created")),
+        updated=when(line.get("updated_at") or line.get("updated")),
+    )

@@ -1,0 +1,242 @@
+"""Exports: every note as a line of JSON, or the files themselves in a zip.
+
+Both are made of the files and not of the index, in the order of their paths, so that an
+unchanged vault gives the same export again. A file appears when it is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import math
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from ulid_transform import ulid_now
+
+from vaultmem import durable
+from vaultmem.attributes import attributes_of
+from vaultmem.desk import Caller, Desk, Parts
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
+from vaultmem.hidden import without_private
+from vaultmem.moving import TARGETS
+from vaultmem.moving.incoming import Left
+from vaultmem.note import Note, printable
+from vaultmem.store import VOLATILE, Listing, Stored
+from vaultmem.views import memory
+
+Progress = Callable[[int, int], None]
+
+# Beside the visible files: what makes a folder a vault, here and in Obsidian. Plugins keep
+# keys of their services in their settings, so they stay.
+_HIDDEN: Final = (".vaultmem/config.toml", ".obsidian/*.json", ".gitignore", ".gitattributes")
+_OF_THIS_MACHINE: Final = "workspace"
+_FIRST_YEAR: Final = 1980  # that a zip can hold
+_LINE_WITHOUT: Final = ("access_count",)  # this machine's own
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which notes are to be exported; empty for all."""
+
+    project: str = ""
+    type: str = ""
+    scope: str = ""
+    tag: str = ""
+
+    @property
+    def all(self) -> bool:
+        return not any((self.project, self.type, self.scope, self.tag))
+
+    def __call__(self, note: Note, attributes: Mapping[str, str]) -> bool:
+        wanted = (("project", self.project), ("type", self.type), ("scope", self.scope))
+        if any(w and attributes[name].casefold() != w.casefold() for name, w in wanted):
+            return False
+        tag = self.tag.lstrip("#").casefold()
+        tags = [each.casefold() for each in note.tags]
+        return not tag or any(each == tag or each.startswith(f"{tag}/") for each in tags)
+
+
+@dataclass(frozen=True)
+class Exported:
+    target: str
+    path: str
+    notes: int
+    files: int  # others
+    size: int  # bytes
+    left_out: tuple[Left, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class Outgoing(Desk):
+    def __init__(
+        self, parts: Parts, caller: Caller, wanted: Wanted, progress: Progress | None
+    ) -> None:
+        super().__init__(parts, caller)
+        self.wanted = wanted
+        self.progress = progress
+        self.left: list[Left] = []
+        self.notes = 0
+        self.files = 0
+
+    def write(self, target: str, path: Path, *, force: bool) -> Exported:
+        if target not in TARGETS:
+            raise InvalidInput(f"Exports go to {' or '.join(TARGETS)}, not to {target!r}.")
+        path = Path(os.path.abspath(path.expanduser()))
+        self._refuse(path, force)
+        with durable.explained(f"Writing {path}", "Nothing was exported."), _beside(path) as file:
+            if target == "zip":
+                self._zip(file)
+            else:
+                for line in self.lines():
+                    file.write(line.encode() + b"\n")
+            size = file.tell()
+            _put(file, path, force)
+        warnings = self._warnings(target)
+        return Exported(target, str(path), self.notes, self.files, size, tuple(self.left), warnings)
+
+    def _refuse(self, path: Path, force: bool) -> None:
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder; name a file.")
+        if not path.parent.is_dir():
+            raise NotFound(f"There is no folder {path.parent}.")
+        if self.store.root in path.resolve().parents:
+            raise InvalidInput(
+                f"{path.name} would lie in the vault itself, and in its next export. "
+                f"Name a place outside of it, such as {self.store.root.parent / path.name}"
+            )
+        if path.exists() and not force:
+            raise AlreadyExists(f"There is already {path}; --force writes over it.")
+
+    def _warnings(self, target: str) -> tuple[str, ...]:
+        if target != "zip" or self._whole:
+            return ()
+        return ("Only notes are in it: whose the other files are nobody can tell.",)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether everything was asked for, by someone who may see everything."""
+        return self.wanted.all and not (self.caller.user or self.caller.project)
+
+    # --- lines -----------------------------------------------------------------------------
+
+    def lines(self) -> Iterator[str]:
+        for stored, note in self._notes(self.store.walk()):
+            yield _line(stored, note, self)
+
+    def _notes(self, listing: Listing) -> Iterator[tuple[Stored, Note]]:
+        """The notes that were asked for and that the caller may see."""
+        paths = sorted(path for path in listing.notes if not path.startswith(VOLATILE))
+        for number, path in enumerate(paths, 1):
+            try:
+                stored = self.store.read(path)
+            except VaultmemError as error:
+                self.left.append(Left(path, str(error)))
+                continue
+            note = self.store.parse(stored)
+            attributes = attributes_of(note, self.settings)
+            if self._sees(attributes) and self.wanted(note, attributes):
+                self.notes += 1
+                yield stored, note
+            if self.progress:
+                self.progress(number, len(paths))
+
+    # --- zip -------------------------------------------------------------------------------
+
+    def _zip(self, file: IO[bytes]) -> None:
+        listing = self.store.walk()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            if self._whole:
+                for path in self._hidden():
+                    self._add(archive, path)
+            for stored, _ in self._notes(listing):
+                archive.writestr(_info(stored.path, stored.stat.mtime_ns), stored.raw)
+            if self._whole:
+                for path in sorted(set(listing.files) - set(listing.notes)):
+                    self._add(archive, path)
+        self.left += [Left(path, "it is a link to another place") for path in listing.symlinks]
+
+    def _hidden(self) -> list[str]:
+        root = self.store.root
+        found = (file for pattern in _HIDDEN for file in sorted(root.glob(pattern)))
+        plain = (file for file in found if file.is_file() and not file.is_symlink())
+        kept = (file for file in plain if not file.name.startswith(_OF_THIS_MACHINE))
+        return [file.relative_to(root).as_posix() for file in kept]
+
+    def _add(self, archive: zipfile.ZipFile, path: str) -> None:
+        file = self.store.root / path
+        try:
+            with open(file, "rb") as source:
+                info = _info(path, os.fstat(source.fileno()).st_mtime_ns)
+                with archive.open(info, "w", force_zip64=True) as into:
+                    shutil.copyfileobj(source, into)
+        except FileNotFoundError:
+            return
+        except PermissionError as error:
+            self.left.append(Left(path, error.strerror or "it cannot be read"))
+            return
+        self.files += 1
+
+
+def _info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
+    made = dt.datetime.fromtimestamp(mtime_ns // 1_000_000_000, dt.UTC)
+    if made.year < _FIRST_YEAR:
+        made = dt.datetime(_FIRST_YEAR, 1, 1)
+    info = zipfile.ZipInfo(path, made.timetuple()[:6])
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
+
+
+def _line(stored: Stored, note: Note, desk: Desk) -> str:
+    """The memory as the tools show it, and its properties as they stand in the file, so that
+    the note can be made again."""
+    shown = asdict(memory(note, desk.settings, stored.stat.mtime_ns, 0))
+    fields = {k: v for k, v in shown.items() if v is not None and k not in _LINE_WITHOUT}
+    head = printable(without_private(note.text[: note.body_start]))
+    return json.dumps(_plain({**fields, "frontmatter": head}), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {printable(str(name)): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dt.datetime):
+        return value.astimezone(dt.UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and value.bit_length() > 4096:
+        return hex(value)
+    return printable(value) if isinstance(value, str) else value
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    """A file that is gone afterwards, unless it was put in its place."""
+    temporary = path.with_name(f".vm-{ulid_now()}.tmp")
+    try:
+        with open(temporary, "x+b") as file:
+            yield file
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _put(file: IO[bytes], path: Path, force: bool) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    temporary = Path(file.name)
+    if force:
+        os.replace(temporary, path)
+    else:
+        try:
+            durable.place_new(temporary, path)
+        except FileExistsError:
+            raise AlreadyExists(f"There is already {path}; --force writes over it.") from None
+    durable.sync_folder(path.parent)

@@ -1,0 +1,103 @@
+"""Many new files at once. The store makes one note and flushes it; thousands would take minutes.
+
+Here the files of a batch are written and flushed side by side under temporary names, then each
+is put in its place, and the folders are flushed once. Killed at any moment, this leaves whole
+notes, and temporaries that nobody takes for notes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from ulid_transform import ulid_now
+
+from vaultmem import durable
+from vaultmem.names import name_key
+from vaultmem.store import Store
+
+_SIDE_BY_SIDE: Final = 16
+
+
+class Placing:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._listed: dict[str, dict[str, str]] = {}  # since files were last placed
+
+    def spelled(self, folder: str) -> str:
+        """The folder as the vault spells it: `Memories/atlas` is `Memories/Atlas` where that is."""
+        place, found = self.store.root, []
+        for segment in filter(None, folder.split("/")):
+            known = _names(place).get(name_key(segment), segment)
+            found.append(known)
+            place /= known
+        return "/".join(found)
+
+    def is_taken(self, path: str) -> bool:
+        """Whether a file has this name, also in another case."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._listed:
+            self._listed[folder] = _names(self.store.root / folder)
+        return name_key(name) in self._listed[folder]
+
+    def place(self, files: Sequence[tuple[str, bytes]]) -> list[str]:
+        """Make those files whose names are free; answers with the paths of these."""
+        self._listed.clear()
+        with self.store.writing(), durable.explained("Importing", "What came before stays."):
+            places = self._free(files)
+            for folder in dict.fromkeys(file.parent for _, file, _ in places):
+                durable.make_folders(folder)
+            temporaries = [file.parent / f".vm-{ulid_now()}.tmp" for _, file, _ in places]
+            try:
+                with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+                    list(pool.map(_write, temporaries, (raw for _, _, raw in places)))
+                done = [
+                    path
+                    for temporary, (path, file, _) in zip(temporaries, places, strict=True)
+                    if _put(temporary, file)
+                ]
+            finally:
+                for temporary in temporaries:
+                    temporary.unlink(missing_ok=True)
+            for folder in dict.fromkeys(file.parent for _, file, _ in places):
+                durable.sync_folder(folder)
+        return done
+
+    def _free(self, files: Sequence[tuple[str, bytes]]) -> list[tuple[str, Path, bytes]]:
+        taken: dict[Path, dict[str, str]] = {}
+        free = []
+        for path, raw in files:
+            file = self.store.locate(path)
+            if file.parent not in taken:
+                taken[file.parent] = _names(file.parent)
+            key = name_key(file.name)
+            if key not in taken[file.parent]:
+                taken[file.parent][key] = file.name
+                free.append((path, file, raw))
+        return free
+
+
+def _names(folder: Path) -> dict[str, str]:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        return {name_key(name): name for name in os.listdir(folder)}
+    return {}
+
+
+def _write(path: Path, raw: bytes) -> None:
+    with open(path, "xb", buffering=0) as file:
+        view = memoryview(raw)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(file.fileno())
+
+
+def _put(temporary: Path, file: Path) -> bool:
+    try:
+        durable.place_new(temporary, file)
+    except FileExistsError:
+        return False
+    return True

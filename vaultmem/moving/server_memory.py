@@ -1,0 +1,47 @@
+"""The memory server of the MCP reference servers: entities and relations, a line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from vaultmem.moving.incoming import Record, mapping, objects, text
+from vaultmem.moving.opening import Reading, parts, values
+from vaultmem.moving.things import Things
+
+EXPECTED: Final = "the memory server's file: lines of JSON with entities and relations"
+
+
+def read(reading: Reading) -> Iterator[Record]:
+    things = Things()
+    for part in parts(reading.path, r"(?:[^/]*/)*memory\.jsonl?"):
+        reading.size += part.size
+        for number, item in enumerate(values(part, reading), 1):
+            if isinstance(item, dict) and ("entities" in item or "relations" in item):
+                _graph(item, things, reading)
+            elif not _one(mapping(item), things):
+                reading.leave(f"record {number}", "it is no entity and no relation")
+    reading.remarks += things.remarks()
+    yield from things
+
+
+def _graph(item: Mapping[str, Any], things: Things, reading: Reading) -> None:
+    """The whole graph in one document, as the server's tool `read_graph` answers."""
+    for kind, name in (("entity", "entities"), ("relation", "relations")):
+        for number, each in enumerate(objects(item.get(name)), 1):
+            if not _one({**each, "type": kind}, things):
+                reading.leave(f"{kind} {number}", "it has no name")
+
+
+def _one(item: Mapping[str, Any], things: Things) -> bool:
+    if item.get("type") == "entity":
+        name = text(item.get("name"))
+        known = things.entity(name, text(item.get("entityType")))
+        said = item.get("observations")
+        for each in said if known and isinstance(said, list) else ():
+            things.observe(name, text(mapping(each).get("content") or each))
+        return known
+    if item.get("type") == "relation":
+        source, target = text(item.get("from")), text(item.get("to"))
+        return things.relate(source, text(item.get("relationType")), target)
+    return False

@@ -1,0 +1,362 @@
+"""Decide, then do: what becomes of each record, by what the vault has already."""
+
+from __future__ import annotations
+
+import datetime as dt
+import posixpath
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from vaultmem import names
+from vaultmem.desk import Caller, Parts
+from vaultmem.edges import link_key, relation_key
+from vaultmem.edit import AppendToSection, Change, SetProperty, edit, new_note
+from vaultmem.errors import NotFound, VaultmemError
+from vaultmem.facts import ambiguous
+from vaultmem.finding import ULID
+from vaultmem.moving import drafts
+from vaultmem.moving.cleaning import Cleaning, Unfit
+from vaultmem.moving.drafts import Draft
+from vaultmem.moving.incoming import File, Memory, Record, Talk, Thing, digest
+from vaultmem.moving.ledger import Known, Ledger, decide
+from vaultmem.moving.placing import Placing
+from vaultmem.names import name_key, safe_name
+from vaultmem.note import Note, parse, version
+from vaultmem.scalars import Writable
+
+_TWINS: Final = 100  # copies under numbered names that are looked at
+
+
+@dataclass(frozen=True)
+class Todo:
+    """One note's part of an import."""
+
+    action: str  # add, update, here, kept, gone or left
+    what: str
+    path: str = ""
+    why: str = ""
+    key: str = ""
+    digest: str = ""
+    id: str = ""
+    raw: bytes = b""  # of a new note
+    change: Callable[[Note], bytes] | None = None  # of one that is there
+    version: str = ""  # of one that is there and was ours all along
+
+
+class Sorting(Cleaning):
+    def __init__(
+        self,
+        parts: Parts,
+        caller: Caller,
+        ledger: Ledger | None,
+        leave: Callable[[str, str], None],
+        *,
+        system: str,
+        project: str = "",
+        again: bool = False,
+        fallback: dt.datetime,
+    ) -> None:
+        super().__init__(parts, caller)
+        self.ledger = ledger
+        self.leave = leave
+        self.system = system
+        self.project = self.line(project, 100)
+        self.again = again
+        self.fallback = fallback.replace(microsecond=0)
+        self.placing = Placing(self.store)
+        self._keys: dict[str, str] = {}  # met in this run, and what they said
+        self._given: set[str] = set()  # names that were given in this run
+        self._numbers: dict[str, int] = {}
+        self._folders: dict[str, str] = {}
+
+    def sort(self, record: Record) -> Iterator[Todo]:
+        try:
+            match record:
+                case Memory():
+                    yield self._memory(record)
+                case Talk():
+                    yield from self._talk(record)
+                case Thing():
+                    yield self._thing(record)
+                case File():
+                    yield self._file(record)
+        except VaultmemError as error:
+            yield Todo("left", " ".join(record.label[:300].split())[:100], why=str(error))
+
+    # --- memories and conversations --------------------------------------------------------
+
+    def _memory(self, record: Memory) -> Todo:
+        kept = self.memory(record, self.project)
+        key = drafts.key_of(self.system, record.id, kept.text, record.created)
+        draft = drafts.memory(kept, self._unmet(key, kept.text), self.fallback)
+        return self._note_of(draft, self._memories(kept.project))
+
+    def _talk(self, record: Talk) -> Iterator[Todo]:
+        kept = self.talk(record, self.project)
+        key = drafts.key_of(self.system, record.id, kept.title, record.created)
+        key = self._unmet(key, "\0".join(said.text for said in kept.said))
+        session = key.replace(":", "-", 1)
+        for draft in drafts.journals(kept, key, session, self.fallback):
+            made = draft.values["created"]
+            year = made.year if isinstance(made, dt.date) else self.fallback.year
+            yield self._note_of(draft, f"{self._folder('sessions')}/{year}")
+
+    def _unmet(self, key: str, said: str) -> str:
+        """Two records with one id are two notes, unless they say the same."""
+        meaning = digest(said)
+        if self._keys.setdefault(key, meaning) == meaning:
+            return key
+        return f"{key}~{meaning[:8]}"
+
+    def _note_of(self, draft: Draft, folder: str) -> Todo:
+        note = self._with_key(draft)
+        known = self.known(draft.key)
+        if note is None and draft.key in self._given:
+            return Todo("here", draft.title, why="it is there twice")
+        same = note is not None and _plain(note.body) == _plain(draft.body)
+        action = decide(known, draft.digest, version(note.raw) if note else None, same=same)
+        todo = Todo(action, draft.title, key=draft.key, digest=draft.digest)
+        if note is None:
+            self._given.add(draft.key)
+            return self._new(todo, draft, folder)
+        if action == "update":
+            return replace(todo, path=note.path, id=note.id, change=self._rewritten(draft))
+        ours = same and self._rendered(draft, note) == note.raw
+        return replace(todo, path=note.path, version=version(note.raw) if ours else "")
+
+    def _new(self, todo: Todo, draft: Draft, folder: str) -> Todo:
+        if todo.action == "gone" and not self.again:
+            return todo
+        created = draft.values["created"]
+        assert isinstance(created, dt.datetime)
+        owner = (draft.values.get("user", ""), draft.values.get("project", ""))
+        id_ = drafts.stable_id(created, draft.key, *owner)
+        raw = self._bytes(draft, {"id": id_, "created": created})
+        return replace(todo, action="add", path=self.free(folder, draft.title), id=id_, raw=raw)
+
+    def _bytes(self, draft: Draft, more: dict[str, Writable]) -> bytes:
+        spelled = self.settings.properties
+        values = {**draft.values, **more}
+        return new_note({spelled.get(k, k): v for k, v in values.items()}, draft.body)
+
+    def _rendered(self, draft: Draft, note: Note) -> bytes:
+        """The draft as this note would have it."""
+        kept: dict[str, Writable] = {"id": note.id}
+        if note.created:
+            kept["created"] = note.created
+        return self._bytes(draft, kept)
+
+    def _rewritten(self, draft: Draft) -> Callable[[Note], bytes]:
+        """Nobody touched the note since it was imported, so what it holds is all ours."""
+        stamped = {"updated": self._now(), **draft.values}
+        return lambda note: self._rendered(replace(draft, values=stamped), note)
+
+    def _with_key(self, draft: Draft) -> Note | None:
+        rows = self.index.lookup.with_key(draft.key, self._filters(include_forgotten=True))
+        for row in rows:
+            try:
+                return self.store.note(row.path)
+            except NotFound:
+                continue
+        return None
+
+    def known(self, key: str) -> Known | None:
+        return self.ledger.find(self.ledger_key(key)) if self.ledger else None
+
+    def ledger_key(self, key: str) -> str:
+        return "\0".join((self.caller.user, self.caller.project, key))
+
+    # --- entities --------------------------------------------------------------------------
+
+    def _thing(self, record: Thing) -> Todo:
+        kept = self.thing(record, self.project)
+        draft = drafts.thing(kept, self.system, self.fallback)
+        known = self.known(draft.key)
+        todo = Todo("here", kept.name, key=draft.key, digest=draft.digest)
+        found = self.index.relations.named(kept.name, self._filters(include_forgotten=True))
+        if len(found) > 1:
+            raise ambiguous(kept.name, (node.path for node in found))
+        if not found:
+            new = replace(todo, action=decide(known, draft.digest, None, same=False))
+            made = self._new(new, draft, self._folder("entities"))
+            return self._aliased(made, draft)
+        note = self.store.note(found[0].path)
+        todo = replace(todo, path=note.path, id=note.id, version=version(note.raw))
+        more = () if known and known.digest == draft.digest else missing(kept, note)
+        if not more:
+            return todo
+        edit(note, *more)  # refuses where it cannot be done
+        return replace(todo, action="update", change=self._extended(kept))
+
+    def _aliased(self, todo: Todo, draft: Draft) -> Todo:
+        """An entity whose name was not free keeps it as an alias."""
+        title = posixpath.basename(todo.path).removesuffix(".md")
+        if todo.action != "add" or title == draft.title or "aliases" in draft.values:
+            return todo
+        values = {**draft.values, "aliases": [draft.title]}
+        raw = self._bytes(replace(draft, values=values), {"id": todo.id})
+        return replace(todo, raw=raw)
+
+    def _extended(self, record: Thing) -> Callable[[Note], bytes]:
+        def change(note: Note) -> bytes:
+            raw = edit(note, *missing(record, note))
+            if raw == note.raw or not (note.id or note.get("updated")):
+                return raw
+            return edit(parse(raw, note.path, note.names), SetProperty("updated", self._now()))
+
+        return change
+
+    # --- files -----------------------------------------------------------------------------
+
+    def _file(self, record: File) -> Todo:
+        raw, path = record.raw, self._target(record.path)
+        is_note = path.lower().endswith(".md")
+        if record.written:
+            raw = self.text(raw.decode("utf-8", "surrogateescape")).encode()
+        note = parse(raw, path, self.settings.properties)
+        if is_note and not self.store.is_note(path):
+            raise Unfit("it would be no note here: its place is for templates, or excluded")
+        if is_note and not self._visible(note):
+            raise Unfit("it belongs to another user or project")
+        key = f"{self.system}:{record.id}"
+        todo = Todo("add", path, path, key=key, digest=version(raw), id=note.id)
+        known = self.known(key)
+        there = self._there(note if is_note else None, path, known)
+        twin = self._twin(raw, there or path)
+        if twin:
+            return replace(todo, action="here", path=twin, version=version(raw))
+        current = self._read(there) if there else None
+        if current is not None and known is None and not self._has_id(note):
+            there, current = None, None  # another note of that name: this one gets its own
+        state = None if current is None else version(current)
+        action = decide(known, todo.digest, state, same=False)
+        if there and current is not None:
+            return replace(todo, action=action, path=there, change=lambda _: raw)
+        if action == "gone" and not self.again:
+            return replace(todo, action=action)
+        folder, _, name = path.rpartition("/")
+        stem, ending = posixpath.splitext(name)
+        free = self.free(folder, stem, ending, whole_vault=False)
+        why = "" if free == path == record.path else f"{record.path} is called {free} here"
+        return replace(todo, action="add", path=free, raw=raw, why=why)
+
+    def _target(self, path: str) -> str:
+        """The place that a file asks for, in names that every machine can have."""
+        segments = unicodedata.normalize("NFC", path).split("/")
+        stem, ending = posixpath.splitext(segments.pop())
+        named = [*segments, stem]
+        if any(s.startswith(".") for s in named) or "" in named:
+            self.store.locate(path)  # says what is wrong with it
+            raise Unfit(f"{path} is not a plain path")
+        *folders, name = (s if names.unsafe(s) is None else safe_name(s) for s in named)
+        folder = self._spelled("/".join(folders))
+        place = f"{folder}/{name}{ending}" if folder else f"{name}{ending}"
+        self.store.locate(place)
+        return place
+
+    def _has_id(self, note: Note) -> bool:
+        return bool(ULID.match(note.id)) and note.id.upper() in self._ids
+
+    def _there(self, note: Note | None, path: str, known: Known | None) -> str | None:
+        """Where this file is in the vault already: by its id, by what was imported, by name."""
+        if note is not None and self._has_id(note):
+            return self._ids[note.id.upper()]
+        if known and (known.path in self._all or self._read(known.path) is not None):
+            return known.path
+        if known and (moved := self._versions.get(known.version)):
+            return moved
+        return path if self._read(path) is not None else None
+
+    def _twin(self, raw: bytes, path: str) -> str:
+        """A file with these bytes under this name, or under the numbered names that follow."""
+        stem, ending = posixpath.splitext(path)
+        for number in range(1, _TWINS):
+            place = path if number == 1 else f"{stem} {number}{ending}"
+            found = self._read(place)
+            if found is None and number > 1:
+                return ""
+            if found == raw:
+                return place
+        return ""
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            if path.lower().endswith(".md"):
+                return self.store.read(path).raw
+            return self.store.locate(path).read_bytes()
+        except (VaultmemError, OSError):
+            return None
+
+    @cached_property
+    def _all(self) -> dict[str, tuple[str, str]]:
+        return {path: (known.version, known.id) for path, known in self.index.known().items()}
+
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        return {id_.upper(): path for path, (_, id_) in self._all.items() if id_}
+
+    @cached_property
+    def _versions(self) -> dict[str, str]:
+        return {made: path for path, (made, _) in self._all.items()}
+
+    def another(self, path: str) -> str:
+        """A free name for a file whose place was taken a moment ago."""
+        folder, _, name = path.rpartition("/")
+        stem, ending = posixpath.splitext(name)
+        return self.free(folder, stem, ending, whole_vault=False)
+
+    # --- places ----------------------------------------------------------------------------
+
+    def _folder(self, name: str) -> str:
+        return self._spelled(str(self.settings[f"folders.{name}"]).strip("/"))
+
+    def _memories(self, project: str) -> str:
+        folder = self._folder("memories")
+        return self._spelled(f"{folder}/{safe_name(project)}") if project else folder
+
+    def _spelled(self, folder: str) -> str:
+        if folder not in self._folders:
+            self._folders[folder] = self.placing.spelled(folder)
+        return self._folders[folder]
+
+    def free(
+        self, folder: str, title: str, ending: str = ".md", *, whole_vault: bool = True
+    ) -> str:
+        """A path that no file has; a new note's name is free in the whole vault."""
+        name = safe_name(title) if whole_vault else title
+        counted = name_key(name if whole_vault else f"{folder}/{name}")
+        while True:
+            number = self._numbers[counted] = self._numbers.get(counted, 0) + 1
+            suffix = "" if number == 1 else f" {number}"
+            found = names.cut(name, names.MAX_BYTES - len(suffix)).rstrip(" .") if suffix else name
+            path = f"{folder}/{found}{suffix}{ending}".lstrip("/")
+            elsewhere = whole_vault and self.index.lookup.paths_named(name_key(found + suffix))
+            if elsewhere or name_key(path) in self._given or self.placing.is_taken(path):
+                continue
+            self._given.add(name_key(path))
+            return path
+
+
+def missing(record: Thing, note: Note) -> list[Change]:
+    """What the note does not say yet of the entity."""
+    lines = {line.strip() for line in note.body.splitlines()}
+    said = [drafts.observation_line(each) for each in record.observations]
+    new = [each for each in said if each.split("\n")[0].strip() not in lines]
+    held = {
+        (relation_key(fact.predicate), link_key(fact.object), fact.valid_from)
+        for fact in note.facts
+    }
+    facts = [
+        drafts.fact_line(fact)
+        for fact in record.facts
+        if (relation_key(fact.predicate), link_key(fact.object), fact.valid_from) not in held
+    ]
+    sections = ((drafts.OBSERVATIONS, new), (drafts.FACTS, facts))
+    return [AppendToSection(name, "\n".join(lines)) for name, lines in sections if lines]
+
+
+def _plain(body: str) -> str:
+    return body.replace("\r\n", "\n")

@@ -1,0 +1,92 @@
+"""Opening a source by its name: what is wrong with it is said before anything is written."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from vaultmem.errors import InvalidInput, NotFound, OutsideVault
+from vaultmem.moving import SOURCES
+from vaultmem.moving.detect import looks_like, wrong_kind
+from vaultmem.moving.incoming import Record
+from vaultmem.moving.opening import Reading
+from vaultmem.names import safe_name
+
+AUTO: Final = "auto"
+_MODULES: Final = {"claude": "claude_chats"}
+_COPIED: Final = ("folder", "basic-memory")  # their files come as they are
+
+
+@dataclass(frozen=True)
+class Opened:
+    source: str
+    reading: Reading
+    records: Iterable[Record]
+
+
+def opened(vault: Path, name: str, path: Path, *, into: str | None, files: bool) -> Opened:
+    path = Path(os.path.abspath(path.expanduser()))
+    if not path.exists():
+        raise NotFound(f"There is no file or folder {path}.")
+    _refuse_inside(vault, path)
+    source = _source(name, path)
+    if source not in _COPIED and (into or files):
+        raise InvalidInput(f"--into and --files are for {' and '.join(_COPIED)} only.")
+    reader, reading = _reader(source), Reading(path)
+    options = {"into": _folder(into, path), "files": files} if source in _COPIED else {}
+    records = iter(reader.read(reading, **options))
+    try:
+        first = list(itertools.islice(records, 1))
+    except InvalidInput as error:
+        raise wrong_kind(path, source, reader.EXPECTED, str(error)) from None
+    if not first and reading.left:
+        told = f"{reading.left[0].what}: {reading.left[0].why}."
+        raise wrong_kind(path, source, reader.EXPECTED, told)
+    return Opened(source, reading, itertools.chain(first, records))
+
+
+def _source(name: str, path: Path) -> str:
+    """The source that was named, unless the path is plainly another's."""
+    if name != AUTO and name not in SOURCES:
+        close = difflib.get_close_matches(name, SOURCES, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(SOURCES)}."
+        raise InvalidInput(f"Nothing can be imported from {name!r}; {hint}")
+    found = looks_like(path)
+    if name == AUTO:
+        if not found:
+            raise InvalidInput(
+                f"{path.name} looks like nothing that can be imported; there are: "
+                f"{', '.join(SOURCES)}."
+            )
+        return found
+    if found and found != name and not (name == "folder" and path.is_dir()):
+        raise wrong_kind(path, name, _reader(name).EXPECTED, "")
+    return name
+
+
+def _reader(source: str) -> Any:
+    return import_module(f"vaultmem.moving.{_MODULES.get(source, source.replace('-', '_'))}")
+
+
+def _refuse_inside(vault: Path, path: Path) -> None:
+    real = path.resolve()
+    if real == vault or vault in real.parents:
+        raise InvalidInput(f"{path} lies in the vault itself: its notes are memories already.")
+    if path.is_dir() and real in vault.parents:
+        raise InvalidInput(f"The vault lies in {path}, so it would be imported into itself.")
+
+
+def _folder(into: str | None, path: Path) -> str:
+    """The folder of the vault for copies; by default one of the same name."""
+    if into is None:
+        return safe_name(path.resolve().name)
+    segments = into.replace("\\", "/").strip("/").split("/")
+    if any(segment.startswith(".") for segment in segments) or into.startswith("/"):
+        raise OutsideVault(f"{into} is no folder of the vault.")
+    return "/".join(segment for segment in segments if segment)

@@ -1,0 +1,98 @@
+"""Knowledge graphs of other systems, gathered by entity: ours has a note for each."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from vaultmem.edges import as_link, relation_key
+from vaultmem.markdown import Fact
+from vaultmem.moving.incoming import Thing, digest
+from vaultmem.names import name_key, safe_name
+
+_NO_PREDICATE: Final = re.compile(r"[^\w-]+")
+_ONE_LINE: Final = re.compile(r"\s+")
+
+
+@dataclass
+class _Gathered:
+    name: str
+    kind: str = ""
+    created: dt.datetime | None = None
+    observations: dict[str, None] = field(default_factory=dict)
+    facts: dict[tuple[str, ...], Fact] = field(default_factory=dict)
+
+
+class Things:
+    """Entities in the order in which they were first named. Names that differ only in case
+    are one: they would be one file on some machine, and one name in links."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Gathered] = {}
+        self.joined: dict[str, str] = {}  # another spelling -> the first
+
+    def entity(self, name: str, kind: str = "", created: dt.datetime | None = None) -> bool:
+        """Whether the name is one."""
+        plain = one_line(name)
+        if not plain:
+            return False
+        found = self._known.setdefault(name_key(safe_name(plain)), _Gathered(plain))
+        if found.name != plain:
+            self.joined[plain] = found.name
+        found.kind = found.kind or one_line(kind)[:100]
+        found.created = found.created or created
+        return True
+
+    def observe(self, name: str, said: str) -> None:
+        if said.strip() and self.entity(name):
+            self._of(name).observations[said.strip()] = None
+
+    def relate(
+        self,
+        name: str,
+        predicate: str,
+        other: str,
+        *,
+        since: str = "",
+        until: str = "",
+        confidence: float | None = None,
+        provenance: str = "",
+        linked: bool = True,
+    ) -> bool:
+        """A fact about an entity; with another entity, or else with a text."""
+        target = one_line(other)
+        if not one_line(name) or not target:
+            return False
+        self.entity(name)
+        said = (as_link(safe_name(target)) if linked else "") or target
+        word = predicate_name(predicate)
+        identity = (relation_key(word), name_key(said), since, until)
+        block = f"f-{digest(name_key(one_line(name)), *identity)[:8]}"
+        fact = Fact(word, said, since, until, confidence, one_line(provenance)[:200], block)
+        self._of(name).facts.setdefault(identity, fact)
+        return True
+
+    def _of(self, name: str) -> _Gathered:
+        return self._known[name_key(safe_name(one_line(name)))]
+
+    def __iter__(self) -> Iterator[Thing]:
+        for each in self._known.values():
+            observations, facts = tuple(each.observations), tuple(each.facts.values())
+            yield Thing(each.name, each.kind, observations, facts, created=each.created)
+
+    def remarks(self) -> Iterator[str]:
+        for other, first in self.joined.items():
+            yield f"{other!r} and {first!r} are one name in a vault; they became one note."
+
+
+def one_line(text: str) -> str:
+    return _ONE_LINE.sub(" ", text).strip()
+
+
+def predicate_name(text: str) -> str:
+    """One plain name of letters, digits, _ and -: `works at` is works_at."""
+    plain = _NO_PREDICATE.sub("_", text.strip()).strip("_-")[:64]
+    return plain if plain.strip("_-0123456789") else "related_to"

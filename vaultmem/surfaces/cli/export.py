@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultmem.errors import InvalidInput
+from vaultmem.moving import TARGETS
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.moving.outgoing import Exported
+
+
+@click.command()
+@click.argument("target", metavar="TO", type=click.Choice(list(TARGETS)))
+@click.argument("path", metavar="PATH")
+@click.option("--project", metavar="NAME", help="Only this project's notes.")
+@click.option("--type", "type_", metavar="TYPE", help="Only notes of this type.")
+@click.option("--scope", metavar="SCOPE", help="Only user or only project notes.")
+@click.option("--tag", metavar="TAG", help="Only notes with this tag.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@options.vault
+@options.as_json
+def command(
+    target: str,
+    path: str,
+    project: str | None,
+    type_: str | None,
+    scope: str | None,
+    tag: str | None,
+    force: bool,
+    vault: str | None,
+    as_json: bool,
+) -> None:
+    """Write your notes to one file.
+
+    TO is jsonl, a line of JSON for each note (PATH - for standard output), or zip, the files
+    themselves: unpacked, they are a vault.
+
+    \b
+    vaultmem export zip ~/Backup/memory.zip
+    vaultmem export jsonl - --project Atlas | jq .title
+    """
+    with options.open_vault(vault) as opened:
+        if path == "-":
+            if target != "jsonl" or as_json:
+                raise InvalidInput("Only jsonl can go to standard output, and without --json.")
+            for line in opened.export_lines(project=project, type=type_, scope=scope, tag=tag):
+                sys.stdout.write(line + "\n")
+            return
+        with options.progress("Exporting") as shown:
+            done = opened.export(
+                target,
+                path,
+                project=project,
+                type=type_,
+                scope=scope,
+                tag=tag,
+                force=force,
+                progress=shown,
+            )
+    if as_json:
+        click.echo(render.to_json(done))
+    else:
+        _print(done)
+
+
+def _print(done: Exported) -> None:
+    files = f" and {look.count(done.files, 'file')}" if done.files else ""
+    click.echo(f"{look.count(done.notes, 'note')}{files} in {done.path} ({look.size(done.size)})")
+    for left in done.left_out[:10]:
+        look.say(look.one_line(f"! {left.what}: {left.why}"), fg="yellow")
+    look.warn(done.warnings)

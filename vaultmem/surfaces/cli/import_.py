@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from vaultmem.errors import InvalidInput
+from vaultmem.moving import SOURCES
+from vaultmem.surfaces import render
+from vaultmem.surfaces.cli import look, options
+
+if TYPE_CHECKING:
+    from vaultmem.moving.arrivals import Imported
+
+_SHOWN: Final = 5  # notes and left-out records that are named
+
+
+@click.command(epilog="Without FROM and PATH it lists what can be imported.")
+@click.argument("source", metavar="FROM", required=False)
+@click.argument("path", metavar="PATH", required=False)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--project", metavar="NAME", help="The project of what has none of its own.")
+@click.option("--into", metavar="FOLDER", help="Where copied notes go.  [default: PATH's name]")
+@click.option("--files", is_flag=True, help="Copy other files too: pictures, PDFs.")
+@click.option("--again", is_flag=True, help="Bring back what was imported and removed here since.")
+@options.vault
+@options.as_json
+def command(
+    source: str | None,
+    path: str | None,
+    dry_run: bool,
+    project: str | None,
+    into: str | None,
+    files: bool,
+    again: bool,
+    vault: str | None,
+    as_json: bool,
+) -> int:
+    """Make notes of what another system keeps. What was read is never changed.
+
+    Run it again whenever you like: what is here already stays as it is, and an import that
+    was stopped goes on. FROM may be auto, for what PATH looks like.
+
+    \b
+    vaultmem import chatgpt ~/Downloads/chatgpt-export.zip --dry-run
+    vaultmem import basic-memory ~/basic-memory
+    """
+    if source is None:
+        _list(as_json)
+        return 0
+    if path is None:
+        raise InvalidInput(f"What is to be imported? vaultmem import {source} PATH")
+    with options.open_vault(vault) as opened, options.progress("Importing") as shown:
+        done = opened.import_(
+            source,
+            path,
+            into=into,
+            project=project,
+            files=files,
+            again=again,
+            dry_run=dry_run,
+            progress=shown,
+        )
+    if as_json:
+        click.echo(render.to_json(done))
+    else:
+        _print(done)
+    return 1 if done.kept else 0
+
+
+def _list(as_json: bool) -> None:
+    if as_json:
+        click.echo(render.to_json({"sources": SOURCES}))
+    else:
+        look.table(list(SOURCES.items()))
+        look.say("Import one with: vaultmem import FROM PATH", dim=True)
+
+
+def _print(done: Imported) -> None:
+    would = "would be " if done.dry_run else ""
+    counts = (
+        ("+", done.added, f"{would}added", "green"),
+        ("~", done.updated, f"{would}updated", "yellow"),
+        ("=", done.here, "here already", "blue"),
+        ("-", done.gone, "removed here since", "blue"),
+        ("!", done.kept, "changed on both sides", "red"),
+        ("!", done.left, "left out", "magenta"),
+    )
+    parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
+    click.echo("  ".join([*(parts or ["Nothing to import."]), f"({done.seconds:.1f} s)"]))
+    _print_notes(done)
+    for left in done.left_out[:_SHOWN]:
+        click.echo(look.one_line(f"! {left.what}: {left.why}"))
+    _and_more(done.left - _SHOWN)
+    look.warn(done.warnings)
+    if done.gone:
+        look.say("What you removed stays away; bring it back with --again.", dim=True)
+    if done.dry_run:
+        look.say("Nothing was written. Leave out --dry-run to import.", dim=True)
+
+
+def _print_notes(done: Imported) -> None:
+    """The first of what is new, and everything that a person should look at."""
+    for step in done.notes:
+        if step.action == "kept":
+            click.echo(look.one_line(f"! {step.path}: changed here and there; left as it is"))
+    new = [step for step in done.notes if step.action in ("add", "update")]
+    for step in new[:_SHOWN] if done.dry_run else ():
+        click.echo(look.one_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
+    if done.dry_run:
+        _and_more(len(new) - _SHOWN)
+    for step in [step for step in new if step.why][:_SHOWN]:
+        click.echo(look.one_line(f"> {step.why}"))
+
+
+def _and_more(count: int) -> None:
+    if count > 0:
+        click.echo(f"  … and {count:,} more; --json lists them")
