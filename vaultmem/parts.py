@@ -140,6 +140,8 @@ class Parts:
     def close(self) -> None:
         if "volatile" in self.__dict__:
             self.volatile.close()
+        if "recall" in self.__dict__:
+            self.recall.close()
         if self._index is not None:
             self._index.close()
         if "usage" in self.__dict__:

@@ -6,12 +6,13 @@ import difflib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from vaultmem import fusion
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.fusion import PROFILES, Candidate, Lane, Ranked
-from vaultmem.index import Filters, Index, Place, Row
+from vaultmem.index import Filters, Index, Place, Row, TextHits
 from vaultmem.markdown import shown
 from vaultmem.named import Named
 from vaultmem.note import body_of, printable
@@ -20,6 +21,8 @@ from vaultmem.snippets import entry_text, matches, query_words, snippet
 from vaultmem.store import Store
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from vaultmem.index.embed import Embedder
 
 __all__ = ["PROFILES", "STRATEGIES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
@@ -128,27 +131,41 @@ class Recall:
 
     def _lanes(self, asked: _Question, depth: int, answer: Answer) -> tuple[dict[str, Ranked], str]:
         """What each lane found, and the model that one of them was found with."""
-        lanes: dict[str, Ranked] = {}
-        strategy, model = asked.strategy, ""
-        if strategy in ("hybrid", "vector"):
-            embedder = self._embedder()
-            if embedder is None:
+        embedder = self._embedder() if asked.strategy in ("hybrid", "vector") else None
+        if embedder is None:
+            words = self._by_words(self._words(asked, depth), depth, answer)
+            if asked.strategy == "graph":
+                return self._by_graph(asked, words, answer), ""
+            if asked.strategy != "keyword":
                 answer.warnings.append("embedding_failed: no model is loaded; searched by words.")
-                answer.strategy = strategy = "keyword"
-            else:
-                model = embedder.name
-                lanes["vector"] = self._by_meaning(asked, embedder, depth, answer)
-        if strategy != "vector":
-            lanes["keyword"] = self._by_words(asked, depth, answer)
-        if strategy == "graph":
-            return self._by_graph(asked, lanes["keyword"], answer), model
-        return lanes, model
+                answer.strategy = "keyword"
+            return {"keyword": words}, ""
+        if asked.strategy == "vector":
+            return {"vector": self._by_meaning(asked, embedder, depth, answer)}, embedder.name
+        looking = self._aside.submit(self._words, asked, depth)  # while the model is busy
+        lanes = {"vector": self._by_meaning(asked, embedder, depth, answer)}
+        lanes["keyword"] = self._by_words(looking.result(), depth, answer)
+        return lanes, embedder.name
 
-    def _by_words(self, asked: _Question, depth: int, answer: Answer) -> Ranked:
+    @cached_property
+    def _aside(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(2, thread_name_prefix="words")
+
+    def close(self) -> None:
+        if "_aside" in self.__dict__:
+            self._aside.shutdown()
+
+    def _words(self, asked: _Question, depth: int) -> TextHits | VaultmemError:
         try:
-            text = self.index.search_text(asked.text, asked.filters, depth)
+            return self.index.search_text(asked.text, asked.filters, depth)
         except VaultmemError as error:
-            answer.warnings.append(f"partial_results: {error}")
+            return error
+
+    def _by_words(self, text: TextHits | VaultmemError, depth: int, answer: Answer) -> Ranked:
+        if isinstance(text, VaultmemError):
+            answer.warnings.append(f"partial_results: {text}")
             return {}
         answer.total = text.total
         answer.more |= max(len(text.passages), len(text.memories)) >= depth

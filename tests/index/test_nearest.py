@@ -41,15 +41,16 @@ def add_missing(world: World, seed: int) -> None:
 
 def both(world: World, question: np.ndarray, filters: Filters) -> tuple[list, list]:  # type: ignore[type-arg]
     approximate = world.index.search_vectors(question, IDENTITY, filters, 10)
-    exact = world.index._mapped(IDENTITY).nearest(question, 10, *world.index._selection(filters))
+    mapped = world.index._meaning._mapped(IDENTITY)
+    exact = mapped.nearest(question, 10, *world.index._selection(filters))
     return approximate, exact
 
 
 def test_it_agrees_with_the_exact_search(large: World) -> None:
-    assert large.index._large(IDENTITY) is None, "until it is built, all are compared"
+    assert large.index._meaning._large(IDENTITY) is None, "until it is built, all are compared"
     assert large.index.build_nearest(IDENTITY)
     assert not large.index.build_nearest(IDENTITY), "a fresh graph is not built again"
-    assert large.index._large(IDENTITY) is not None
+    assert large.index._meaning._large(IDENTITY) is not None
     shared = 0
     for question in vectors(30, 2):
         approximate, exact = both(large, question, Filters())

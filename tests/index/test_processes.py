@@ -75,7 +75,7 @@ def test_a_write_does_not_wait_for_the_whole_of_a_large_vault(
     for number in range(1000):
         world.put(f"old/n{number}.md", f"old{number}")
     other = World(world.root, world.state)
-    filling = threading.Thread(target=lambda: other.sync.everything())
+    filling = threading.Thread(target=other.sync.everything)
     filling.start()
     while not world.index.size:
         time.sleep(0.005)

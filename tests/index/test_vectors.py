@@ -10,8 +10,7 @@ import pytest
 
 from tests.index.conftest import World
 from tests.index.test_nearest import IDENTITY, add_missing, vectors
-from vaultmem import index as index_module
-from vaultmem.index import Filters
+from vaultmem.index import Filters, meaning
 from vaultmem.index.vectors import EXACT, halves
 
 
@@ -26,7 +25,7 @@ def filled(world: World) -> World:
 
 def exactly(world: World, question: np.ndarray, notes: set[int]) -> list[tuple[int, int, float]]:
     """All passages of these notes compared one by one, as the table has their vectors."""
-    store = world.index._vector_store()
+    store = world.index._meaning.store()
     rows = dict(store.db.execute("SELECT hash, vector FROM vector"))
     found = []
     for passage, note, key in world.index._catalog.of_notes(sorted(notes)):
@@ -108,21 +107,21 @@ def test_an_index_deleted_under_us_is_begun_again(filled: World) -> None:
 
 def counted(world: World) -> int:
     """Passages with a vector, each looked up."""
-    store = world.index._vector_store()
+    store = world.index._meaning.store()
     keys = {row[0] for row in store.db.execute("SELECT hash FROM vector")}
     hashes = world.index._catalog.db.execute("SELECT hash FROM passage")
     return sum(row[0] in keys for row in hashes)
 
 
 def whole(world: World) -> int:
-    store = world.index._vector_store()
+    store = world.index._meaning.store()
     return store.counted(store.model(IDENTITY), world.index._catalog.meta("uuid"))[1]
 
 
 def test_the_count_stays_right_whatever_happens(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_module, "MANY_PASSAGES", 1)
+    monkeypatch.setattr(meaning, "MANY_PASSAGES", 1)
 
     def check(embedded: int, passages: int) -> None:
         status = filled.index.status(IDENTITY)

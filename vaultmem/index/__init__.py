@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from vaultmem.index.journal import Journals
-    from vaultmem.index.nearest import Nearest
+    from vaultmem.index.meaning import Meaning
     from vaultmem.index.relations import Relations
-    from vaultmem.index.vectors import PassageMap, VectorStore
 
 __all__ = [
     "TROUBLE",
@@ -51,8 +50,9 @@ __all__ = [
 
 LOCK_SECONDS: Final = 30.0
 DAMAGED: Final = "damaged"
-FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
-MANY_PASSAGES: Final = 500  # counting so many is worth being written down
+MANY_SELECTIONS: Final = 8
+Stamp = tuple[str, str]
+_NOTHING: Final = ("", "")  # no catalog's stamp
 
 
 @dataclass
@@ -92,11 +92,10 @@ class Index:
         self._catalog = Catalog(folder / "catalog.db")
         self._text: FullText | None = None
         self._text_trouble = ""
-        self._seen = (-1, "")
-        self._replaced = ((-2, ""), (frozenset[int](), frozenset[int]()))
-        self._vectors: VectorStore | None = None
-        self._map: PassageMap | None = None
-        self._nearest: Nearest | None = None
+        self._seen = _NOTHING
+        self._replaced = (_NOTHING, (frozenset[int](), frozenset[int]()))
+        self._counts = (_NOTHING, (0, 0))
+        self._selections: tuple[Stamp, dict[Filters, tuple[list[int], bool]]] = (_NOTHING, {})
         self._guard = threading.RLock()
         self._open()
 
@@ -169,8 +168,8 @@ class Index:
 
     def close(self) -> None:
         self._catalog.close()
-        if self._vectors is not None:
-            self._vectors.close()
+        if "_meaning" in self.__dict__:
+            self._meaning.close()
 
     @contextlib.contextmanager
     def _writing(self, timeout: float = LOCK_SECONDS) -> Iterator[None]:
@@ -183,7 +182,7 @@ class Index:
         """Reload the full text when another revision is there, or another catalog."""
         if not self._catalog.is_on_disk():
             self._reopen()
-        seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+        seen = self._catalog.stamp()
         if seen == self._seen and self._text is not None:
             return
         with self._guard:
@@ -198,8 +197,7 @@ class Index:
         with self._guard:
             self.close()
             self._text = None
-            self._map = self._nearest = self._vectors = None
-            self._seen = (-1, "")
+            self._seen = _NOTHING
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._writing():
                 self._open_catalog()
@@ -264,19 +262,20 @@ class Index:
                 self._catalog.skip(path, reason)
             text.commit()
             self._catalog.finish()
-        self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+        self._seen = self._catalog.stamp()
         return self.revision
 
     def rebuild(self) -> None:
         """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
         with self._guard, self._writing():
             self._text = None
-            self._map = None
+            if "_meaning" in self.__dict__:
+                self._meaning.forget_places()
             self._discard_catalog()
             self._catalog.create(ulid_now())
             self._text_trouble = ""
             self._text = self._open_text()
-            self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+            self._seen = self._catalog.stamp()
 
     def rebuild_text(self) -> None:
         """Begin a new full text; the next reconcile fills it, while the catalog goes on answering."""
@@ -292,7 +291,7 @@ class Index:
                     fulltext.discard(folder)
             self._text_trouble = ""
             self._text = self._open_text()
-            self._seen = (self._catalog.data_version(), self._catalog.meta("revision"))
+            self._seen = self._catalog.stamp()
 
     # --- searching ---------------------------------------------------------------------
 
@@ -312,55 +311,24 @@ class Index:
         """Note, passage, similarity; best first."""
         self._look()
         with self._guard:
-            selection = self._selection(filters)
-            large = self._large(identity)
-            if large is not None:
-                notes, keep = selection
-                if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
-                    return large.exact(vector, limit, self._catalog.of_notes(notes))
-                self._catalog.attach_vectors(self._vector_store().file)
-                return large.search(vector, limit, self._catalog.of_vectors, *selection)
-            return self._mapped(identity).nearest(vector, limit, *selection)
-
-    def _large(self, identity: str) -> Nearest | None:
-        """The graph of a large vault, once it is built; until then all are compared."""
-        from vaultmem.index import nearest
-
-        store = self._vector_store()
-        model = store.model(identity)
-        if store.last(model) <= nearest.LARGE:
-            return None
-        if self._nearest is None or self._nearest.model != model:
-            self._nearest = nearest.Nearest(self.folder, store, model)
-        if not self._nearest.open():
-            return None
-        self._map = None  # its memory is no longer needed
-        return self._nearest
+            return self._meaning.search(vector, identity, self._selection(filters), limit)
 
     def build_nearest(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
-        from vaultmem.index.nearest import Nearest
-
-        store = self._vector_store()
-        return Nearest(self.folder, store, store.model(identity)).build()
-
-    def _mapped(self, identity: str) -> PassageMap:
-        from vaultmem.index.vectors import Matrix, PassageMap
-
-        store = self._vector_store()
-        model = store.model(identity)
-        if self._map is None or self._map.matrix.model != model:
-            self._map = PassageMap(Matrix(store, model))
-        self._map.matrix.refresh()
-        seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
-        if now != seen:
-            self._catalog.attach_vectors(store.file)
-            self._map.extend(self._catalog.of_new(model, seen, now))
-            self._map.seen = now
-        return self._map
+        return self._meaning.build_nearest(identity)
 
     def _selection(self, filters: Filters) -> tuple[list[int], bool]:
-        """Notes to keep (True) or to leave out (False): whichever list is the shorter."""
+        """Notes to keep (True) or to leave out (False): whichever list is the shorter. A server
+        asks with the same filters again and again, so they are kept until something changes."""
+        seen = self._seen
+        if self._selections[0] != seen or len(self._selections[1]) > MANY_SELECTIONS:
+            self._selections = seen, {}
+        known = self._selections[1]
+        if filters not in known:
+            known[filters] = self._selected(filters)
+        return known[filters]
+
+    def _selected(self, filters: Filters) -> tuple[list[int], bool]:
         if filters == Filters(session=filters.session):
             rows = self._catalog.db.execute(
                 "SELECT note FROM note WHERE forgotten = 1 UNION ALL SELECT note FROM note "
@@ -383,8 +351,9 @@ class Index:
 
     def replaced(self) -> tuple[frozenset[int], frozenset[int]]:
         """Notes that others replace, and notes that others were made from."""
-        if self._replaced[0] != self._seen:
-            self._replaced = self._seen, self._catalog.replaced()
+        seen = self._seen
+        if self._replaced[0] != seen:
+            self._replaced = seen, self._catalog.replaced()
         return self._replaced[1]
 
     def signals(self, notes: Sequence[int]) -> dict[int, Signals]:
@@ -411,73 +380,49 @@ class Index:
 
     # --- vectors -----------------------------------------------------------------------
 
-    def _vector_store(self) -> VectorStore:
-        from vaultmem.index.vectors import VectorStore
+    @cached_property
+    def _meaning(self) -> Meaning:
+        from vaultmem.index.meaning import Meaning
 
-        if self._vectors is None:
-            file = self.folder / "vectors.db"
-            try:
-                self._vectors = VectorStore(file)
-            except sqlite3.DatabaseError as error:
-                if not is_damage(error):
-                    raise
-                for suffix in ("", "-wal", "-shm"):
-                    file.with_name(file.name + suffix).unlink(missing_ok=True)
-                self._vectors = VectorStore(file)
-        return self._vectors
+        return Meaning(self.folder, self._catalog)
 
     def without_vector(self, identity: str, limit: int) -> list[str]:
         """Paths of notes that have passages without a vector, memories and recent ones first."""
-        store = self._vector_store()
-        model = store.model(identity)
-        self._catalog.attach_vectors(store.file)
-        _, whole, _ = store.counted(model, self._catalog.meta("uuid"))
-        found = self._catalog.without_vector(model, whole, limit)
-        if not found:
-            self._missing(identity)  # the next look need not begin so early
-        return found
+        return self._meaning.without_vector(identity, limit)
 
-    def _missing(self, identity: str) -> int:
-        """How many passages have no vector. A vector is never taken away, so the passages
-        before the first of these need not be looked at again."""
-        store = self._vector_store()
-        model, catalog = store.model(identity), self._catalog.meta("uuid")
-        now, last = (self.revision, store.highest()), self._catalog.last_passage()
-        then, whole, missing = store.counted(model, catalog)
-        if now == then:
-            return missing
-        self._catalog.attach_vectors(store.file)
-        missing, first = self._catalog.missing(model, whole)
-        if last - whole >= MANY_PASSAGES:
-            store.set_counted(model, catalog, *now, first - 1 if missing else last, missing)
-        return missing
+    def count_without_vector(self, identity: str) -> int:
+        return self._meaning.count_missing(identity)
 
     def last_model(self) -> str:
         """The model that made the newest vector; empty when there is none."""
-        return self._vector_store().newest_identity()
-
-    def count_without_vector(self, identity: str) -> int:
-        return self._missing(identity)
+        return self._meaning.store().newest_identity()
 
     def missing_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
-        store = self._vector_store()
+        store = self._meaning.store()
         return store.missing(store.model(identity), hashes)
 
     def add_vectors(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
-        store = self._vector_store()
+        store = self._meaning.store()
         store.add(store.model(identity), hashes, vectors)
 
     # --- status ------------------------------------------------------------------------
 
     def status(self, identity: str = "") -> IndexStatus:
         self._look_quietly()
-        missing = self._missing(identity) if identity else 0
-        passages = self._catalog.count("passage")
+        missing = self._meaning.count_missing(identity) if identity else 0
+        notes, passages = self._counted()
         return IndexStatus(
             revision=self.revision,
-            notes=self._catalog.count("note"),
+            notes=notes,
             passages=passages,
             embedded=max(0, passages - missing) if identity else 0,
             skipped=tuple(self._catalog.skipped()),
             fulltext=self._text_trouble or "ready",
         )
+
+    def _counted(self) -> tuple[int, int]:
+        """Notes and passages: counting the passages of a large vault takes milliseconds."""
+        now = self._catalog.stamp()
+        if self._counts[0] != now:
+            self._counts = now, (self._catalog.count("note"), self._catalog.count("passage"))
+        return self._counts[1]

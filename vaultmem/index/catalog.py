@@ -209,9 +209,12 @@ class Catalog(Database):
     def revision(self) -> int:
         return int(self.meta("revision") or 0)
 
-    def data_version(self) -> int:
-        """Moves when another connection has committed something."""
-        return int(self.db.execute("PRAGMA data_version").fetchone()[0])
+    def stamp(self) -> tuple[str, str]:
+        """Which catalog this is and its revision: the same in every thread, and another one
+        whenever something was indexed."""
+        sql = "SELECT value FROM meta WHERE key IN ('revision', 'uuid') ORDER BY key"
+        revision, uuid = (row[0] for row in self.db.execute(sql))
+        return uuid, revision
 
     def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
         sql = "SELECT path, mtime_ns, size, inode, version, id FROM note"

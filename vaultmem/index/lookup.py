@@ -129,14 +129,13 @@ def where(filters: Filters) -> tuple[str, list[object]]:
             values.append(pinned.casefold())
     if filters.tags:
         folded = [tag.lstrip("#").casefold() for tag in filters.tags]
-        either = " OR ".join("folded = ? OR substr(folded, 1, ?) = ?" for _ in folded)
+        either = " OR ".join("folded = ? OR folded >= ? AND folded < ?" for _ in folded)
         terms.append(f"note.note IN (SELECT note FROM tag WHERE {either})")
         for tag in folded:
-            values += [tag, len(tag) + 1, f"{tag}/"]
+            values += [tag, *_below(tag)]
     if filters.folder:
-        prefix = filters.folder.strip("/") + "/"
-        terms.append("substr(note.path, 1, ?) = ?")
-        values += [len(prefix), prefix]
+        terms.append("note.path >= ? AND note.path < ?")
+        values += _below(filters.folder.strip("/"))
     if not filters.forgotten:
         terms.append("note.forgotten = 0")
     for column, sign, bound in (
@@ -148,3 +147,8 @@ def where(filters: Filters) -> tuple[str, list[object]]:
             terms.append(f"{column} {sign} ?")
             values.append(bound)
     return " AND ".join(terms) or "1", values
+
+
+def _below(name: str) -> tuple[str, str]:
+    """From where to where everything below a name stands in order: `0` comes next after `/`."""
+    return f"{name}/", f"{name}0"
