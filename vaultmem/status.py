@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vaultmem.index.embed import ModelState
 
 _STARTED: Final = time.monotonic()
+_QUICKLY_LOOKED_THROUGH: Final = 5_000  # notes
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,15 @@ class Health(Desk):
             settings=effective(self.settings),
             settings_problems=tuple(problem.message for problem in self.settings.problems),
         )
+
+    def behind(self) -> int | None:
+        """How many notes the index does not know as they are now; None in a vault so large that
+        finding out takes long."""
+        from vaultmem import doctor
+
+        if self.index.size > _QUICKLY_LOOKED_THROUGH:
+            return None
+        return len(doctor.examine_index(self.store, self.index))
 
     def _unseen(self, paths: list[str]) -> set[str]:
         """Those of notes that this caller may not know of."""

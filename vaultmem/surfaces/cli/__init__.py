@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from vaultmem import __version__, config
-from vaultmem.surfaces.cli import completing, options
+from vaultmem.surfaces.cli import completing, quiet
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -110,7 +110,7 @@ def _can_be_quiet(command: click.Command) -> None:
         for each in command.commands.values():
             _can_be_quiet(each)
     elif not command.hidden and not any("-q" in each.opts for each in command.params):
-        options.quiet(command)
+        quiet.option(command)
 
 
 @click.group(
@@ -119,7 +119,7 @@ def _can_be_quiet(command: click.Command) -> None:
     epilog="More about a command: vaultmem COMMAND --help. New here? Try: vaultmem demo",
 )
 @click.option("--vault", metavar="DIR", type=click.Path(file_okay=False), help="The vault.")
-@options.quiet
+@quiet.option
 @click.version_option(__version__, prog_name="vaultmem", message="%(prog)s %(version)s")
 def cli(vault: str | None) -> None:
     """Long-term memory for AI agents, kept as plain Markdown notes in your own vault."""

@@ -7,7 +7,7 @@ import click
 
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.views import Remembered
@@ -17,10 +17,35 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 
 @click.command()
 @click.argument("words", metavar="TEXT…", nargs=-1)
-@click.option("--type", "type_", default="semantic", help="semantic, episodic or procedural.")
-@click.option("--scope", help="user, project or session.  [default: user, project with --project]")
-@click.option("--project", metavar="NAME", help="The project it belongs to.")
-@click.option("--tag", "tags", metavar="TAG", multiple=True, help="May be given several times.")
+@click.option(
+    "--type",
+    "type_",
+    default="semantic",
+    show_default=True,
+    metavar="TYPE",
+    shell_complete=completing.types,
+    help="semantic, episodic or procedural.",
+)
+@click.option(
+    "--scope",
+    metavar="SCOPE",
+    shell_complete=completing.scopes,
+    help="user, project or session.  [default: user, project with --project]",
+)
+@click.option(
+    "--project",
+    metavar="NAME",
+    shell_complete=completing.projects,
+    help="The project it belongs to.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    metavar="TAG",
+    multiple=True,
+    shell_complete=completing.tags,
+    help="May be given several times.",
+)
 @click.option("--importance", type=float, metavar="0..1", help="How much it matters.")
 @click.option("--title", help="The note's name; else its first words.")
 @click.option("--key", help="Your own name for it: adding again under it changes the same note.")

@@ -14,7 +14,7 @@ def command(vault: str | None, as_json: bool) -> int:
     Obsidian Sync, Syncthing or Dropbox made. Looking changes nothing."""
     from vaultmem.git.syncing import SyncedVault
 
-    with SyncedVault.open(vault, strict=False) as opened:
+    with SyncedVault.open(vault, strict=False) as opened, options.progress("Looking"):
         found = opened.conflicts()
     if as_json:
         click.echo(render.to_json(found))

@@ -21,7 +21,7 @@ def command(session_id: str | None, dry_run: bool, vault: str | None, as_json: b
 
     Shows the plan as a diff; nothing is written before you say --apply.
     """
-    with options.open_vault(vault) as opened:
+    with options.open_vault(vault) as opened, options.progress("Comparing memories"):
         done = opened.consolidate(session_id=session_id, dry_run=dry_run)
     if as_json:
         click.echo(render.to_json(done))

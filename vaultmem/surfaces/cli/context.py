@@ -8,7 +8,14 @@ from vaultmem.surfaces.cli import look, options
 
 @click.command()
 @click.argument("task", metavar="[TASK…]", nargs=-1)
-@click.option("--max-tokens", type=int, default=2000, show_default=True, metavar="N")
+@click.option(
+    "--max-tokens",
+    type=int,
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="How long the block may be.",
+)
 @click.option("--file", "files", metavar="PATH", multiple=True, help="A file the task is about.")
 @options.vault
 @options.as_json
@@ -16,15 +23,17 @@ def command(
     task: tuple[str, ...], max_tokens: int, files: tuple[str, ...], vault: str | None, as_json: bool
 ) -> None:
     """Print what an agent should know before a task: one block of text for any other tool."""
-    with options.open_vault(vault) as opened:
+    with options.open_vault(vault) as opened, options.progress("Looking"):
         block = opened.context(" ".join(task) or None, files=files, max_tokens=max_tokens)
     if as_json:
         click.echo(render.to_json(block))
         return
     look.warn(block.warnings)
+    if not block.memories_used:
+        look.say("There is nothing to tell an agent yet. The first memory: vaultmem add TEXT")
+        return
     text = look.safe(block.context_block.rstrip("\n"))
-    if text:
-        click.echo(look.paragraphs(text) if look.for_a_person() else text)
+    click.echo(look.paragraphs(text) if look.for_a_person() else text)
     used = look.count(block.memories_used, "memory")
     cut = ", shortened to fit" if block.truncated else ""
     look.say(f"{used}, {block.tokens_used} tokens{cut}.", dim=True)

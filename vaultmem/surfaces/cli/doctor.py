@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,7 +11,32 @@ from vaultmem.surfaces.cli import look, options
 if TYPE_CHECKING:
     from vaultmem.doctor import Finding
 
-SHOWN = 8
+SHOWN: Final = 8
+
+# What each kind of problem is called, the most pressing first.
+HEADINGS: Final[Mapping[str, str]] = {
+    "settings": "Settings that are wrong",
+    "unreadable": "Files that cannot be read",
+    "merge-driver": "Git does not know how to merge notes",
+    "conflict-markers": "Merges that were never finished",
+    "conflict-copy": "Conflict copies that a sync service made",
+    "duplicate-id": "Notes with the same id",
+    "malformed-frontmatter": "Properties that cannot be read",
+    "unclosed-frontmatter": "Properties without a closing line",
+    "duplicate-key": "Properties that stand twice",
+    "not-utf8": "Notes that are not UTF-8 text",
+    "binary": "Notes that are not text at all",
+    "too-long": "Notes that are too long",
+    "secret": "What looks like a secret",
+    "name-clash": "Names that are the same on other systems",
+    "unsafe-name": "Names that other systems refuse",
+    "symlink": "Links to other places",
+    "leftover-file": "Files that were left behind",
+    "ambiguous-link": "Links that could mean several notes",
+    "dead-link": "Links that lead nowhere",
+}
+_FIXED_BY_DOCTOR: Final = ("merge-driver", "leftover-file")
+_BEHIND: Final = "index-behind"
 
 
 @click.command()
@@ -27,11 +52,13 @@ SHOWN = 8
 def command(fix: bool, everything: bool, secrets: bool, vault: str | None, as_json: bool) -> int:
     """Find what is wrong with the vault, and what to do about it. Looking changes nothing."""
     with options.open_vault(vault, strict=False) as opened:
-        findings = opened.examine(secrets=secrets)
+        with options.progress("Looking through the notes"):
+            findings = opened.examine(secrets=secrets)
         if fix:
-            fixed = opened.fix(findings)
+            with options.progress("Putting right"):
+                fixed = opened.fix(findings)
             findings = [found for found in findings if found not in fixed]
-            look.say(f"Fixed {len(fixed)}.")
+            look.say(f"Fixed {look.count(len(fixed), 'problem')}.")
     if as_json:
         click.echo(render.to_json(findings))
     else:
@@ -39,22 +66,61 @@ def command(fix: bool, everything: bool, secrets: bool, vault: str | None, as_js
     return 1 if findings else 0
 
 
-def _print(findings: list[Finding], everything: bool) -> None:
-    if not findings:
-        click.secho("Nothing is wrong.", fg="green")
-        return
-    groups: dict[str, list[Finding]] = defaultdict(list)
-    for found in findings:
-        groups[found.problem].append(found)
-    for problem, group in groups.items():
-        click.secho(f"{problem.replace('-', ' ')} ({len(group)})", bold=True)
-        for found in group if everything else group[:SHOWN]:
-            click.echo(_shown(f"{found.path}: {found.message}", 2))
-            click.secho(_shown(found.fix, 4), dim=True)
+def _print(findings: Sequence[Finding], everything: bool) -> None:
+    wrong = [found for found in findings if found.problem != _BEHIND]
+    for problem, group in _grouped(wrong).items():
+        heading = HEADINGS.get(problem, problem.replace("-", " ").capitalize())
+        click.secho(f"{heading} ({len(group):,})", bold=True)
+        _print_group(group if everything else group[:SHOWN])
         if len(group) > SHOWN and not everything:
-            click.secho(f"  … and {len(group) - SHOWN} more (--all lists them)", dim=True)
-    files = len({found.path for found in findings})
-    click.echo(f"{look.count(len(findings), 'problem')} in {look.count(files, 'file')}.")
+            click.secho(f"  … and {len(group) - SHOWN:,} more; --all lists them", dim=True)
+        click.echo()
+    if wrong:
+        files = look.count(len({found.path for found in wrong}), "file")
+        click.secho(f"{look.count(len(wrong), 'problem')} in {files}.", fg="yellow")
+    else:
+        click.secho("Nothing is wrong.", fg="green")
+    mine = sum(found.problem in _FIXED_BY_DOCTOR for found in wrong)
+    if mine:
+        click.echo(f"{mine:,} of them can be put right without you: vaultmem doctor --fix")
+    _print_behind([found for found in findings if found.problem == _BEHIND], everything)
+
+
+def _print_behind(behind: Sequence[Finding], everything: bool) -> None:
+    """Notes that changed are nothing wrong: the next look takes them in."""
+    if behind:
+        number = look.count(len(behind), "note")
+        click.echo(f"{number} changed since the index was made. Take them in: vaultmem index")
+        for found in behind if everything else ():
+            click.secho(_shown(found.path, 2), dim=True)
+
+
+def _grouped(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    groups: dict[str, list[Finding]] = {name: [] for name in HEADINGS}
+    for found in findings:
+        groups.setdefault(found.problem, []).append(found)
+    return {name: group for name, group in groups.items() if group}
+
+
+def _print_group(group: Sequence[Finding]) -> None:
+    """What is to be done is said once where it is the same for all of them."""
+    same = len({found.fix for found in group}) == 1
+    for found in group:
+        click.echo(_shown(_with_path(found), 2))
+        if not same:
+            _print_fix(found, 4)
+    if same:
+        _print_fix(group[0], 2)
+
+
+def _print_fix(found: Finding, indent: int) -> None:
+    click.secho(" " * indent + "→ " + _shown(found.fix, indent + 2).lstrip(), fg="cyan")
+
+
+def _with_path(found: Finding) -> str:
+    if found.message.startswith(found.path):  # a setting names its line
+        return found.message
+    return f"{found.path}: {found.message}"
 
 
 def _shown(text: str, indent: int) -> str:

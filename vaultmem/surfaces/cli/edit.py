@@ -14,7 +14,7 @@ from vaultmem import config
 from vaultmem.errors import InvalidInput, ReadOnly, VaultmemError
 from vaultmem.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.service import Vault
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("ref", metavar="ID")
+@click.argument("ref", metavar="ID", shell_complete=completing.titles)
 @options.vault
 @options.as_json
 def command(ref: str, vault: str | None, as_json: bool) -> None:
@@ -104,7 +104,7 @@ def _save(opened: Vault, copy: Path, source: Source) -> Updated:
     try:
         return opened.rewrite(source.memory_id, _read(copy, source), source.version)
     except VaultmemError as error:
-        look.say(f"{error.message}\n{_kept(copy)}", fg="red")
+        look.complain(f"{error.message}\n{_kept(copy)}")
         raise click.exceptions.Exit(error.exit_code) from None
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.graph import FactView
+    from vaultmem.service import Vault
 
 
 @click.command()
-@click.argument("subject")
+@click.argument("subject", shell_complete=completing.entities)
 @click.option("--predicate", metavar="P", help="Only facts of this kind, like depends_on.")
 @click.option("--as-of", metavar="DATE", help="What was true on this day.")
 @click.option("--closed", is_flag=True, help="Also what is not true any more.")
@@ -29,15 +30,23 @@ def command(
     as_json: bool,
 ) -> int:
     """Show what is known about SUBJECT, now or on an earlier day."""
-    with options.open_vault(vault) as opened:
+    with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.facts(subject, predicate=predicate, as_of=as_of, include_closed=closed)
+        near = "" if found.facts else _near(opened, subject)
     if as_json:
         click.echo(render.to_json(found))
     elif found.facts:
         _print(found.facts)
     else:
-        look.say(f"No facts about {subject} are known{' for that day' if as_of else ''}.")
+        look.say(f"No facts about {subject} are known{' for that day' if as_of else ''}.{near}")
     return 0 if found.facts else 1
+
+
+def _near(opened: Vault, subject: str) -> str:
+    from vaultmem.surfaces.cli import mistakes
+
+    meant = mistakes.nearest(subject, opened.beginning("entities", subject[:1]))
+    return f" Did you mean {meant}?" if meant and meant.casefold() != subject.casefold() else ""
 
 
 def _print(facts: Sequence[FactView]) -> None:

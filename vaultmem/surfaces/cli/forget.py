@@ -3,11 +3,11 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 
 @click.command()
-@click.argument("ref", metavar="ID")
+@click.argument("ref", metavar="ID", shell_complete=completing.titles)
 @click.option("--reason", help="Why; it is written into the note.")
 @options.vault
 @options.as_json

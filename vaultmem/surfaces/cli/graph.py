@@ -7,7 +7,7 @@ import click
 
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import drawings, look, options
+from vaultmem.surfaces.cli import completing, drawings, look, options
 
 if TYPE_CHECKING:
     from vaultmem.graph import Entity, GraphAnswer, Relationship
@@ -15,11 +15,21 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("entity", required=False)
+@click.argument("entity", required=False, shell_complete=completing.entities)
 @click.option("--relation", metavar="R", help="Only relations of this kind, like depends_on.")
-@click.option("--direction", type=click.Choice(["both", "outgoing", "incoming"]), default="both")
-@click.option("--depth", type=int, default=1, show_default=True, help="How many steps away.")
-@click.option("--limit", type=int, default=20, show_default=True)
+@click.option(
+    "--direction",
+    type=click.Choice(["both", "outgoing", "incoming"]),
+    default="both",
+    show_default=True,
+    help="Only connections from it, or only to it.",
+)
+@click.option(
+    "--depth", type=int, default=1, show_default=True, metavar="N", help="How many steps away."
+)
+@click.option(
+    "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
+)
 @click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
 @click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
 @click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")
@@ -38,7 +48,7 @@ def command(
     """Show ENTITY and what it is connected with; without one, an overview of all."""
     if dot + mermaid + canvas + as_json > 1:
         raise InvalidInput("Choose one of --dot, --mermaid, --canvas and --json.")
-    with options.open_vault(vault) as opened:
+    with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.search_graph(entity, relationship_type=relation, **wanted)
     if as_json:
         click.echo(render.to_json(found))

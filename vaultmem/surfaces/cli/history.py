@@ -8,14 +8,14 @@ import click
 from vaultmem.errors import NotFound
 from vaultmem.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.views import Version, Versions
 
 
 @click.command()
-@click.argument("ref", metavar="ID")
+@click.argument("ref", metavar="ID", shell_complete=completing.titles)
 @click.argument("version", required=False)
 @click.option("--diff", is_flag=True, help="What changed from then to now.")
 @options.vault

@@ -6,8 +6,10 @@ import click
 
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
+    from vaultmem.service import Vault
     from vaultmem.sync import Report
 
 
@@ -21,17 +23,32 @@ def command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> i
     with options.open_vault(vault) as opened:
         with options.progress("Notes") as shown:
             report = opened.index_now(rebuild=rebuild, progress=shown)
+        left = 0
         if vectors:
             with options.progress("Vectors") as shown:
                 opened.embed_all(shown)
+        elif not as_json and not is_quiet():
+            left = _without_vectors(opened)
     if as_json:
         click.echo(render.to_json(render.report(report)))
     else:
-        _print(report)
+        _print(report, left)
     return 1 if report.withheld else 0
 
 
-def _print(report: Report) -> None:
+def _without_vectors(opened: Vault) -> int:
+    index = opened.status().index
+    return index.pending if index.model_state == "ready" else 0
+
+
+def _print(report: Report, left: int) -> None:
+    if report.withheld:
+        look.complain(
+            f"The vault looks empty, so the {report.withheld} notes in the index were kept. "
+            "If they are really gone: vaultmem index --rebuild"
+        )
+    if is_quiet():
+        return
     counts = (
         ("+", len(report.added), "added", "green"),
         ("~", len(report.changed), "changed", "yellow"),
@@ -39,16 +56,12 @@ def _print(report: Report) -> None:
         ("-", len(report.removed), "removed", "red"),
         ("!", len(report.problems), "problems", "magenta"),
     )
-    parts = [click.style(f"{sign} {n} {word}", fg=color) for sign, n, word, color in counts if n]
+    parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
     click.echo("  ".join([*(parts or ["Nothing changed."]), f"({report.seconds:.2f} s)"]))
     for path, message in report.problems[:10]:
         click.echo(look.one_line(f"! {path}: {message}"))
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
-    if report.withheld:
-        click.secho(
-            f"The vault looks empty, so the {report.withheld} notes in the index were kept. "
-            "If they are really gone: vaultmem index --rebuild",
-            fg="red",
-            err=True,
-        )
+    if left:
+        waiting = look.count(left, "passage")
+        look.say(f"For search by meaning {waiting} to go: vaultmem index --vectors", dim=True)

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
+import shlex
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli import look, options
 
 if TYPE_CHECKING:
     from vaultmem.template import Plan
 
 
 @click.command()
-@click.argument("folder", metavar="[DIR]", default=".")
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
 @click.option("--git", is_flag=True, help="Keep the vault in git.")
 @click.option("--examples", is_flag=True, help="Add the template's example memories.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
@@ -31,7 +34,7 @@ def command(
 
     plan = service.plan_vault(folder, git=git, examples=examples)
     if not as_json:
-        _show(plan)
+        _show(plan, dry_run)
     if not dry_run and not plan.new and not plan.empty and not yes and sys.stdin.isatty():
         click.confirm("Add these?", abort=True, err=True)
     said = "" if dry_run else service.make_vault(plan, git=git)
@@ -41,23 +44,43 @@ def command(
         _say_done(plan, said)
 
 
-def _show(plan: Plan) -> None:
-    click.echo(f"{'New vault' if plan.new else 'Vault'} in {plan.root}", err=True)
-    for path in (*(f"{folder}/" for folder in plan.folders), *plan.add):
-        click.echo(click.style("  + ", fg="green") + path, err=True)
+def _show(plan: Plan, dry_run: bool) -> None:
+    look.say(f"{'New vault' if plan.new else 'Vault'} in {look.one_line(str(plan.root))}")
+    places = (*(f"{folder}/" for folder in plan.folders), *plan.add)
+    for line in _summed_up(plan) if plan.new and not dry_run else places:
+        look.say(click.style("  + ", fg="green") + line)
     if plan.keep:
-        click.echo(f"  {len(plan.keep)} files are there already and stay as they are.", err=True)
+        number = look.count(len(plan.keep), "file")
+        look.say(f"  {number} of the template {_are(plan.keep)} there already, left as they are.")
     for line in plan.advice:
-        click.echo(f"  {line}", err=True)
+        look.say(f"  {line}")
+
+
+def _are(things: tuple[str, ...]) -> str:
+    return "is" if len(things) == 1 else "are"
+
+
+def _summed_up(plan: Plan) -> Iterator[str]:
+    """A new vault's files by folder: nobody has anything to lose there."""
+    files = Counter(path.partition("/")[0] + "/" * ("/" in path) for path in plan.add)
+    for folder in plan.folders:
+        files.setdefault(f"{folder}/", 0)
+    for name, number in sorted(files.items(), key=lambda item: (item[0][:1] == ".", item[0])):
+        some = look.count(number, "file") if name.endswith("/") and number else ""
+        yield f"{name:16}{click.style(some, dim=True)}".rstrip()
 
 
 def _say_done(plan: Plan, said: str) -> None:
     if said:
-        click.echo(said, err=True)
+        look.say(said)
     if plan.empty:
-        click.echo("Nothing was missing.", err=True)
-    else:
-        click.echo(f"Done. Open {plan.root} in Obsidian, or look at it: vaultmem doctor", err=True)
+        look.say("Nothing was missing.")
+        return
+    where = shlex.quote(str(plan.root))
+    look.say(click.style("Done.", fg="green") + " What you can do now:")
+    look.say(f"  open {look.one_line(str(plan.root))} in Obsidian")
+    look.say(f'  vaultmem add "What is worth remembering" --vault {where}')
+    look.say(f"  vaultmem serve --vault {where}     # says how to connect an agent")
 
 
 def _as_json(plan: Plan, said: str, *, done: bool) -> dict[str, object]:

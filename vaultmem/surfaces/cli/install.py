@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from vaultmem.surfaces.clients.connecting import Done, State
     from vaultmem.surfaces.clients.files import Outcome
 
-TOOLSETS = ("core", "graph", "session", "curate")
 _STATES = {
     "connected": ("connected", "green"),
     "here": ("not connected", "yellow"),
@@ -45,7 +44,7 @@ dry_run = click.option(
 )
 @click.option("--read-only", is_flag=True, help="The agent may read, never write.")
 @click.option("--project", default="", help="Only this project's notes and those of none.")
-@click.option("--toolsets", default="", metavar="A,B", help=f"Some of {', '.join(TOOLSETS)}.")
+@click.option("--toolsets", default="", metavar="A,B", help="Some of core, graph, session, curate.")
 @click.option(
     "--hooks/--no-hooks",
     default=None,
@@ -107,11 +106,9 @@ def _vault(given: str | None) -> Path:
 
 
 def _toolsets(given: str) -> str:
-    names = [name.strip() for name in given.split(",") if name.strip()]
-    for name in names:
-        if name not in TOOLSETS:
-            raise InvalidInput(f"There is no toolset {name!r}; there are {', '.join(TOOLSETS)}.")
-    return ",".join(names)
+    from vaultmem.surfaces.mcp import tools
+
+    return ",".join(tools.parse_toolsets(given)) if given.strip() else ""
 
 
 def _list(states: list[State], as_json: bool) -> None:

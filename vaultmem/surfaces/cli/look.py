@@ -15,7 +15,7 @@ import click
 
 from vaultmem.note import printable
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli.quiet import is_quiet
 
 _WIDEST: Final = 100  # longer lines are hard to read
 _NARROWEST: Final = 12  # column that still says something
@@ -47,16 +47,10 @@ def one_line(text: str) -> str:
     return re.sub(r"\s+", " ", safe(text)).strip()
 
 
-def is_quiet() -> bool:
-    """Whether the person wants the answer and nothing beside it."""
-    context = click.get_current_context(silent=True)
-    return bool(context and context.meta.get(options.QUIET))
-
-
 def say(text: str, **style: Any) -> None:
     """A message beside the answer."""
     if not is_quiet():
-        click.secho(text, err=True, **style)
+        click.echo(click.style(text, **style) if style else text, err=True)
 
 
 def complain(text: str, **style: Any) -> None:
@@ -74,7 +68,7 @@ def warn(warnings: Iterable[str]) -> None:
 
 def count(number: int, word: str) -> str:
     many = word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
-    return f"{number} {word if number == 1 else many}"
+    return f"{number:,} {word if number == 1 else many}"
 
 
 def labels(tags: Iterable[str], *words: str | None) -> str:

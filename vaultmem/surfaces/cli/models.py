@@ -1,12 +1,18 @@
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vaultmem.note import printable
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli.quiet import is_quiet
+
+if TYPE_CHECKING:
+    from vaultmem.index.models import ModelInfo
 
 _COLOURS = {"ready": "green", "missing": "yellow", "damaged": "red"}
 
@@ -24,13 +30,12 @@ def command() -> None:
 @options.as_json
 def list_(vault: str | None, as_json: bool) -> None:
     """List the models, and those worth a download."""
-    with options.open_vault(vault) as opened:
+    with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.models()
     if as_json:
         click.echo(render.to_json(found))
     else:
-        for info in found:
-            _print(info)
+        _print(found)
 
 
 @command.command()
@@ -39,35 +44,50 @@ def list_(vault: str | None, as_json: bool) -> None:
 @options.as_json
 def pull(name: str, vault: str | None, as_json: bool) -> None:
     """Download a model of fastembed's catalogue. The only command that goes to a model hub."""
+    if is_quiet() or not sys.stderr.isatty():
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+
+        disable_progress_bars()
     with options.open_vault(vault) as opened:
         _added(opened.pull_model(name), as_json)
 
 
 @command.command("import")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @options.vault
 @options.as_json
 def import_(folder: str, vault: str | None, as_json: bool) -> None:
     """Take in a model from a folder with model.onnx and tokenizer.json."""
     with options.open_vault(vault) as opened:
-        _added(opened.import_model(folder), as_json)
+        with options.progress("Copying and trying it"):
+            done = opened.import_model(folder)
+        _added(done, as_json)
 
 
-def _added(info: Any, as_json: bool) -> None:
+def _added(info: ModelInfo, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json(info))
+    elif not is_quiet():
+        _print([info])
+        click.echo(
+            f'Use it with this line in .vaultmem/config.toml: model = "{printable(info.setting)}"'
+        )
+
+
+def _print(models: Sequence[ModelInfo]) -> None:
+    if not look.for_a_person():
+        look.table([(m.state, m.setting, m.name, _words(m), m.reason) for m in models])
         return
-    _print(info)
-    click.echo(
-        f'Use it with this line in .vaultmem/config.toml: model = "{printable(info.setting)}"'
-    )
+    for info in models:
+        style: dict[str, Any] = {"fg": _COLOURS.get(info.state)}
+        click.secho(f"{info.state:8}", **style, nl=False)
+        click.secho(look.one_line(info.setting), bold=True)
+        named = info.name if info.name != info.setting else None
+        click.secho(look.paragraphs(look.labels((), named, _words(info)), 8), dim=True)
+        if info.reason:
+            click.echo(look.paragraphs(info.reason, 8))
 
 
-def _print(info: Any) -> None:
-    size = f"{info.dimension} dimensions" if info.dimension else ""
-    words = " · ".join(word for word in (info.origin, size) if word)
-    click.secho(f"{info.state:8}", fg=_COLOURS.get(info.state), nl=False)
-    click.echo(f"{printable(info.setting)}", nl=False)
-    click.secho(f"  {printable(info.name)} · {words}", dim=True)
-    if info.reason:
-        click.echo(f"        {printable(info.reason)}")
+def _words(info: ModelInfo) -> str:
+    size = f"{info.dimension} dimensions" if info.dimension else None
+    return look.labels((), info.origin, size)

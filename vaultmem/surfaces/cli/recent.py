@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--limit", type=int, default=20, show_default=True)
+@click.option(
+    "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
+)
 @options.vault
 @options.as_json
 def command(limit: int, vault: str | None, as_json: bool) -> None:
     """Show what was written or changed last."""
-    with options.open_reader(vault) as opened:
+    with options.open_reader(vault) as opened, options.progress("Looking"):
         found = opened.recent(limit)
     if as_json:
         click.echo(render.to_json(found))
@@ -39,4 +41,4 @@ def _print(found: Listed) -> None:
     ]
     look.table(rows, ({"fg": "cyan"}, look.BOLD, look.DIM), give=(2, 1))
     if found.total > len(rows):
-        look.say(f"{found.total - len(rows)} more; --limit shows them.", dim=True)
+        look.say(f"{found.total - len(rows):,} more; --limit shows them.", dim=True)

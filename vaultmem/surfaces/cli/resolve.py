@@ -3,11 +3,11 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 
 @click.command()
-@click.argument("note", metavar="NOTE")
+@click.argument("note", metavar="NOTE", shell_complete=completing.titles)
 @click.option("--ours", "side", flag_value="ours", help="This machine's, or a copy's original.")
 @click.option("--theirs", "side", flag_value="theirs", help="The other machine's, or the copy.")
 @click.option("--both", "side", flag_value="both", help="The changes, and the lines, of both.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.views import Recalled, RecalledMemory
@@ -18,10 +18,34 @@ _STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--type", multiple=True, help="episodic, semantic, procedural, entity …")
-@click.option("--scope", multiple=True, help="session, project or user.")
-@click.option("--project", metavar="NAME")
-@click.option("--tag", "tags", multiple=True, help="Any of these; a tag stands for its children.")
+@click.option(
+    "--type",
+    multiple=True,
+    metavar="TYPE",
+    shell_complete=completing.types,
+    help="episodic, semantic, procedural, entity …",
+)
+@click.option(
+    "--scope",
+    multiple=True,
+    metavar="SCOPE",
+    shell_complete=completing.scopes,
+    help="session, project or user.",
+)
+@click.option(
+    "--project",
+    metavar="NAME",
+    shell_complete=completing.projects,
+    help="Only what belongs to this project.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=completing.tags,
+    help="Any of these; a tag stands for its children.",
+)
 @click.option("--after", metavar="DATE", help="Made on this day or later.")
 @click.option("--before", metavar="DATE", help="Made on this day or earlier.")
 @click.option("--forgotten", "include_forgotten", is_flag=True, help="Forgotten memories too.")
@@ -32,7 +56,9 @@ _STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
     show_default=True,
     help="hybrid and vector also search by meaning, and take a second to load the model.",
 )
-@click.option("--limit", type=int, default=10, show_default=True)
+@click.option(
+    "--limit", type=int, default=10, show_default=True, metavar="N", help="At most so many."
+)
 @click.option("--explain", is_flag=True, help="Show how each hit got its place.")
 @options.vault
 @options.as_json
@@ -40,7 +66,7 @@ def command(
     query: tuple[str, ...], vault: str | None, as_json: bool, explain: bool, **wanted: Any
 ) -> int:
     """Find memories by what they say and what they mean."""
-    with options.open_reader(vault) as opened:
+    with options.open_reader(vault) as opened, options.progress("Searching"):
         found = opened.recall(" ".join(query), explain=explain, **wanted)
     if as_json:
         click.echo(render.to_json(found))
@@ -57,10 +83,18 @@ def _print(found: Recalled, explain: bool) -> None:
     else:
         look.table([_fields(hit, explain) for hit in found.memories])
     if not found.memories:
-        look.say("Nothing found.")
+        look.say(_nothing(found))
         return
     number = max(found.total_matched, len(found.memories))
     look.say(f"{number} found, {found.strategy_used}, {found.query_time_ms:.0f} ms", dim=True)
+
+
+def _nothing(found: Recalled) -> str:
+    if not found.index.revision:
+        return "Nothing found: there are no memories yet. The first one: vaultmem add TEXT"
+    if found.strategy_used == "keyword":
+        return "Nothing found by these words. By meaning too: --strategy hybrid"
+    return "Nothing found."
 
 
 def _fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from ulid_transform import ulid_now
 
 from vaultmem import config
 from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.surfaces.cli import completing, options
+from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultmem")
 
+_DIALECTS: Final = ("native", "evolution", "memory-mcp", "surreal", "trusty", "trae")
+
 
 @click.command()
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP: MCP at /mcp, and REST.")
@@ -36,10 +40,15 @@ log = logging.getLogger("vaultmem")
     default="native",
     show_default=True,
     metavar="NAME",
-    help="Speak as another system does: evolution, memory-mcp, surreal, trusty, trae.",
+    shell_complete=completing.one_of(*_DIALECTS),
+    help=f"Speak as another system does: {', '.join(_DIALECTS[1:])}.",
 )
 @click.option("--user", help="Only this user's notes and those of nobody.")
-@click.option("--project", help="Only this project's notes and those of none.")
+@click.option(
+    "--project",
+    shell_complete=completing.projects,
+    help="Only this project's notes and those of none.",
+)
 @click.option("--session", help="The session's id; else the client's, else a new one.")
 @click.option("--palace", help="The project that calls of the dialect trusty mean by default.")
 @click.option("--token-file", metavar="FILE", help="The tokens that HTTP clients must show.")
@@ -53,6 +62,8 @@ log = logging.getLogger("vaultmem")
     "--vault",
     metavar="DIR",
     envvar="VAULTMEM_VAULT",
+    type=click.Path(file_okay=False),
+    callback=options.or_before_the_command,
     help="The vault, made if it is not there; else $VAULTMEM_VAULT, else the nearest one above.",
 )
 def command(vault: str | None, address: str | None, log_level: str | None, **given: Any) -> None:
@@ -133,7 +144,8 @@ def _root(vault: str | None) -> Path:
         _ignore_signals()  # a vault is made whole
         service.make_vault(plan, git=False)
         _heed_signals_while_starting()
-        click.echo(f"Made a new vault in {plan.root}", err=True)
+        if not is_quiet():
+            click.echo(f"Made a new vault in {plan.root}", err=True)
         return config.find_vault(vault)
 
 
@@ -186,7 +198,7 @@ def _on_stdio(
     address: str | None,
 ) -> None:
     """On stdin and stdout; where the dialect does so, on HTTP at the same time."""
-    if sys.stdin.isatty():
+    if sys.stdin.isatty() and not is_quiet():
         _say_how_to_connect(root)
     door = _door(root, settings, given, spoken, address)
     served = _built(root, settings, given, spoken, _sender if door else None)

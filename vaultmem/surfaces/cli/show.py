@@ -7,7 +7,7 @@ import click
 
 from vaultmem.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.service import Vault
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("ref", metavar="ID")
+@click.argument("ref", metavar="ID", shell_complete=completing.titles)
 @click.option("--raw", is_flag=True, help="Print the file's bytes and nothing else.")
 @options.vault
 @options.as_json

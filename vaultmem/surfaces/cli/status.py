@@ -8,7 +8,7 @@ from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import look, options
 
 if TYPE_CHECKING:
-    from vaultmem.status import Status
+    from vaultmem.status import IndexHealth, Status
 
 _SHOWN = 10
 
@@ -18,41 +18,83 @@ _SHOWN = 10
 @options.as_json
 def command(vault: str | None, as_json: bool) -> None:
     """Show how the vault and its index are."""
-    with options.open_reader(vault, strict=False) as opened:
+    with options.open_reader(vault, strict=False) as opened, options.progress("Looking"):
         status = opened.status()
+        followed = not status.index.following.startswith("nobody")
+        behind = 0 if as_json or followed else opened.behind()
     if as_json:
         click.echo(render.to_json(status))
     else:
-        _print(status)
+        _print(status, behind)
 
 
-def _print(status: Status) -> None:
-    index = status.index
+def _print(status: Status, behind: int | None) -> None:
     click.secho(look.one_line(status.connection.path), bold=True)
     if status.connection.read_only:
-        click.secho("Read-only  nothing can be written", fg="yellow")
-    click.echo(f"Memories   {_memories(status)}")
-    click.echo(
-        f"Notes      {index.notes} indexed, {index.passages} passages (revision {index.revision})"
-    )
-    reason = f" ({index.model_reason})" if index.model_reason else ""
-    click.echo(look.safe(f"Model      {index.model or 'none'}: {index.model_state}{reason}"))
-    if index.model_state == "ready":
-        left = f", {index.pending} to go" if index.pending else ""
-        click.echo(f"Vectors    {index.passages - index.pending} of {index.passages}{left}")
-    if index.fulltext != "ready":
-        click.secho(f"Full text  {index.fulltext}", fg="yellow")
-    click.echo(f"Following  {index.following}")
-    for skipped in index.skipped[:_SHOWN]:
-        click.secho(look.one_line(f"! {skipped.path}: {skipped.reason}"), fg="yellow")
-    if len(index.skipped) > _SHOWN:
-        click.echo(f"… and {len(index.skipped) - _SHOWN} more; vaultmem doctor lists them")
-    for problem in status.settings_problems:
-        click.secho(look.one_line(problem), fg="yellow")
+        _row("Read-only", "nothing can be written", "yellow")
+    _row("Memories", _memories(status, behind))
+    _row("Notes", _notes(status.index, behind), "yellow" if behind else None)
+    _row("Meaning", _meaning(status.index))
+    _row("Following", _following(status.index, behind))
+    if status.index.fulltext != "ready":
+        _row("Full text", status.index.fulltext, "yellow")
+    _print_problems(status)
 
 
-def _memories(status: Status) -> str:
+def _row(name: str, text: str, colour: str | None = None) -> None:
+    """A name and what there is to say about it, hanging below itself where it is long."""
+    shown = look.paragraphs(look.one_line(text), 11) if look.for_a_person() else look.one_line(text)
+    click.secho(f"{name:11}", dim=True, nl=False)
+    click.secho(shown.lstrip(), fg=colour)
+
+
+def _memories(status: Status, behind: int | None) -> str:
     counts = status.counts
-    kinds = [f"{number} {name}" for name, number in counts.by_type.items() if number]
-    forgotten = [f"{counts.forgotten} forgotten"] if counts.forgotten else []
-    return ", ".join([*kinds, *forgotten]) or "none yet"
+    some = [_kind(name, number) for name, number in counts.by_type.items() if number]
+    forgotten = [f"{counts.forgotten:,} forgotten"] if counts.forgotten else []
+    none = "not looked at yet" if behind else "none yet; the first one: vaultmem add TEXT"
+    return ", ".join([*some, *forgotten]) or none
+
+
+def _kind(name: str, number: int) -> str:
+    named = {"entity": "entity", "session": "session journal"}.get(name)
+    return look.count(number, named) if named else f"{number:,} {name}"
+
+
+def _notes(index: IndexHealth, behind: int | None) -> str:
+    if behind and not index.notes:
+        return f"{behind:,}, none of them indexed yet: vaultmem index"
+    if behind:
+        return f"{index.notes:,} indexed, {behind:,} new or changed since: vaultmem index"
+    known = "; whether any changed since, vaultmem index finds out" if behind is None else ""
+    return f"{index.notes:,} indexed, in {look.count(index.passages, 'passage')}{known}"
+
+
+def _meaning(index: IndexHealth) -> str:
+    if index.model_state != "ready":
+        why = f" ({index.model_reason})" if index.model_reason else ""
+        return f"words alone are searched; the model is {index.model_state}{why}"
+    if not index.pending:
+        return f"searched too, with {index.model}"
+    return (
+        f"{index.model}; {index.pending:,} of {index.passages:,} passages have no vector yet. "
+        "A running server makes them, or: vaultmem index --vectors"
+    )
+
+
+def _following(index: IndexHealth, behind: int | None) -> str:
+    if index.following.startswith("nobody") and behind is not None:
+        return f"{index.following}; commands look for changes themselves"
+    return index.following
+
+
+def _print_problems(status: Status) -> None:
+    skipped, wrong = status.index.skipped, status.settings_problems
+    for each in skipped[:_SHOWN]:
+        click.secho(look.one_line(f"! {each.path}: {each.reason}"), fg="yellow")
+    if len(skipped) > _SHOWN:
+        click.echo(f"… and {len(skipped) - _SHOWN} more")
+    for problem in wrong:
+        click.secho(look.one_line(f"! {problem}"), fg="yellow")
+    if skipped or wrong:
+        click.echo("What to do about it: vaultmem doctor")

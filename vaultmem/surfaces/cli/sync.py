@@ -9,6 +9,7 @@ import click
 from vaultmem.errors import VaultmemError
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
     from vaultmem.git.flow import Report
@@ -36,7 +37,8 @@ def command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool
     with SyncedVault.open(vault) as opened:
         if watch is not None:
             return _watch(opened, watch, dry_run, as_json)
-        report = opened.sync(dry_run=dry_run)
+        with options.progress("Syncing"):
+            report = opened.sync(dry_run=dry_run)
     _print(report, as_json)
     return _CODES[report.status]
 
@@ -59,7 +61,7 @@ def _watch(opened: SyncedVault, seconds: float, dry_run: bool, as_json: bool) ->
                 raise  # it never could; later it may be that a person is in the middle of something
             said = error.message
             if said != before and not stopped.is_set():
-                look.say(look.safe(said), fg="yellow")
+                look.complain(look.safe(said), fg="yellow")
         before = said
         stopped.wait(seconds)
     return 0
@@ -73,6 +75,15 @@ def _print(report: Report, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json(report))
         return
+    if not is_quiet():
+        _print_what_was_done(report)
+    for path in report.conflicts:
+        click.secho(look.one_line(f"! {path}: you must choose"), fg="red")
+    look.warn(report.messages)
+    _say_how(report)
+
+
+def _print_what_was_done(report: Report) -> None:
     would = "would be " if report.dry_run else ""
     for commit in report.committed:
         click.echo(click.style("+ ", fg="green") + look.one_line(commit.subject))
@@ -87,18 +98,15 @@ def _print(report: Report, as_json: bool) -> None:
         click.echo(look.one_line(f"= {lost.path}: {lost.what}"))
     for left in report.left:
         click.echo(look.one_line(f"- {left.path} was left out: {left.reason}"))
-    for path in report.conflicts:
-        click.secho(look.one_line(f"! {path}: you must choose"), fg="red")
-    look.warn(report.messages)
-    _say_how(report)
 
 
 def _say_how(report: Report) -> None:
     if report.status == "conflicts":
-        look.say(
+        look.complain(
             "See the two texts with: vaultmem conflicts\n"
             "Settle one with: vaultmem resolve NOTE --ours, --theirs or --both\n"
-            "Then sync again."
+            "Then sync again.",
+            fg=None,
         )
     elif report.status == "done" and not report.dry_run:
         shared = "and shared" if report.pushed else "and up to date" if report.remote else "here"

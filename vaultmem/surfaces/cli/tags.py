@@ -11,7 +11,7 @@ from vaultmem.surfaces.cli import look, options
 @options.as_json
 def command(vault: str | None, as_json: bool) -> None:
     """List the tags, and how many notes carry each."""
-    with options.open_reader(vault) as opened:
+    with options.open_reader(vault) as opened, options.progress("Looking"):
         found = opened.tags()
     if as_json:
         click.echo(render.to_json(found))

@@ -29,7 +29,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Show what agents observed, in order of time; with an ID, what happened around it."""
-    with options.open_vault(vault) as opened:
+    with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.timeline(
             observation_id=observation, session_id=session_id, before=before, after=after
         )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from vaultmem.surfaces.cli import look
+from vaultmem.surfaces.cli.quiet import is_quiet
 
 Progress = Callable[[int, int], None]
 
@@ -26,7 +27,7 @@ _ENOUGH: Final = 1.0  # seconds of work, after which a guess is worth something
 @contextlib.contextmanager
 def shown(what: str) -> Iterator[Progress]:
     """Show that `what` is under way; call what this gives with how much is done of how much."""
-    if look.is_quiet() or not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     line = _Line(what)
@@ -76,7 +77,7 @@ class _Line(threading.Thread):
     def _text(self) -> str:
         passed = time.monotonic() - self._began
         if not self._so_far:
-            return f"{self._what} … {duration(passed)}"
+            return f"{self._what} … {duration(passed) if passed >= 1 else ''}"
         done, total = self._so_far
         return f"{self._what}  {_bar(done, total)}  {done:,} of {total:,}{self._left()}"
 
