@@ -112,10 +112,12 @@ class Sorting(Cleaning):
         return f"{key}~{meaning[:8]}"
 
     def _note_of(self, draft: Draft, folder: str) -> Todo:
-        note = self._with_key(draft)
-        known = self.known(draft.key)
-        if note is None and draft.key in self._given:
+        if draft.key in self._given:
             return Todo("here", draft.title, why="it is there twice")
+        path, known = self._keyed.get(draft.key, ""), self.known(draft.key)
+        if path and known and known.digest == draft.digest:  # nothing is new over there
+            return Todo("here", draft.title, path, key=draft.key, digest=draft.digest)
+        note = self._note_at(path)
         same = note is not None and _plain(note.body) == _plain(draft.body)
         action = decide(known, draft.digest, version(note.raw) if note else None, same=same)
         todo = Todo(action, draft.title, key=draft.key, digest=draft.digest)
@@ -154,14 +156,17 @@ class Sorting(Cleaning):
         stamped = {"updated": self._now(), **draft.values}
         return lambda note: self._rendered(replace(draft, values=stamped), note)
 
-    def _with_key(self, draft: Draft) -> Note | None:
-        rows = self.index.lookup.with_key(draft.key, self._filters(include_forgotten=True))
-        for row in rows:
-            try:
-                return self.store.note(row.path)
-            except NotFound:
-                continue
-        return None
+    @cached_property
+    def _keyed(self) -> dict[str, str]:
+        """Where each key is, as far as the caller sees; forgotten notes keep theirs."""
+        rows, _ = self.index.lookup.select(self._filters(include_forgotten=True), "created")
+        return {row.key: row.path for row in rows if row.key}
+
+    def _note_at(self, path: str) -> Note | None:
+        try:
+            return self.store.note(path) if path else None
+        except NotFound:
+            return None
 
     def known(self, key: str) -> Known | None:
         return self.ledger.find(self.ledger_key(key)) if self.ledger else None
