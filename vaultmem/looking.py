@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
@@ -86,6 +87,7 @@ class Looking(Desk):
             query_time_ms=round(found.milliseconds, 1),
             index=self._freshness(),
             warnings=tuple(found.warnings),
+            filters=described(filters) if explain else None,
         )
 
     def _freshness(self) -> Freshness:
@@ -207,6 +209,7 @@ def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
         source=source_value(row.more.get("source", "")),
         forgotten=True if row.forgotten else None,
         lanes=[asdict(lane) for lane in hit.lanes] if explain else None,
+        boosts=dict(hit.boosts) if explain else None,
     )
 
 
@@ -214,3 +217,29 @@ def _observation(hit: Hit) -> Observation | None:
     """What a journal's line says, without its time and id; a part of a long one says itself."""
     found = outline(f"## Log\n\n{hit.passage}\n").observations
     return found[0] if len(found) == 1 else None
+
+
+def described(filters: Filters) -> tuple[str, ...]:
+    """The conditions that every hit of an answer meets, for a reader."""
+    any_of = {
+        "type": filters.types,
+        "scope": filters.scopes,
+        "project": filters.projects,
+        "tag": filters.tags,
+        "room": filters.rooms,
+        "kind": filters.kinds,
+    }
+    said = [f"{name} is {' or '.join(values)}" for name, values in any_of.items() if values]
+    if filters.folder:
+        said.append(f"in the folder {filters.folder}")
+    days = (("made from", filters.after), ("made until", filters.before))
+    said += [f"{word} {_day(bound)}" for word, bound in days if bound is not None]
+    if filters.min_importance is not None:
+        said.append(f"importance at least {filters.min_importance}")
+    pins = (("user", filters.user), ("project", filters.home), ("session", filters.session))
+    said += [f"of the {name} {value}, or of none" for name, value in pins if value]
+    return (*said, "forgotten ones too" if filters.forgotten else "not forgotten")
+
+
+def _day(seconds: int) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")

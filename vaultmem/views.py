@@ -76,6 +76,7 @@ class RecalledMemory:
     source: Any = None
     forgotten: bool | None = None
     lanes: Any = None
+    boosts: Any = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Recalled:
     query_time_ms: float
     index: Freshness
     warnings: tuple[str, ...] = ()
+    filters: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -549,3 +549,18 @@ def test_an_observation_is_recalled_as_a_memory_of_its_own(open_vault: Open) -> 
     assert hit.content == "Sign gateway tokens with RS256\nso that it needs no secret"
     (got,) = vault.get([hit.id]).memories
     assert (got.content, got.type, got.kind) == (hit.content, "episodic", "decision")
+
+
+def test_an_explained_answer_names_its_filters(vault: Vault) -> None:
+    vault.remember("Tokens rotate daily", tags=["auth"], type="procedural")
+    found = vault.recall(
+        "tokens", type="procedural", tags=["auth"], after="2020-01-01", explain=True
+    )
+    assert found.filters == (
+        "type is procedural",
+        "tag is auth",
+        "made from 2020-01-01 00:00 UTC",
+        "not forgotten",
+    )
+    assert found.memories[0].boosts == {}
+    assert vault.recall("tokens").filters is None
