@@ -9,18 +9,25 @@ import click
 from vaultmem import config
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import completing, look, options
 
 if TYPE_CHECKING:
     from vaultmem.surfaces.clients.connecting import Done, State
     from vaultmem.surfaces.clients.files import Outcome
 
 _STATES = {
-    "connected": ("connected", "green"),
-    "here": ("not connected", "yellow"),
-    "absent": ("not found here", ""),
-    "unreadable": ("cannot be read", "red"),
+    "connected": "connected",
+    "here": "not connected",
+    "absent": "not found here",
+    "unreadable": "cannot be read",
 }
+
+
+def clients(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from vaultmem.surfaces.clients.known import CLIENTS
+
+    return [name for name in CLIENTS if name.startswith(incomplete)]
+
 
 file = click.option(
     "--config",
@@ -35,15 +42,22 @@ dry_run = click.option(
 
 
 @click.command()
-@click.argument("client", required=False)
+@click.argument("client", required=False, shell_complete=clients)
 @click.option(
     "--vault",
     metavar="DIR",
     envvar="VAULTMEM_VAULT",
+    type=click.Path(file_okay=False),
+    callback=options.or_before_the_command,
     help="The vault; else $VAULTMEM_VAULT, else the nearest one above.",
 )
 @click.option("--read-only", is_flag=True, help="The agent may read, never write.")
-@click.option("--project", default="", help="Only this project's notes and those of none.")
+@click.option(
+    "--project",
+    default="",
+    shell_complete=completing.projects,
+    help="Only this project's notes and those of none.",
+)
 @click.option("--toolsets", default="", metavar="A,B", help="Some of core, graph, session, curate.")
 @click.option(
     "--hooks/--no-hooks",
@@ -115,7 +129,7 @@ def _list(states: list[State], as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"clients": states}))
         return
-    rows = [(s.client, _STATES[s.state][0], s.vault or s.file) for s in states]
+    rows = [(s.client, _STATES[s.state], s.vault or s.file) for s in states]
     look.table(rows, (look.BOLD, {}, look.DIM), give=(2,))
     for state in states:
         if state.problem:

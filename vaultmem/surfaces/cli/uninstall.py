@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("client")
+@click.argument("client", shell_complete=install.clients)
 @install.file
 @install.dry_run
 @options.as_json

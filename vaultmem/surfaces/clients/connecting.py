@@ -164,10 +164,11 @@ def _chosen(file: Path, raw: bytes, left: edits.Left | None) -> bytes | None:
     """What the file was before we came, where its backup tells; a file that we made goes."""
     if left is None:
         return raw
-    if left.ours and not file.is_symlink():
-        return None
     earlier = files.backups(file)
-    return left.emptied if left.emptied in earlier and left.bare not in earlier else left.bare
+    for known in (left.bare, left.emptied):
+        if known in earlier:
+            return known
+    return None if left.ours and not file.is_symlink() else left.bare
 
 
 # --- looking -------------------------------------------------------------------------------

@@ -109,8 +109,12 @@ def _write(target: Path, outcome: Outcome) -> bool:
 
 
 def backups(path: Path) -> list[bytes]:
-    """What earlier changes started from."""
-    return [name.read_bytes() for name in _names(path) if name.is_file()]
+    """What earlier changes started from, as far as it can be read."""
+    found = []
+    for name in _names(path):
+        with contextlib.suppress(OSError):
+            found.append(name.read_bytes())
+    return found
 
 
 def _keep(path: Path, raw: bytes | None) -> Path | None:
