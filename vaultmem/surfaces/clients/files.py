@@ -70,7 +70,8 @@ def apply(step: Step) -> Outcome:
         if not outcome.changed:
             return outcome
         with durable.explained(f"Writing {path}"):
-            backup = None if outcome.after is None else _keep(path, outcome.before)
+            known = outcome.after is None or outcome.after in backups(path)  # only ours goes
+            backup = None if known else _keep(path, outcome.before)
             if _write(Path(os.path.realpath(path)), outcome):
                 return Outcome(step, outcome.before, outcome.after, backup)
     raise Busy(f"{path} is being written by another program all the time; close it and try again.")
