@@ -284,3 +284,17 @@ def test_coming_and_going_leaves_one_backup(home: Path) -> None:
     for command in ("install", "uninstall", "install", "uninstall"):
         assert do(command, "cursor") == 0
     assert sorted(f.name for f in file.parent.iterdir()) == ["mcp.json", "mcp.json.vaultmem-backup"]
+
+
+def test_odd_values_of_others_do_no_harm(home: Path) -> None:
+    codex = put(
+        "codex", '[mcp_servers.vaultmem]\ncommand = "vaultmem"\nargs = ["serve"]\nat = 1979-05-27\n'
+    )
+    assert do("uninstall", "codex") == 0
+    assert codex.read_text() == ""
+    odd = '{"hooks": {"Stop": [{"hooks": [{"command": "\\ud800"}, {"command": "vaultmem hook"}]}]}}'
+    put("claude-code", "{}").parent.joinpath(".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text(odd)
+    assert do("uninstall", "claude-code") == 0
+    left = '{"hooks": {"Stop": [{"hooks": [{"command": "\\ud800"}]}]}}'
+    assert (home / ".claude" / "settings.json").read_text() == left

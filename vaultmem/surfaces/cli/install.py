@@ -129,7 +129,7 @@ def _list(states: list[State], as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"clients": states}))
         return
-    rows = [(s.client, _STATES[s.state], s.vault or s.file) for s in states]
+    rows = [(s.client, _STATES[s.state], f"vault {s.vault}" if s.vault else s.file) for s in states]
     look.table(rows, (look.BOLD, {}, look.DIM), give=(2,))
     for state in states:
         if state.problem:

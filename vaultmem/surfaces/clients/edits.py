@@ -33,7 +33,8 @@ class Left:
     @classmethod
     def of(cls, raw: bytes, bare: str, emptied: str, fresh: str) -> Left:
         mark = raw[:3] if raw.startswith(_BOM.encode()) else b""
-        return cls(mark + bare.encode(), mark + emptied.encode(), raw == fresh.encode())
+        ours = raw == fresh.encode(errors="replace")
+        return cls(mark + bare.encode(), mark + emptied.encode(), ours)
 
 
 # --- servers -------------------------------------------------------------------------------
@@ -79,7 +80,8 @@ def remove_server(file: Path, raw: bytes, client: Client) -> Left | None:
         emptied = jsonc.remove(text, path)
         bare = jsonc.remove(emptied, path[:1]) if len(servers) == 1 else emptied
     _checked(file, raw, bare, client.toml, _without(data, client), empty_too=client.under)
-    return Left.of(raw, bare, emptied, _fresh(client, servers[NAME]))
+    only_ours = servers[NAME].keys() <= {"type", "command", "args"}
+    return Left.of(raw, bare, emptied, _fresh(client, servers[NAME]) if only_ours else "")
 
 
 def _fresh(client: Client, entry: Mapping[str, Any]) -> str:

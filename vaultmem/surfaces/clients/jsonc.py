@@ -289,7 +289,7 @@ class _Style:
 
     @classmethod
     def of(cls, text: str) -> _Style:
-        newline = "\r\n" if re.search(r"\r?\n", text + "\n")[0] == "\r\n" else "\n"  # type: ignore[index]
+        newline = "\r\n" if re.match(r"[^\n]*\r\n", text) else "\n"
         indented = re.search(r'\n([ \t]+)["{\[]', text)
         bare = not re.search(r"[^\s{}\[\]]", text)
         return cls(newline, indented[1] if indented else "  ", "\n" in text.strip() or bare)
