@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+import weakref
 from pathlib import Path
 
 
@@ -14,6 +15,8 @@ class Database:
         self._local = threading.local()
         self._connections: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
+        # Once nobody has the database any more, nobody is using what is left of its connections.
+        weakref.finalize(self, _close_all, self._connections).atexit = False
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -43,7 +46,13 @@ class Database:
                 if thread is me or not thread.is_alive():
                     with contextlib.suppress(sqlite3.Error):
                         db.close()
-            self._connections = [
+            self._connections[:] = [
                 pair for pair in self._connections if pair[0] is not me and pair[0].is_alive()
             ]
         self._local = threading.local()
+
+
+def _close_all(connections: list[tuple[threading.Thread, sqlite3.Connection]]) -> None:
+    for _, db in connections:
+        with contextlib.suppress(sqlite3.Error):
+            db.close()
