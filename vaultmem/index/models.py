@@ -57,6 +57,7 @@ class Recipe:
     max_tokens: int = LONGEST
     pooling: str = ""
     pad_token: str = ""
+    reading: str = ""  # how our half reads the weights, where that has changed
 
     def source(self) -> Path | None:
         try:
@@ -68,7 +69,7 @@ class Recipe:
 
     def model(self, weights: str, folder: Path) -> Model:
         about = (self.name, self.dimension, self.max_tokens, self.pooling, "package")
-        return Model(*about, weights, self.sha256, folder)
+        return Model(*about, weights, self.sha256, folder, reading=self.reading)
 
 
 GRANITE: Final = Recipe(
@@ -80,6 +81,7 @@ GRANITE: Final = Recipe(
     shipped="granite-embedding-30m-english.onnx",
     pooling="cls",
     pad_token="<pad>",
+    reading="/int8",
 )
 MINILM: Final = Recipe(
     alias="minilm",
@@ -122,10 +124,11 @@ class Model:
     sha256: str
     folder: Path
     sizes: tuple[tuple[str, int], ...] = ()
+    reading: str = ""
 
     @property
     def identity(self) -> str:
-        return f"{self.name}@{self.sha256[:12]}/{self.max_tokens}"
+        return f"{self.name}@{self.sha256[:12]}/{self.max_tokens}{self.reading}"
 
 
 @dataclass(frozen=True, slots=True)
