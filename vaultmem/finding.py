@@ -15,6 +15,7 @@ from vaultmem.note import Note
 from vaultmem.store import Store, Stored
 
 ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
+_LIKE_AN_ID: Final = re.compile(r"[0-7][0-9A-Z]{22,28}\Z", re.IGNORECASE)  # letters may be wrong
 Visible = Callable[[Note], bool]
 
 
@@ -105,8 +106,8 @@ def near(index: Index, ref: str, filters: Filters) -> list[str]:
     """Titles of a few notes that the reference may have meant."""
     import difflib
 
-    if ULID.match(ref):
-        return []
+    if _LIKE_AN_ID.match(ref):
+        return index.lookup.titles_near_id(ref, filters)
     titles = index.lookup.titles(filters)
     close = difflib.get_close_matches(ref, titles, n=3, cutoff=0.6) if len(titles) < 3000 else []
     if not close:

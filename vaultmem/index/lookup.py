@@ -68,6 +68,16 @@ class Lookup:
         sql = f"SELECT DISTINCT title FROM note WHERE {condition} ORDER BY note DESC LIMIT 20000"
         return [row[0] for row in self._catalog.db.execute(sql, values)]
 
+    def titles_near_id(self, wanted: str, filters: Filters) -> list[str]:
+        """Of notes whose id has one half of this one: what was mistyped is in the other half."""
+        condition, values = where(filters)
+        sql = (
+            "SELECT title FROM note WHERE (substr(id, 1, 12) = ? OR substr(id, -12) = ?) "
+            f"AND id <> '' AND {condition} LIMIT 3"
+        )
+        halves = (wanted[:12].upper(), wanted[-12:].upper())
+        return [row[0] for row in self._catalog.db.execute(sql, [*halves, *values])]
+
     def named_or_linked(self, folded: Sequence[str]) -> set[str]:
         """Which of these folded names some note has, or some link."""
         sql = "SELECT folded FROM {} WHERE folded IN (SELECT value FROM json_each(?))"

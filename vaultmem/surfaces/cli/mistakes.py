@@ -18,8 +18,8 @@ from vaultmem.surfaces.cli import look
 _UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF)
 _NO_COMMAND: Final = re.compile(r"No such command '(.+)'")
 _NOT_A_CHOICE: Final = re.compile(r"'(.+?)' is not one of ")
-_FOR_AGENTS: Final = "Recall or list memories to see which there are."
-_FOR_PEOPLE: Final = "See what there is: vaultmem recent"
+_NEAR: Final = re.compile(r"Near it are: (.+)\.\Z")
+_ANY: Final = "Recall or list memories to see which there are."
 
 
 def answer(error: Exception, colour: bool | None) -> int:
@@ -28,13 +28,18 @@ def answer(error: Exception, colour: bool | None) -> int:
         wrong_use(error)
         return 2
     if isinstance(error, VaultmemError):
-        text = look.safe(error.message).replace(_FOR_AGENTS, _FOR_PEOPLE)
-        look.complain(text, color=colour)
+        look.complain(_for_people(look.safe(error.message)), color=colour)
         return error.exit_code
     if isinstance(error, OSError):
         return _refused_by_the_system(error)
     unforeseen(error, in_full=config.debugging())
     return 3
+
+
+def _for_people(text: str) -> str:
+    """What agents are told, as one says it to a person at a terminal."""
+    text = text.replace(_ANY, "See what there is: vaultmem recent")
+    return _NEAR.sub(r"Did you mean: \1?", text)
 
 
 def nearest(given: str, names: Iterable[str]) -> str:
