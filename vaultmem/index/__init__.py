@@ -52,6 +52,7 @@ LOCK_SECONDS: Final = 30.0
 DAMAGED: Final = "damaged"
 MANY_SELECTIONS: Final = 8
 Stamp = tuple[str, str]
+Skipped = tuple[tuple[str, str], ...]  # notes, and why they are not wholly searchable
 _NOTHING: Final = ("", "")  # no catalog's stamp
 
 
@@ -81,7 +82,7 @@ class IndexStatus:
     notes: int
     passages: int
     embedded: int  # passages with a vector of the present model
-    skipped: tuple[tuple[str, str], ...]
+    skipped: Skipped
     fulltext: str  # "ready" or what is wrong
 
 
@@ -94,7 +95,7 @@ class Index:
         self._text_trouble = ""
         self._seen = _NOTHING
         self._replaced = (_NOTHING, (frozenset[int](), frozenset[int]()))
-        self._counts = (_NOTHING, (0, 0))
+        self._counts: tuple[Stamp, tuple[int, int, Skipped]] = (_NOTHING, (0, 0, ()))
         self._selections: tuple[Stamp, dict[Filters, tuple[list[int], bool]]] = (_NOTHING, {})
         self._guard = threading.RLock()
         self._open()
@@ -410,19 +411,21 @@ class Index:
     def status(self, identity: str = "") -> IndexStatus:
         self._look_quietly()
         missing = self._meaning.count_missing(identity) if identity else 0
-        notes, passages = self._counted()
+        notes, passages, skipped = self._counted()
         return IndexStatus(
             revision=self.revision,
             notes=notes,
             passages=passages,
             embedded=max(0, passages - missing) if identity else 0,
-            skipped=tuple(self._catalog.skipped()),
+            skipped=skipped,
             fulltext=self._text_trouble or "ready",
         )
 
-    def _counted(self) -> tuple[int, int]:
-        """Notes and passages: counting the passages of a large vault takes milliseconds."""
+    def _counted(self) -> tuple[int, int, Skipped]:
+        """Notes, passages and what is skipped. Every answer says so, and counting the passages
+        of a large vault takes milliseconds: it is done once for each revision."""
         now = self._catalog.stamp()
         if self._counts[0] != now:
-            self._counts = now, (self._catalog.count("note"), self._catalog.count("passage"))
+            counts = self._catalog.count("note"), self._catalog.count("passage")
+            self._counts = now, (*counts, tuple(self._catalog.skipped()))
         return self._counts[1]
