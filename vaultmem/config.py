@@ -391,3 +391,18 @@ def places(system: str = sys.platform) -> Places:
     named = {name: os.environ.get(name, "").strip() for name in programs}
     moved = {name: Path(path).expanduser().absolute() for name, path in named.items() if path}
     return Places(system, home, settings, local, moved)
+
+
+def stranger(home: Path) -> dict[str, str]:
+    """The environment of someone else at this machine: none of this person's settings, in git
+    neither, no agent around, and nobody who is typing."""
+    ours = ("VAULTMEM_", "GIT_", "CLAUDE", "MEMORY_", "MCP_", "XDG_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    identity = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Me"), ("EMAIL", "me@localhost"))
+    }
+    apart = {"HOME": str(home), "USERPROFILE": str(home), "GIT_CONFIG_GLOBAL": os.devnull}
+    quiet = {"GIT_CONFIG_NOSYSTEM": "1", "VAULTMEM_TYPING_QUIET_SECONDS": "0"}
+    return kept | identity | apart | quiet | {"VAULTMEM_MODEL": "off"}

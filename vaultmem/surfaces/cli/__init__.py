@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 # What a person wants, and the commands for it.
 GROUPS: Final = {
+    "Begin": {
+        "demo": "See in half a minute what vaultmem does.",
+        "init": "Make a vault, or add to one what it lacks.",
+    },
     "Remember": {
         "add": "Remember something.",
         "edit": "Change a note in your editor.",
@@ -41,10 +45,8 @@ GROUPS: Final = {
         "uninstall": "Disconnect a client.",
         "serve": "Serve the vault to agents over MCP.",
         "hook": "Answer an agent's life-cycle event.",
-        "completion": "Teach your shell to complete commands, titles and tags.",
     },
     "Look after": {
-        "init": "Make a vault, or add to one what it lacks.",
         "index": "Bring the index up to date now.",
         "sync": "Share the vault through git: commit, merge, push.",
         "conflicts": "Show what two sides could not agree on.",
@@ -53,6 +55,7 @@ GROUPS: Final = {
         "status": "Show how the vault and its index are.",
         "doctor": "Find what is wrong with the vault, and what to do about it.",
         "models": "Embedding models: list, fetch, take from a folder.",
+        "completion": "Teach your shell to complete commands, titles and tags.",
     },
     "Move": {
         "import": "Make notes of what another system keeps.",
@@ -116,7 +119,7 @@ def _can_be_quiet(command: click.Command) -> None:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="More about a command: vaultmem COMMAND --help. New here? Try: vaultmem demo",
+    epilog="More about a command: vaultmem COMMAND --help",
 )
 @click.option("--vault", metavar="DIR", type=click.Path(file_okay=False), help="The vault.")
 @quiet.option

@@ -59,7 +59,7 @@ def _list(versions: Versions) -> None:
         )
         for version in versions.versions
     ]
-    look.table(rows, ({"fg": "yellow"}, {}, {}, look.DIM), indent=2)
+    look.table(rows, ({"fg": "yellow"}, {}, {}, look.DIM), indent=2, give=(2,))
 
 
 def _said(version: Version) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import datetime as dt
 import itertools
 import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -29,9 +31,22 @@ DIM: Final[Style] = {"dim": True}
 BOLD: Final[Style] = {"bold": True}
 
 
+_for_people: Final = contextvars.ContextVar("for_people", default=False)
+
+
 def for_a_person() -> bool:
     """Whether the answer goes to a terminal, and not to a pipe or a file."""
-    return sys.stdout.isatty()
+    return sys.stdout.isatty() or _for_people.get()
+
+
+@contextlib.contextmanager
+def laid_out_for_people() -> Iterator[None]:
+    """Answers as on a terminal, wherever they go."""
+    before = _for_people.set(True)
+    try:
+        yield
+    finally:
+        _for_people.reset(before)
 
 
 def width() -> int:
