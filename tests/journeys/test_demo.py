@@ -1,0 +1,103 @@
+"""The tour: real from end to end, and afterwards as if it had never been."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import clean_environment, snapshot
+from vaultmem import service
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Of someone whose git signs and whose vault must stay as it is."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / ".gitconfig").write_text(
+        "[user]\n\tname = Somebody\n[commit]\n\tgpgsign = true\n[core]\n\thooksPath = /nowhere\n"
+    )
+    service.make_vault(
+        service.plan_vault(str(folder / "Mine"), git=False, examples=False), git=False
+    )
+    (folder / "Mine" / "Note.md").write_text("mine")
+    (tmp_path / "tmp").mkdir()
+    return folder
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    person = {k: v for k, v in clean_environment(home).items() if not k.startswith("GIT_")}
+    return person | {"TMPDIR": str(home.parent / "tmp"), "COLUMNS": "80"} | more
+
+
+def demo(home: Path, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vaultmem", "demo", *options], cwd=home, text=True, timeout=120,
+        env=environment(home, **more), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def test_the_whole_tour_touches_nothing_of_the_person(home: Path) -> None:
+    before = snapshot(home)
+    mine = {"VAULTMEM_VAULT": str(home / "Mine"), "VAULTMEM_READ_ONLY": "1"}
+    done = demo(home, **mine)
+    assert done.returncode == 0, done.stdout
+    assert snapshot(home) == before
+    assert list((home.parent / "tmp").iterdir()) == [], "nothing is left behind"
+    said = done.stdout
+    steps = [said.index(f"\n{number}. ") for number in range(1, 8)]
+    assert steps == sorted(steps)
+    stored, edited, recalled, fact, synced, undone = (
+        said[start:end] for start, end in zip(steps[1:], [*steps[2:], len(said)], strict=True)
+    )
+    assert "tags:\n    - auth" in stored, "the file itself is shown"
+    assert "+ Refresh tokens rotate every 24 hours. The old one stays valid for a 10" in edited
+    assert recalled.count("10\n    minute grace period") == 1, "as the human wrote it"
+    assert "signs_with  RS256  since 2026-02-01" in fact
+    assert "signs_with  HS256  2025-03-01 → 2026-02-01" in fact
+    assert "#security" in synced[synced.index("has both") :]
+    assert "every 12 hours" in synced[synced.index("has both") :]
+    assert "Restored" in undone
+    assert "every 12 hours" in undone[undone.index("Restored") :]
+    assert "\x1b" not in said
+
+
+def test_it_can_be_kept_and_does_without_git(home: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "tour"
+    done = demo(home, "--fast", "--keep", str(kept), PATH=str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert "Git is not installed" in done.stdout
+    note = kept / "laptop" / "Memories" / "Refresh tokens rotate every 24 hours.md"
+    assert "10 minute grace period" in note.read_text(encoding="utf-8")
+    assert not (kept / "desktop").exists()
+    again = demo(home, "--fast", "--keep", str(kept))
+    assert again.returncode == 2
+    assert "not empty" in again.stdout
+
+
+def test_it_can_be_stopped(home: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "vaultmem", "demo"], cwd=home, env=environment(home), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    ) as tour:  # fmt: skip
+        assert tour.stdout is not None
+        for line in tour.stdout:
+            if line.startswith("2. "):
+                break
+        os.killpg(tour.pid, signal.SIGINT)  # as Ctrl-C does: to everyone at the terminal
+        rest = tour.stdout.read()
+    assert tour.returncode == 3, rest
+    assert "Stopped." in rest
+    assert "Traceback" not in rest
+    end = time.monotonic() + 10
+    left = home.parent / "tmp"
+    while list(left.iterdir()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert list(left.iterdir()) == []
