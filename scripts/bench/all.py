@@ -1,0 +1,130 @@
+"""Everything, beside the peers, in one run; the tables and plots in docs/ come from it.
+
+    scripts/bench/run all [--sizes 1000,10000,100000] [--corpus DIR] [--peers a,b|none]
+                          [--quick] [--work DIR] [--report]
+
+Each part is written to the work folder as soon as it is done, and a second run takes up what is
+there. `--report` measures nothing and writes docs/benchmarks.md from what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+
+import beside
+import limits
+import machine
+import notes
+import ours
+import peers.vaultmem
+import report
+from results import Results
+from tables import at
+
+WORK = machine.ROOT / ".bench"
+# Of ourselves we want to know more than of the others.
+OURS: dict[str, Any] = {"pulls": (500, 5000), "processes": (1, 4, 16), "fill_seconds": 24 * 3600}
+
+
+def main() -> None:
+    given = _arguments()
+    work = given.work.resolve()
+    results = Results(work / "results", again=given.again)
+    if not given.report:
+        _measure(given, work, results)
+    report.write(results, given.page)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/bench/run all", description=__doc__)
+    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of notes")
+    parser.add_argument("--corpus", type=Path, help="a real vault, instead of generated notes")
+    parser.add_argument("--peers", default="all", help="names with commas between, all, or none")
+    parser.add_argument("--quick", action="store_true", help="a few of everything, to see it work")
+    parser.add_argument("--work", type=Path, default=WORK, help="vaults, environments, results")
+    parser.add_argument("--fill-minutes", type=float, default=30, help="most time to index, each")
+    parser.add_argument("--report", action="store_true", help="only write the tables")
+    parser.add_argument("--again", action="store_true", help="measure what was measured before")
+    parser.add_argument("--page", type=Path, default=report.PAGE, help="where the tables go")
+    return parser.parse_args()
+
+
+def _measure(given: argparse.Namespace, work: Path, results: Results) -> None:
+    sizes = [int(size) for size in given.sizes.split(",")]
+    bounds = beside.QUICK if given.quick else beside.Bounds(fill_seconds=given.fill_minutes * 60)
+    results.part("machine", machine.about)
+    wanted = ["vaultmem", *_wanted(given.peers)]
+    which = given.corpus.resolve().name if given.corpus else report.GENERATED
+    for size in sizes:
+        vault = notes.lay_out(work, size, given.corpus)
+        if vault.count < size:
+            raise SystemExit(f"The corpus has {vault.count} notes: no run with {size}.")
+        parts = partial(limits.of_parts, vault, work, quick=given.quick)
+        results.part("limits", parts)
+        results.part(f"{which}/{size}/vault", partial(notes.describe, vault))
+        results.part(f"{which}/{size}/limits", partial(limits.of_vault, vault, work))
+        for name in wanted:
+            run = _Run(work, results, which, vault, bounds, given.quick)
+            results.part(f"{which}/{size}/{name}", partial(run.measure, name))
+
+
+def _wanted(told: str) -> list[str]:
+    others = [name for name in peers.NAMES if name != "vaultmem"]
+    if told in ("all", "none"):
+        return others if told == "all" else []
+    named = [name.strip().replace("-", "_") for name in told.split(",")]
+    for name in named:
+        if name not in others:
+            raise SystemExit(f"There is no peer {name!r}; there are {', '.join(others)}.")
+    return named
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Systems on one vault."""
+
+    work: Path
+    results: Results
+    which: str
+    vault: notes.Notes
+    bounds: beside.Bounds
+    quick: bool
+
+    def measure(self, name: str) -> dict[str, Any]:
+        peer = peers.load(name)
+        if reason := self._too_slow(name):
+            return {"name": peer.name, "notes": self.vault.count, "cannot": reason}
+        place = self.work / "places" / f"{name}-{self.vault.count}"
+        bounds, more = self.bounds, None
+        if isinstance(peer, peers.vaultmem.Adapter):
+            more = ours.steps(peer, quick=self.quick)
+            bounds = bounds if self.quick else replace(bounds, **OURS)
+        return beside.measure(peer, self.vault, self.work / "env" / name, place, bounds, more)
+
+    def _too_slow(self, name: str) -> str:
+        """A peer that would not be done in time is not started, and the reader is told."""
+        fewer = [size for size in self._sizes() if size < self.vault.count]
+        known = self.results.read(f"{self.which}/{fewer[-1]}/{name}") if fewer else None
+        if known is None or name == "vaultmem":
+            return ""
+        taken = sum((at(known, "fill.seconds") or {}).values())
+        seconds = taken * self.vault.count / fewer[-1]
+        if seconds > self.bounds.fill_seconds:
+            rate = fewer[-1] / taken
+            return f"not run at this size: at {rate:.1f} notes/s it would take {seconds / 3600:.1f} h to fill"
+        return str(known.get("cannot", ""))
+
+    def _sizes(self) -> list[int]:
+        names = [name.split("/") for name in self.results.all()]
+        return sorted({int(part[1]) for part in names if part[0] == self.which and len(part) == 3})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""vaultmem itself, through the same door as the others."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import machine
+from client import Command, Reply
+
+from peers import Found, Peer, Place, everything, found, run
+
+
+class Adapter(Peer):
+    name = "vaultmem"
+    modes = ("keyword", "vector", "hybrid")
+    follows_files = True
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+        self.vectors: dict[str, Any] = {}
+
+    def install(self, env: Path) -> str:
+        from vaultmem import __version__
+
+        return __version__
+
+    def prepare(self, place: Place) -> None:
+        """A note that was written a moment ago is someone's typing; here nobody types."""
+        (place.notes / ".vaultmem").mkdir(exist_ok=True)
+        settings = "[typing]\nquiet_seconds = 0.0\n"
+        (place.notes / ".vaultmem" / "config.toml").write_text(settings, encoding="utf-8")
+
+    def command(self, place: Place) -> Command:
+        return self.run_as(place, "-m", "vaultmem", "serve", "--vault", str(place.notes))
+
+    def run_as(self, place: Place, *arguments: str) -> Command:
+        place.home.mkdir(parents=True, exist_ok=True)
+        return Command(
+            [sys.executable, *arguments], machine.clean_environment(place.home), place.home
+        )
+
+    def libraries(self, place: Place) -> list[Path]:
+        return [*machine.libraries(Path(sys.executable)), machine.ROOT / "vaultmem"]
+
+    def store(self, place: Place) -> Path:
+        return place.notes / ".vaultmem"
+
+    def fill(self, place: Place, seconds: float) -> dict[str, float]:
+        started = time.monotonic()
+        run(self.run_as(place, "-m", "vaultmem", "index", "--vault", str(place.notes)), seconds)
+        text = time.monotonic() - started
+        asked = json.dumps([question.note for question in place.vault.questions])
+        script = str(Path(__file__).parents[1] / "vectors.py")
+        self.vectors = json.loads(
+            run(self.run_as(place, script, str(place.notes), asked), 24 * 3600)
+        )
+        return {"text": text, "vectors": self.vectors["seconds"]}
+
+    def search(self, server: Any, query: str, mode: str, limit: int = 10, **filters: Any) -> Found:
+        asked = {"query": query, "strategy": mode, "limit": limit, **filters}
+        reply = server.call("recall_memories", **asked)
+        return found(reply, everything(reply.data, lambda each: each.get("path")))
+
+    def write(self, server: Any, title: str, text: str) -> Reply:
+        kind = {"type": "semantic", "scope": "project", "project": "Bench"}
+        reply = server.call("store_memory", content=text, title=title, **kind)
+        self._ids[title] = (reply.data or {}).get("memory_id", "")
+        return reply
+
+    def update(self, server: Any, title: str, text: str) -> Reply:
+        return server.call("update_memory", memory_id=self._ids[title], content=text)
