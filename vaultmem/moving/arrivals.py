@@ -204,7 +204,7 @@ def _steps(batch: Iterable[Todo], reading: Reading) -> Iterator[Step]:
 def _remarks(sorting: Sorting, reading: Reading) -> Iterator[str]:
     yield from reading.remarks
     for what, count in reading.passed.items():
-        yield f"{count} {what} were passed over."
+        yield f"Passed over ({count:,}): {what}."
     if sorting.redacted:
         yield (
             f"secret_redacted: {sorting.redacted} texts had keys, tokens or passwords in them, "

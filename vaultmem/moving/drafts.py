@@ -104,12 +104,13 @@ def _tags(given: Iterable[str]) -> list[Writable]:
 
 def journals(talk: Talk, key: str, session: str, fallback: dt.datetime) -> Iterator[Draft]:
     """The conversation as a session's journal, and as more of them where it is very long."""
-    started = talk.created or fallback
+    began = talk.created or fallback
     pieces = list(_pieces(talk.said)) or [()]
     for number, said in enumerate(pieces, 1):
         last = number == len(pieces)
         part = "" if number == 1 else f" part {number}"
-        began = started if number == 1 else next((s.at for s in said if s.at), started)
+        if number > 1:
+            began = max(began, next((s.at for s in said if s.at), began))
         name = " ".join(talk.title.split())[:200] or "Conversation"
         title = f"{began:%Y-%m-%d %H%M} {derived_title(name)}{part}"
         values: dict[str, Writable] = {

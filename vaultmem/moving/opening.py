@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -139,7 +140,7 @@ def _readable(part: Part) -> Iterator[None]:
     try:
         with explained(f"Reading {part.name}", "What came before stays."):
             yield
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InvalidInput(f"{part.name} is damaged in its zip: {error}.") from None
 
 

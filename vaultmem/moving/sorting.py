@@ -17,6 +17,7 @@ from vaultmem.edit import AppendToSection, Change, SetProperty, edit, new_note
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.facts import ambiguous
 from vaultmem.finding import ULID
+from vaultmem.hidden import without_private
 from vaultmem.moving import drafts
 from vaultmem.moving.cleaning import Cleaning, Unfit
 from vaultmem.moving.drafts import Draft
@@ -24,7 +25,7 @@ from vaultmem.moving.incoming import File, Memory, Record, Talk, Thing, digest
 from vaultmem.moving.ledger import Known, Ledger, decide
 from vaultmem.moving.placing import Placing
 from vaultmem.names import name_key, safe_name
-from vaultmem.note import Note, parse, version
+from vaultmem.note import Note, parse, printable, version
 from vaultmem.scalars import Writable
 
 _TWINS: Final = 100  # copies under numbered names that are looked at
@@ -234,10 +235,11 @@ class Sorting(Cleaning):
         if twin:
             return replace(todo, action="here", path=twin, version=version(raw))
         current = self._read(there) if there else None
-        if current is not None and known is None and not self._has_id(note):
+        same = record.written and current is not None and self._exported(current) == raw
+        if current is not None and not (known or same or self._has_id(note)):
             there, current = None, None  # another note of that name: this one gets its own
         state = None if current is None else version(current)
-        action = decide(known, todo.digest, state, same=False)
+        action = decide(known, todo.digest, state, same=same)
         if there and current is not None:
             return replace(todo, action=action, path=there, change=lambda _: raw)
         if action == "gone" and not self.again:
@@ -268,7 +270,10 @@ class Sorting(Cleaning):
     def _there(self, note: Note | None, path: str, known: Known | None) -> str | None:
         """Where this file is in the vault already: by its id, by what was imported, by name."""
         if note is not None and self._has_id(note):
-            return self._ids[note.id.upper()]
+            owner = self._ids[note.id.upper()]
+            if (known_note := self._note_at(owner)) and not self._visible(known_note):
+                raise Unfit("it belongs to another user or project")
+            return owner
         if known and (known.path in self._all or self._read(known.path) is not None):
             return known.path
         if known and (moved := self._versions.get(known.version)):
@@ -286,6 +291,11 @@ class Sorting(Cleaning):
             if found == raw:
                 return place
         return ""
+
+    def _exported(self, raw: bytes) -> bytes:
+        """What an export says of a note: not what is private, nor bytes that are no text."""
+        said = printable(without_private(raw.decode("utf-8", "surrogateescape")))
+        return self._redacted(said).encode()
 
     def _read(self, path: str) -> bytes | None:
         try:
