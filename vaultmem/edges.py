@@ -25,6 +25,13 @@ def link_target(text: str) -> str:
     return found[0].target if found else ""
 
 
+@lru_cache(maxsize=5000)
+def object_link(text: str) -> tuple[str, str]:
+    """The name in a fact's object that is one link, and the key to compare it by."""
+    name = link_target(text)
+    return name, link_key(name)
+
+
 def unwrapped(text: str) -> str:
     return link_target(text) or text
 
@@ -47,5 +54,7 @@ def relation_key(relation: str) -> str:
 
 def has_ended(valid_to: str, now: dt.datetime) -> bool:
     """Whether a fact's TO lies behind us; one that is no date was closed at an unknown time."""
+    if not valid_to:
+        return False
     until = moment(valid_to)
-    return bool(valid_to) and (until is None or until <= now)
+    return until is None or until <= now

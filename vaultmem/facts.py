@@ -27,6 +27,7 @@ from vaultmem.names import name_key, safe_name
 from vaultmem.note import Note, moment, parse
 from vaultmem.properties import Writable
 
+MOST_FACTS: Final = 1_000  # in one answer, unless told
 _PREDICATE: Final = re.compile(r"(?=[\w-]*[^\W_])\w[\w-]{0,63}")
 
 
@@ -46,6 +47,8 @@ class FactView:
 @dataclass(frozen=True)
 class Facts:
     facts: tuple[FactView, ...]
+    truncated: bool | None = None  # there are more: narrow the question
+    total: int | None = None  # of them all, where some are left out
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,14 @@ class KnownFacts(Desk):
         as_of: str | dt.date | None = None,
         include_closed: bool = False,
         own: bool = False,
+        limit: int = MOST_FACTS,
     ) -> Facts:
         """Facts that hold now or at a moment, newest first. A bare date is that day's end.
 
         `own` leaves out what is in notes that all projects share.
         """
+        if isinstance(limit, bool) or not 1 <= limit <= 100_000:
+            raise InvalidInput(f"limit must be a number from 1 to 100,000, not {limit!r}.")
         self._parts.catch_up()
         filters, relations = self._graph_filters(own), self.index.relations
         notes = None if subject is None else self._graph_subjects(subject, filters)
@@ -83,10 +89,13 @@ class KnownFacts(Desk):
             at = _end_of_day(as_of)
             rows = [row for row in rows if _holds(row, at)]
         elif not include_closed:
-            rows = [row for row in rows if not has_ended(row.valid_to, self._now())]
+            now = self._now()
+            rows = [row for row in rows if not has_ended(row.valid_to, now)]
         newest = rows[::-1]  # of one day's, the line further down
         newest.sort(key=lambda row: _sortable(row.valid_from), reverse=True)
-        return Facts(tuple(_view(row.title, row.path, row) for row in newest))
+        shown = tuple(_view(row.title, row.path, row) for row in newest[:limit])
+        more = len(newest) > limit
+        return Facts(shown, more or None, len(newest) if more else None)
 
     def _graph_filters(self, own: bool) -> Filters:
         return self._filters(project=self.caller.project if own else None)

@@ -7,6 +7,7 @@ listed as its memory; a person's plain note is an entity like others.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,8 @@ from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
 from vaultmem.finding import ULID, plain_ref
 from vaultmem.index import Filters
-from vaultmem.index.relations import LINKS_TO, Edge, Node, Ref
-from vaultmem.names import name_key
+from vaultmem.index.census import census as census_of
+from vaultmem.index.relations import LINKS_TO, Edge, EdgeKey, Node, Ref
 from vaultmem.note import body_of
 from vaultmem.views import Summary, summary
 
@@ -27,7 +28,9 @@ __all__ = ["Asserted", "Entity", "FactView", "Facts", "Graph", "GraphAnswer", "G
 
 DIRECTIONS: Final = ("outgoing", "incoming", "both")
 MOST_STEPS: Final = 3
-_MOST_FOLLOWED: Final = 100  # ends from which a step goes on; the rest is only counted
+# Ends from which a step goes on, the most connected first, or as many as are to be shown; along
+# one relation there are more, as little else is asked for. The rest is only counted.
+_FOLLOWED, _FOLLOWED_ALONG_ONE = 25, 100
 _MOST_SHOWN: Final = 50  # relationships of one entity
 
 
@@ -79,7 +82,7 @@ class _Found:
 
     nodes: dict[Ref, Node]
     depths: dict[Ref, int]
-    edges: dict[tuple[int, str, Ref], Edge] = field(default_factory=dict)
+    edges: dict[EdgeKey, Edge] = field(default_factory=dict)
     truncated: bool = False
 
 
@@ -103,11 +106,13 @@ class Graph(KnownFacts):
         if not (entity or "").strip():
             return self._graph_overview(filters, kind, include_memories, limit)
         start = self._graph_start(entity or "", filters)
-        found = self._graph_walk(start, filters, kind, direction, depth)
-        others = _ranked(found, start.ref)[: limit - 1]
+        most = max(_FOLLOWED_ALONG_ONE if kind else _FOLLOWED, limit)
+        found = self._graph_walk(start, filters, kind, direction, depth, most)
+        others = [n for n in found.nodes.values() if n.ref != start.ref and n.is_listed]
+        others = _ranked(others, found.edges)[: limit - 1]
         listed = [start, *others]
         stats = GraphStats(
-            entities_traversed=sum(_is_listed(n) or n == start for n in found.nodes.values()),
+            entities_traversed=sum(n.is_listed or n == start for n in found.nodes.values()),
             relationships_found=len(found.edges),
             depth_reached=max(found.depths.values()),
             truncated=found.truncated or None,
@@ -132,14 +137,14 @@ class Graph(KnownFacts):
         raise NotFound(f"Nothing in the graph is named {name!r}. {advice}")
 
     def _graph_walk(
-        self, start: Node, filters: Filters, kind: str, direction: str, depth: int
+        self, start: Node, filters: Filters, kind: str, direction: str, depth: int, most: int
     ) -> _Found:
         """Level by level. Journals and forgotten notes lead no further: each would join
         everything that was spoken of on one day."""
         found = _Found({start.ref: start}, {start.ref: 0})
         frontier: Sequence[Ref] = [start.ref]
         for level in range(1, depth + 1):
-            edges, more = self.index.relations.around(
+            edges, more = self.index.relations.edges(
                 frontier,
                 filters,
                 outgoing=direction != "incoming",
@@ -149,24 +154,25 @@ class Graph(KnownFacts):
             new = self._graph_add(found, edges, filters, kind)
             found.depths |= dict.fromkeys((node.ref for node in new), level)
             leading = [n for n in new if n.type != "session" and not n.forgotten]
-            leading.sort(key=lambda node: (not _is_listed(node), name_key(node.name), node.path))
-            found.truncated |= more or (level < depth and len(leading) > _MOST_FOLLOWED)
-            frontier = [node.ref for node in leading[:_MOST_FOLLOWED]]
-            if not frontier:
+            found.truncated |= more or (level < depth and len(leading) > most)
+            frontier = [node.ref for node in _ranked(leading, edges)[:most]]
+            if not frontier or level == depth:
                 break
         return found
 
     def _graph_add(
-        self, found: _Found, edges: Iterable[Edge], filters: Filters, kind: str = ""
+        self, found: _Found, edges: Mapping[EdgeKey, Edge], filters: Filters, kind: str = ""
     ) -> list[Node]:
         """Take in edges of the wanted kind; answers with the ends that are new."""
-        wanted = [edge for edge in edges if not kind or relation_key(edge.relation) == kind]
+        if kind:
+            edges = {key: edge for key, edge in edges.items() if key[1] == kind}
+        found.edges = {**edges, **found.edges}
         written: dict[Ref, str] = {}
-        for edge in wanted:
-            found.edges.setdefault((edge.source, relation_key(edge.relation), edge.target), edge)
-            for ref, name in ((edge.source, ""), (edge.target, edge.written)):
-                if ref not in found.nodes:
-                    written.setdefault(ref, name)
+        for source, _, target, spelling in edges.values():
+            if source not in found.nodes:
+                written.setdefault(source, "")
+            if target not in found.nodes:
+                written.setdefault(target, spelling)
         new = self.index.relations.nodes(written, filters)
         new |= {ref: Node(ref, name) for ref, name in written.items() if isinstance(ref, str)}
         found.nodes |= new
@@ -176,19 +182,19 @@ class Graph(KnownFacts):
         self, filters: Filters, kind: str, include_memories: bool, limit: int
     ) -> GraphAnswer:
         relations = self.index.relations
-        census = relations.census(filters)
+        census = census_of(relations, filters)
         nodes = relations.nodes(census.connected, filters)
         named = {ref: nodes.get(ref) or Node(ref, census.names[ref]) for ref in census.connected}
-        ranked = sorted(
+        ranked = heapq.nsmallest(
+            limit,
             named.values(),
-            key=lambda n: (-census.connected[n.ref], name_key(n.name), n.path),
+            key=lambda n: (-census.connected[n.ref], n.name.casefold(), n.path),
         )
         found = _Found(dict(named), {})
-        top = [node.ref for node in ranked[:limit]]
-        around, _ = relations.around(top, filters, bounded=not kind)
+        around, _ = relations.edges([n.ref for n in ranked], filters, bounded=not kind)
         self._graph_add(found, around, filters, kind)
         touched = {ref for edge in found.edges.values() for ref in (edge.source, edge.target)}
-        listed = [node for node in ranked[:limit] if not kind or node.ref in touched]
+        listed = [node for node in ranked if not kind or node.ref in touched]
         counts = sorted(census.relations.items(), key=lambda pair: (-pair[1], pair[0]))
         stats = GraphStats(
             entities_traversed=len(listed),
@@ -210,15 +216,17 @@ class Graph(KnownFacts):
         include_memories: bool,
         limit: int,
     ) -> GraphAnswer:
-        memories = self.index.relations.memories([node.ref for node in listed], filters)
-        edges = _by_end(found, memories)
+        refs = [node.ref for node in listed]
+        attached = self.index.relations.attached(refs, filters)
+        counts = attached.counts(refs)
+        edges = _by_end(found, refs)
         said = self._graph_plain_facts(listed, filters, kind)
         entities = tuple(
             _entity(
                 node,
                 edges[node.ref],
                 found.nodes,
-                len(memories[node.ref]),
+                counts.get(node.ref, 0),
                 bool(kind),
                 said.get(node.ref, ()),
             )
@@ -227,9 +235,9 @@ class Graph(KnownFacts):
         shown: dict[int, None] = {}
         if include_memories:
             for level in _levels(listed, found.depths):
-                near = {note for ref in level for note in memories[ref]} - shown.keys()
-                newest = self.index.relations.newest(near, limit - len(shown), filters)
-                shown |= dict.fromkeys(newest)
+                if len(shown) < limit:
+                    newest = attached.newest(level, shown, limit - len(shown))
+                    shown |= dict.fromkeys(newest)
         return GraphAnswer(entities, self._graph_summaries(list(shown)), stats)
 
     def _graph_plain_facts(
@@ -268,17 +276,15 @@ class Graph(KnownFacts):
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _is_listed(node: Node) -> bool:
-    """Whether it is shown as an entity: memories and journals are shown as memories."""
-    return node.is_entity or (not node.id and node.type != "session")
-
-
-def _ranked(found: _Found, start: Ref) -> list[Node]:
-    """The entities come upon, most connected first."""
-    ends = (ref for edge in found.edges.values() for ref in (edge.source, edge.target))
-    connected = Counter(ends)
-    others = [n for n in found.nodes.values() if n.ref != start and _is_listed(n)]
-    return sorted(others, key=lambda n: (-connected[n.ref], name_key(n.name), n.path))
+def _ranked(nodes: Iterable[Node], edges: Iterable[EdgeKey]) -> list[Node]:
+    """Entities first, most connected first."""
+    connected: Counter[Ref] = Counter()
+    for source, _, target in edges:
+        connected[source] += 1
+        connected[target] += 1
+    return sorted(
+        nodes, key=lambda n: (not n.is_listed, -connected[n.ref], n.name.casefold(), n.path)
+    )
 
 
 def _levels(listed: Sequence[Node], depths: Mapping[Ref, int]) -> Iterator[list[Ref]]:
@@ -308,12 +314,12 @@ def _entity(
     for edge in edges:
         outgoing = edge.source == node.ref
         other = nodes[edge.target if outgoing else edge.source]
-        says_little = edge.relation in ("about", LINKS_TO) and not _is_listed(other)
-        if everything or not says_little or not _is_listed(node):
+        says_little = edge.relation in ("about", LINKS_TO) and not other.is_listed
+        if everything or not says_little or not node.is_listed:
             direction = "outgoing" if outgoing else "incoming"
-            stale = nodes[edge.source].forgotten or None
+            stale = True if nodes[edge.source].forgotten else None
             related.append(Relationship(edge.relation, other.name, direction, stale))
-    related.sort(key=lambda r: (r.type == LINKS_TO, r.type, name_key(r.target), r.direction))
+    related.sort(key=lambda r: (r.type == LINKS_TO, r.type, r.target.casefold(), r.direction))
     kind = node.kind or ("note" if not node.is_entity and not node.id else node.type)
     count = len(related) if len(related) > _MOST_SHOWN else None
     shown = tuple(related[:_MOST_SHOWN])

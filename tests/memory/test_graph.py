@@ -675,3 +675,44 @@ def test_a_fact_with_a_plain_object_is_shown_as_a_relationship(vault: Vault) -> 
     ]
     only = vault.search_graph("AuthService", relationship_type="deployed_version").entities[0]
     assert [r.target for r in only.relationships] == ["2.4.1"]
+
+
+def test_an_answer_with_facts_is_bounded(vault: Vault) -> None:
+    lines = "".join(f"- has:: part {i} (2026-01-{i + 1:02} → )\n" for i in range(5))
+    entity(vault, "Engine", lines)
+    some = vault.facts("Engine", limit=3)
+    assert [fact.object for fact in some.facts] == ["part 4", "part 3", "part 2"]
+    assert (some.truncated, some.total) == (True, 5)
+    assert render.plain(vault.facts("Engine", limit=5)).keys() == {"facts"}
+    for wrong in (0, 100_001, True):
+        with pytest.raises(InvalidInput, match="limit"):
+            vault.facts("Engine", limit=wrong)
+
+
+def test_a_hub_is_walked_along_its_entities_and_its_memories_are_counted(vault: Vault) -> None:
+    """Thousands may speak of one thing; what has a label is seen however many do."""
+    entity(vault, "Hub")
+    for number in range(40):
+        head = f"---\nid: 01KE6Q8Z4R9M2N4P6R7S8T9A{number:02d}\ntype: semantic\n"
+        label = "tests" if number == 0 else "about"
+        text = f'{head}{label}: "[[Hub]]"\n---\nsee [[hub]] and [[Entities/Hub]]\n'
+        (vault.root / f"M{number}.md").write_text(text)
+    (vault.root / "Entities/User.md").write_text("---\ntype: entity\n---\n- uses [[Hub]]\n")
+    vault.index_now()
+    answer = vault.search_graph("Hub", limit=5)
+    hub = answer.entities[0]
+    assert (hub.name, hub.memory_count, len(answer.memories)) == ("Hub", 40, 5)
+    assert related(hub) == {("uses", "User", "incoming"), ("tests", "M0", "incoming")}
+    assert answer.graph_stats.truncated
+    assert vault.search_graph("Hub", relationship_type="about").entities[0].memory_count == 40
+
+
+def test_names_that_do_not_say_which_note_count_only_for_the_one_meant(vault: Vault) -> None:
+    put(vault, "One/Twin.md", "---\ntype: entity\n---\n")
+    put(vault, "Two/Twin.md", "---\ntype: entity\n---\n")
+    memory(vault, "Near", "[[One/Twin]] and [x](../Two/Twin.md)", number=1)
+    memory(vault, "Unclear", "[[Twin]]", number=2)
+    memory(vault, "Relative", "[x](../One/Twin.md)", number=3)
+    assert vault.search_graph("One/Twin").entities[0].memory_count == 2
+    assert vault.search_graph("Two/Twin").entities[0].memory_count == 1
+    assert [m.title for m in vault.search_graph("Two/Twin").memories] == ["Near"]

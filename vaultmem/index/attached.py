@@ -1,0 +1,59 @@
+"""The memories that have to do with some ends of the graph: counted and ranked where they lie."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from vaultmem.index.fulltext import Filters
+from vaultmem.index.lookup import where
+
+Ref: TypeAlias = int | str  # an end: a note's number, or a name that no note has
+THESE: Final = "(SELECT value FROM json_each(?))"
+_ATTACHED: Final = """FROM (
+  SELECT json_extract(named.value, '$[1]') AS end, link.note
+  FROM json_each(?) named CROSS JOIN link ON folded = json_extract(named.value, '$[0]')
+  UNION ALL SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))
+JOIN note USING (note) WHERE end <> note AND lower(type) <> 'entity'"""
+_NEWEST: Final = "ORDER BY coalesce(updated, created, mtime_ns / 1000000000) DESC, path"
+
+
+class Attached:
+    """Memories that have to do with some ends, counted and ranked where they lie: there can be
+    thousands."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        names: Mapping[str, Ref],
+        pairs: Collection[tuple[Ref, int]],
+        filters: Filters,
+    ) -> None:
+        self._db = db
+        self._names = names
+        self._pairs = pairs
+        self._visible = where(filters)
+
+    def counts(self, refs: Sequence[Ref]) -> dict[Ref, int]:
+        codes = {ref if isinstance(ref, int) else -1 - i: ref for i, ref in enumerate(refs)}
+        sql = "SELECT end, count(DISTINCT note) {} GROUP BY end"
+        return {codes[code]: count for code, count in self._ask(sql, refs, ())}
+
+    def newest(self, refs: Sequence[Ref], apart_from: Iterable[int], limit: int) -> list[int]:
+        sql = f"SELECT DISTINCT note {{}} AND note NOT IN {THESE} {_NEWEST} LIMIT ?"
+        return [row[0] for row in self._ask(sql, refs, (numbers(apart_from), limit))]
+
+    def _ask(self, sql: str, refs: Sequence[Ref], more: Sequence[object]) -> Iterator[Any]:
+        codes = {ref: ref if isinstance(ref, int) else -1 - i for i, ref in enumerate(refs)}
+        names = [(name, codes[ref]) for name, ref in self._names.items() if ref in codes]
+        pairs = [(codes[ref], note) for ref, note in self._pairs if ref in codes]
+        visible, values = self._visible
+        asked = sql.format(f"{_ATTACHED} AND {visible}")
+        given = (json.dumps(names, ensure_ascii=False), json.dumps(pairs), *values, *more)
+        return self._db.execute(asked, given)
+
+
+def numbers(refs: Iterable[Ref]) -> str:
+    return json.dumps(sorted(ref for ref in refs if isinstance(ref, int)))

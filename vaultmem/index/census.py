@@ -1,0 +1,132 @@
+"""All of the knowledge graph at once: which entities there are, and how they are connected."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from vaultmem.edges import has_ended, object_link
+from vaultmem.index.attached import THESE, Ref, numbers
+from vaultmem.index.fulltext import Filters
+from vaultmem.index.lookup import where
+from vaultmem.index.relations import LINKS_TO, NO_FILE, ORIGINS, Relations
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """All entities with the number of their neighbours, and how often each relation occurs."""
+
+    connected: Mapping[Ref, int]
+    names: Mapping[Ref, str]
+    relations: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointing:
+    """A fact whose object is a link."""
+
+    note: int
+    predicate: str
+    folded: str
+    is_open: bool
+
+
+def census(relations: Relations, filters: Filters) -> Census:
+    """The last one is kept, for as long as nothing changes and no fact may have come to its end."""
+    state = relations.state, filters, int(time.time() / 60)
+    kept: tuple[object, Census] | None = relations.kept
+    if kept is None or kept[0] != state:
+        kept = state, _census(relations, filters)
+        relations.kept = kept
+    return kept[1]
+
+
+def _census(relations: Relations, filters: Filters) -> Census:
+    """What is an entity: a note of that type, or what a label or a fact points at.
+
+    In a vault without any, every note that is linked will do.
+    """
+    facts = _facts(relations, filters)
+    objects = {fact.folded for fact in facts}
+    entities = _entities(relations, filters)
+    linked, own = _linked(relations, filters), relations.keys(entities)
+    chosen = [row for row in linked if row[3] or row[0] in objects or row[0] in own]
+    if not chosen and not entities:
+        chosen = linked
+    ends = relations.resolved({(row[0], 0) for row in chosen}, filters)
+    kept: set[Ref] = {*ends.values(), *entities}
+    kept -= _journals(relations, kept)
+    connected: dict[Ref, int] = {ref: entities.get(ref, 0) for ref in kept}
+    names: dict[Ref, str] = {}
+    for folded, target, notes, _ in chosen:
+        ref = ends[folded, 0]
+        if ref in kept:
+            connected[ref] += notes
+            names.setdefault(ref, target)
+    return Census(connected, names, _kinds(relations, filters, facts))
+
+
+def _facts(relations: Relations, filters: Filters) -> list[_Pointing]:
+    now, (visible, values) = dt.datetime.now(dt.UTC), where(filters)
+    sql = (
+        "SELECT note, predicate, object, valid_to FROM fact JOIN note USING (note) "
+        f"WHERE substr(object, 1, 2) = '[[' AND {visible}"
+    )
+    return [
+        _Pointing(note, predicate, link[1], not has_ended(valid_to, now))
+        for note, predicate, text, valid_to in relations.db.execute(sql, values)
+        if (link := object_link(text))[0]
+    ]
+
+
+def _linked(relations: Relations, filters: Filters) -> list[tuple[str, str, int, int]]:
+    """Each link target, its spelling, how many notes point at it, whether with a label."""
+    hidden, values = _hidden(filters)
+    sql = (
+        f"SELECT folded, min(target), count(DISTINCT note), max(relation NOT IN {ORIGINS}) "
+        f"FROM link WHERE note NOT IN {hidden} AND {NO_FILE} GROUP BY folded ORDER BY folded"
+    )
+    return relations.db.execute(sql, values).fetchall()
+
+
+def _entities(relations: Relations, filters: Filters) -> dict[Ref, int]:
+    """The entity notes, and how many others each of them links to."""
+    visible, values = where(filters)
+    sql = (
+        "SELECT note.note, count(DISTINCT folded) FROM note LEFT JOIN link USING (note) "
+        f"WHERE lower(note.type) = 'entity' AND {visible} GROUP BY note.note"
+    )
+    return dict(relations.db.execute(sql, values).fetchall())
+
+
+def _journals(relations: Relations, refs: Iterable[Ref]) -> set[int]:
+    sql = f"SELECT note FROM note WHERE note IN {THESE} AND lower(type) = 'session'"
+    return {row[0] for row in relations.db.execute(sql, (numbers(refs),))}
+
+
+def _kinds(relations: Relations, filters: Filters, facts: list[_Pointing]) -> dict[str, int]:
+    """How many edges there are of each relation."""
+    hidden, values = _hidden(filters)
+    seen = f"note NOT IN {hidden} AND {NO_FILE}"
+    labelled = f"SELECT DISTINCT note, folded, relation FROM link WHERE {seen} AND relation <> ?"
+    sql = f"SELECT relation, count(*) FROM ({labelled}) GROUP BY relation"
+    counts: dict[str, int] = dict(relations.db.execute(sql, [*values, LINKS_TO]).fetchall())
+    bare = (
+        f"SELECT note, folded FROM link WHERE {seen} AND relation = ? EXCEPT "
+        "SELECT note, folded FROM link WHERE relation <> ?"
+    )
+    sql = f"SELECT count(*) FROM ({bare})"
+    counts[LINKS_TO] = relations.db.execute(sql, [*values, LINKS_TO, LINKS_TO]).fetchone()[0]
+    counts[LINKS_TO] -= len({(fact.note, fact.folded) for fact in facts})
+    for fact in facts:
+        if fact.is_open:
+            counts[fact.predicate] = counts.get(fact.predicate, 0) + 1
+    return {name: count for name, count in counts.items() if count > 0}
+
+
+def _hidden(filters: Filters) -> tuple[str, list[object]]:
+    """The notes left out: for a look at all links they are fewer to go through."""
+    visible, values = where(filters)
+    return f"(SELECT note FROM note WHERE NOT ({visible}))", values
