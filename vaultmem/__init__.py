@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing itself takes a while to load, and everything begins here
 if TYPE_CHECKING:
+    from typing import Any
+
     from vaultmem.service import Vault as Vault
 
 __version__ = "0.1.0"
