@@ -48,7 +48,7 @@ SELECT link.note, target, folded, relation FROM json_each(?) wanted CROSS JOIN l
   WHERE folded = wanted.value AND {_PLAIN} AND {{}} ORDER BY link.rowid DESC LIMIT ?)
 """
 _PLAIN_EACH, _PLAIN_AT_LEAST = 25, 3
-_OTHERS_EACH, _OTHERS_AT_LEAST = 500, 40
+_OTHERS_EACH: Final = 500
 _MAPPED: Final = 1 << 28  # bytes of the file: a walk leaps through all of it
 
 
@@ -286,8 +286,7 @@ class Relations:
         found = self.db.execute(
             _LATEST_PLAIN.format(visible), (_json(self.keys(refs)), *values, most + 1)
         )
-        others = max(_OTHERS_AT_LEAST, _OTHERS_EACH // max(1, len(refs)))
-        rows, left_out = _bounded(rows, others)
+        rows, left_out = _bounded(rows, _OTHERS_EACH)
         plain, more = _bounded([_Link(*row) for row in found], most)
         return rows + plain, left_out or more
 
