@@ -102,6 +102,7 @@ def _in_steps(
 def _filled(peer: Peer, place: Place, bounds: Bounds) -> dict[str, Any]:
     with _highest_memory(peer, place) as highest:
         steps = peer.fill(place, bounds.fill_seconds)
+    peer.complete(place, steps)
     return {"seconds": {k: round(v, 2) for k, v in steps.items()}, "memory": highest()}
 
 

@@ -32,8 +32,8 @@ def measure(peer: Peer, place: Place, sizes: tuple[int, ...], most: float) -> di
             server.end()
 
 
-def _git(folder: Path, place: Place, *arguments: str) -> None:
-    env = machine.clean_environment(place.home)
+def git(folder: Path, home: Path, *arguments: str) -> None:
+    env = machine.clean_environment(home)
     settings = ["-c", "gc.auto=0", "-c", "core.fsync=none", "-c", "pull.rebase=false"]
     command = ["git", *settings, *arguments]
     subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True)
@@ -43,23 +43,23 @@ def _share(place: Place, other: Path) -> None:
     """The vault becomes a repository, and someone else has a clone of it."""
     ignored = ".vaultmem/\n.markdown_vault_mcp/\n.basic-memory/\n"
     (place.notes / ".gitignore").write_text(ignored, encoding="utf-8")
-    _git(place.notes, place, "init", "-q", "-b", "main")
-    _git(place.notes, place, "add", "-A")
-    _git(place.notes, place, "commit", "-q", "-m", "notes")
-    _git(place.notes.parent, place, "clone", "-q", str(place.notes), str(other))
+    git(place.notes, place.home, "init", "-q", "-b", "main")
+    git(place.notes, place.home, "add", "-A")
+    git(place.notes, place.home, "commit", "-q", "-m", "notes")
+    git(place.notes.parent, place.home, "clone", "-q", str(place.notes), str(other))
 
 
 def _pulled(
     peer: Peer, server: Any, place: Place, other: Path, size: int, most: float
 ) -> dict[str, Any]:
-    _git(other, place, "pull", "-q", str(place.notes), "main")
+    git(other, place.home, "pull", "-q", str(place.notes), "main")
     words = _change(other, size)
-    _git(other, place, "add", "-A")
-    _git(other, place, "commit", "-q", "-m", f"{size} changes")
-    _git(place.notes, place, "add", "-A")  # what a server may have written meanwhile
-    _git(place.notes, place, "commit", "-q", "--allow-empty", "-m", "here")
+    git(other, place.home, "add", "-A")
+    git(other, place.home, "commit", "-q", "-m", f"{size} changes")
+    git(place.notes, place.home, "add", "-A")  # what a server may have written meanwhile
+    git(place.notes, place.home, "commit", "-q", "--allow-empty", "-m", "here")
     started = time.perf_counter()
-    _git(place.notes, place, "pull", "-q", "--no-edit", str(other), "main")
+    git(place.notes, place.home, "pull", "-q", "--no-edit", str(other), "main")
     pulled = time.perf_counter() - started
     found: dict[str, Any] = {"git_seconds": round(pulled, 3)}
     for path, word in words:

@@ -17,6 +17,8 @@ class Results:
     def __init__(self, folder: Path, *, again: bool = False) -> None:
         self.folder = folder
         self.again = again
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder.parent / ".gitignore").write_text("*\n")
 
     def part(self, name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Measure a part unless an earlier run did; a part that fails says so and the run goes on."""

@@ -1,10 +1,10 @@
-"""Vectors for a vault that is to be measured, in a process of its own.
+"""Vectors for a vault too large to embed it all, in a process of its own.
 
-Up to a thousand notes all are real. Above that the notes which questions are asked about have
-real ones, and the others synthetic ones: real ones mixed with their neighbours, so that they
-lie together as real ones do. The rate of the model is measured on the real ones.
+The notes which questions are asked about get real ones, and the rate of the model is measured
+on them. The others get synthetic ones: real ones of sentences mixed with their neighbours, so
+that they lie together as real ones do.
 
-    vectors.py VAULT '["path of a note", …]'
+    vectors.py VAULT '["path of a note", …]' FILE_FOR_THE_SENTENCES
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
@@ -21,49 +22,51 @@ from vaults import NoteMaker
 
 from vaultmem.service import Vault
 
-ALL_REAL = 1_000
 
-
-def main(root: str, wanted: list[str], all_real: int) -> dict[str, object]:
+def main(root: str, wanted: list[str], kept: Path) -> dict[str, object]:
     with Vault.open(root) as vault:
         embedder = vault._parts.embedder()
         if embedder is None:
             raise SystemExit("no embedding model is available")
-        index, sync = vault._parts.index, vault._parts.sync
-        total = index.status(embedder.identity).passages
+        index = vault._parts.index
+        before = index.status(embedder.identity).embedded
         started = time.monotonic()
-        if index.size <= all_real:
-            vault.embed_all()
-        else:
-            for path in wanted:
-                sync.embed_note(embedder, path, 10_000)
+        for path in wanted:
+            vault._parts.sync.embed_note(embedder, path, 10_000)
         taken = time.monotonic() - started
-        real = index.status(embedder.identity).embedded
-        fill_up(vault, embedder)
+        status = index.status(embedder.identity)
+        fill_up(vault, embedder, kept)
         building = time.monotonic()
         built = index.build_nearest(embedder.identity)
         return {
-            "passages": total,
-            "real": real,
-            "rate": round(real / taken, 2) if real else 0.0,
-            "seconds": taken / max(real, 1) * total,  # as if all had been embedded
-            "graph_seconds": time.monotonic() - building if built else 0.0,
+            "passages": status.passages,
+            "real": status.embedded,
+            "rate": round((status.embedded - before) / taken, 2),
+            "graph_seconds": round(time.monotonic() - building, 1) if built else 0.0,
         }
 
 
-def fill_up(vault: Vault, embedder: object) -> None:
+def fill_up(vault: Vault, embedder: Any, kept: Path) -> None:
     index = vault._parts.index
     hashes = [bytes(r[0]) for r in index._catalog.db.execute("SELECT DISTINCT hash FROM passage")]
     missing = list(index.missing_vectors(embedder.identity, hashes))
     if not missing:
         return
-    maker = NoteMaker(5)
-    real = embedder.embed([maker.sentence() for _ in range(REAL)])
+    real = _sentences(embedder, kept)
     for start in range(0, len(missing), 5000):
         part = missing[start : start + 5000]
         index.add_vectors(embedder.identity, part, mixed(real, len(part), start))
 
 
+def _sentences(embedder: Any, kept: Path) -> Any:
+    import numpy as np
+
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        maker = NoteMaker(5)
+        np.save(kept, embedder.embed([maker.sentence() for _ in range(REAL)]))
+    return np.load(kept)
+
+
 if __name__ == "__main__":
-    most = int(sys.argv[3]) if len(sys.argv) > 3 else ALL_REAL
-    print(json.dumps(main(sys.argv[1], json.loads(sys.argv[2]), most)))
+    print(json.dumps(main(sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]))))

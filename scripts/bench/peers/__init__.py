@@ -101,6 +101,9 @@ class Peer:
     def prepare(self, place: Place) -> None:
         """Settings, before any clock runs."""
 
+    def complete(self, place: Place, taken: dict[str, float]) -> None:
+        """Whatever else has to be there before it is asked; no clock runs."""
+
     def open(self, place: Place) -> Any:
         server = Server(self.command(place), place.errors)
         server.handshake()

@@ -17,7 +17,7 @@ _AT_ONCE = 200
 
 class Adapter(Peer):
     name = "server-memory"
-    note = "keeps one JSON file, read whole at every call; finds a question only where it stands word for word"
+    note = "keeps one JSON file, read whole at every call; finds a question only where it stands word for word; the first 200 notes came in by its own tool, the others as lines of that file"
     modes = ("keyword",)
     indexed = False
 

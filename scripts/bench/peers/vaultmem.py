@@ -13,6 +13,8 @@ from client import Command, Reply
 
 from peers import Found, Peer, Place, everything, found, run
 
+ALL_REAL = 1_000  # notes, up to which every passage gets its own vector
+
 
 class Adapter(Peer):
     name = "vaultmem"
@@ -50,15 +52,27 @@ class Adapter(Peer):
         return place.notes / ".vaultmem"
 
     def fill(self, place: Place, seconds: float) -> dict[str, float]:
+        """Text, and in a small vault the vectors too; elsewhere that would take hours."""
+        index = ("-m", "vaultmem", "index", "--vault", str(place.notes))
         started = time.monotonic()
-        run(self.run_as(place, "-m", "vaultmem", "index", "--vault", str(place.notes)), seconds)
-        text = time.monotonic() - started
+        run(self.run_as(place, *index), seconds)
+        taken = {"text": time.monotonic() - started}
+        if place.vault.count <= ALL_REAL:
+            started = time.monotonic()
+            run(self.run_as(place, *index, "--vectors"), seconds)
+            taken["vectors"] = time.monotonic() - started
+        return taken
+
+    def complete(self, place: Place, taken: dict[str, float]) -> None:
         asked = json.dumps([question.note for question in place.vault.questions])
-        script = str(Path(__file__).parents[1] / "vectors.py")
-        self.vectors = json.loads(
-            run(self.run_as(place, script, str(place.notes), asked), 24 * 3600)
-        )
-        return {"text": text, "vectors": self.vectors["seconds"]}
+        script = Path(__file__).parents[1] / "vectors.py"
+        kept = place.env.parent / "sentences.npy"
+        command = self.run_as(place, str(script), str(place.notes), asked, str(kept))
+        self.vectors = json.loads(run(command, 24 * 3600))
+        if "vectors" in taken:
+            self.vectors["rate"] = round(self.vectors["passages"] / taken["vectors"], 2)
+        else:
+            taken["vectors"] = self.vectors["passages"] / self.vectors["rate"]
 
     def search(self, server: Any, query: str, mode: str, limit: int = 10, **filters: Any) -> Found:
         asked = {"query": query, "strategy": mode, "limit": limit, **filters}
