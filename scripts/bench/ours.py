@@ -11,6 +11,7 @@ from typing import Any
 
 import index
 import machine
+import together
 from asking import ask
 from client import Server
 from peers import Place
@@ -25,6 +26,9 @@ def steps(peer: Adapter, *, quick: bool) -> dict[str, Step]:
         "unchanged": _unchanged,
         "commands": lambda place: _commands(peer, place, rounds),
         "filters": lambda place: _filters(peer, place, 20 if quick else 120),
+        "together_hybrid": lambda place: together.measure(
+            peer, place, (1, 2) if quick else (1, 4, 16), 2 if quick else 5, "hybrid"
+        ),
         "second": lambda place: _second(peer, place),
         "vectors": lambda place: peer.vectors,
     }

@@ -31,7 +31,7 @@ def draw(file: Path, title: str, unit: str, lines: Mapping[str, Points]) -> bool
         f'<g font-family="system-ui, sans-serif" font-size="12" fill="{INK}">',
         f'<text x="{LEFT}" y="20" font-size="14" font-weight="600">{escape(title)}</text>',
         *_axes(across, up, unit),
-        *_curves(kept, across, up),
+        *_curves(kept, list(lines), across, up),
         "</g></svg>",
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -74,11 +74,14 @@ def _axes(across: _Scale, up: _Scale, unit: str) -> list[str]:
     return parts
 
 
-def _curves(lines: Mapping[str, Points], across: _Scale, up: _Scale) -> list[str]:
+def _curves(
+    lines: Mapping[str, Points], names: Sequence[str], across: _Scale, up: _Scale
+) -> list[str]:
+    """A name keeps its colour in every picture, whoever else is missing there."""
     parts = []
     labels = _apart([(name, up.place(points[-1][1])) for name, points in lines.items()])
-    for number, (name, points) in enumerate(lines.items()):
-        colour = COLOURS[number % len(COLOURS)]
+    for name, points in lines.items():
+        colour = COLOURS[names.index(name) % len(COLOURS)]
         places = [(across.place(x), up.place(y)) for x, y in points]
         path = "L".join(f"{x} {y}" for x, y in places)
         parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')

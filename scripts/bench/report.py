@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import aims
 import machine
 import plots
 import tables
@@ -139,9 +140,13 @@ def _one_size(everything: Mapping[str, Found], which: str, size: int) -> list[st
     vault = everything.get(f"{start}vault", {})
     kind = "generated notes" if which == GENERATED else f"notes of a real vault ({which})"
     median = f", median {vault['median']:,} bytes" if "median" in vault else ""
-    parts = [f"### {size:,} {kind}{median}", tables.beside(ours, others)]
+    parts = [
+        f"### {size:,} {kind}{median}",
+        tables.beside(ours, others),
+        aims.against(ours, others),
+    ]
     told = [f"- {told['name']}: {_remark(told)}" for told in (ours, *others) if _remark(told)]
-    return [*parts, "\n".join(told)] if told else parts
+    return [part for part in (*parts, "\n".join(told)) if part]
 
 
 def _remark(told: Found) -> str:
@@ -161,10 +166,17 @@ def _growth(everything: Mapping[str, Found], folder: Path) -> str:
             "Costs of vaultmem by the number of notes. In “grows as”, n^1 is linear in the number "
             "of notes and n^0 does not grow. " + _vectors(ours),
             tables.growth(ours),
+            "Milliseconds, p50 / p95, by what the question is narrowed to:",
+            tables.filters(ours),
+            "What was to be reached:",
+            aims.own(ours, everything.get("limits", {})),
             "How much of it is ours: the same work by its parts alone.",
             tables.limits(everything.get("limits", {}), alone, ours),
             _pictures(everything, which, folder),
         ]
+    soaked = everything.get("soak", {})
+    if "ends" in soaked:
+        parts += [f"### Soak, {soaked['notes']:,} notes, four servers", tables.soak(soaked)]
     return "\n\n".join(parts)
 
 

@@ -25,6 +25,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 import machine
 import notes
+import tables
 from client import Server
 from peers import Place
 from peers.vaultmem import Adapter
@@ -83,7 +84,7 @@ def _soak(place: Place, seconds: float) -> dict[str, Any]:
         for server in servers:
             server.end()
     wrong += _compare(place)
-    return _summary(samples, log, wrong, seconds)
+    return _summary(samples, log, wrong, seconds) | {"notes": place.vault.count}
 
 
 # --- work -----------------------------------------------------------------------------------
@@ -243,25 +244,7 @@ def _tell(found: dict[str, Any]) -> int:
     if "trouble" in found:
         print(f"soak: {found['trouble']}")
         return 1
-    print("| until | recalls | p95 | stores | p95 | updates | p95 |\n|---|---|---|---|---|---|---|")
-    for row in found["by_minute"]:
-        cells = [f"{row[k + 's']} | {row[k] or 0:.0f} ms" for k in ("recall", "store", "update")]
-        print(f"| {row['until']} s | {' | '.join(cells)} |")
-    print("\n| | memory | open files | threads | index files | index |\n|---|---|---|---|---|---|")
-    for name, part in found["ends"].items():
-        print(
-            f"| {name} third | {part['memory']:.0f} MB | {part['handles']:.0f} "
-            f"| {part['threads']:.0f} | {part['files']:.0f} | {part['index_mb']:.1f} MB |"
-        )
-    work = ", ".join(f"{told['n']} {kind}" for kind, told in found["work"].items())
-    print(f"\n{work}; {len(found['failures'])} failures")
-    for each in found["wrong"]:
-        print(f"! {each}")
-    print(
-        "Something grew or is wrong."
-        if found["wrong"]
-        else "Nothing grew; the index equals a rebuild."
-    )
+    print(tables.soak(found))
     return 1 if found["wrong"] else 0
 
 

@@ -38,8 +38,10 @@ def number(value: float | None, unit: str = "") -> str:
         text = f"{value:,.0f}"
     elif value >= 10:
         text = f"{value:.1f}".removesuffix(".0")
-    else:
+    elif value >= 0.1 or not value:
         text = f"{value:.2f}".removesuffix("0").removesuffix(".0")
+    else:
+        text = f"{value:.2g}"
     return f"{text}{unit}"
 
 
@@ -73,7 +75,7 @@ def several(paths: Sequence[str], unit: str = "", factor: float = 1.0) -> Callab
 def plain(path: str, factor: float = 1.0) -> Callable[[Found], float | None]:
     def value(found: Found) -> float | None:
         told = at(found, path)
-        return told * factor if isinstance(told, int | float) else None
+        return told * factor if isinstance(told, int | float) and told else None
 
     return value
 
@@ -100,11 +102,11 @@ def recall(mode: str) -> Callable[[Found], str]:
     return show
 
 
-def processes(count: int) -> Callable[[Found], str]:
+def processes(count: int, where: str = "together") -> Callable[[Found], str]:
     def show(found: Found) -> str:
-        told = at(found, f"together.{count}")
+        told = at(found, f"{where}.{count}")
         if not told:
-            trouble = at(found, "together.trouble")
+            trouble = at(found, f"{where}.trouble")
             return f"failed: {trouble[:60]}" if trouble else NOTHING
         bad = told["failed"] + told["lost"]
         wrong = f"; **{told['failed']} failed, {told['lost']} lost**" if bad else ""
@@ -237,11 +239,6 @@ def markdown_table(lines: Sequence[Sequence[str]]) -> str:
 # --- by the number of notes -----------------------------------------------------------------
 
 
-def _filtered(strategy: str) -> Callable[[Found], str]:
-    names = ("none", "tag", "project", "type", "time")
-    return several([f"filters.{strategy}.{name}.p50" for name in names], " ms")
-
-
 GROWTH = (
     Row("notes on disk", single(plain("bytes", 1e-6), " MB")),
     Row("full text index", single(plain("fill.seconds.text"), " s"), plain("fill.seconds.text")),
@@ -257,9 +254,6 @@ GROWTH = (
     Row("keyword p50 / p95", pair("served.recall.keyword"), plain("served.recall.keyword.p50")),
     Row("vector p50 / p95", pair("served.recall.vector"), plain("served.recall.vector.p50")),
     Row("hybrid p50 / p95", pair("served.recall.hybrid"), plain("served.recall.hybrid.p50")),
-    Row("keyword p50 by filter: none / tag / project / type / time", _filtered("keyword")),
-    Row("vector p50 by filter", _filtered("vector")),
-    Row("hybrid p50 by filter", _filtered("hybrid")),
     Row("characters of an answer", single(plain("served.recall.hybrid.characters"))),
     Row("store p50 / p95", pair("served.write"), plain("served.write.p50")),
     Row("first store of a process", single(plain("served.first_write"), " s")),
@@ -272,9 +266,8 @@ GROWTH = (
     Row("memory of a second server, idle / with model", several(["second.idle", "second.with_model"], " MB")),
     Row("memory while indexing", single(plain("fill.memory"), " MB"), plain("fill.memory")),
     Row("index on disk", disk, plain("disk.index")),
-    Row("1 process", processes(1)),
-    Row("4 processes", processes(4)),
-    Row("16 processes", processes(16)),
+    *(Row(f"{n} process{'es' * (n > 1)}, keyword", processes(n)) for n in (1, 4, 16)),
+    *(Row(f"{n} process{'es' * (n > 1)}, hybrid", processes(n, "together_hybrid")) for n in (1, 4, 16)),
     Row("`vaultmem search` / `status` / `index`, whole process", several(["commands.search", "commands.status", "commands.index"], " ms"), plain("commands.search")),
 )  # fmt: skip
 
@@ -296,6 +289,42 @@ def power(row: Row, by_size: Mapping[int, Found]) -> str:
         return ""
     (few, first), (many, last) = known[0], known[-1]
     return f"n^{math.log(last / first) / math.log(many / few):.2f}".replace("n^-0.00", "n^0.00")
+
+
+def filters(by_size: Mapping[int, Found]) -> str:
+    names = ("none", "tag", "project", "type", "time")
+    lines = [["", *("no filter" if name == "none" else f"by {name}" for name in names)]]
+    for size in sorted(by_size):
+        for strategy in ("keyword", "vector", "hybrid"):
+            told = at(by_size[size], f"filters.{strategy}")
+            if told:
+                lines.append([f"{strategy}, {size:,} notes", *(pair(n)(told) for n in names)])
+    return markdown_table(lines)
+
+
+def soak(found: Found) -> str:
+    """A run of many hands: how long things took as it went on, and what was held."""
+    lines = [["until", "recalls", "p95", "stores", "p95", "updates", "p95"]]
+    for row in found["by_minute"]:
+        cells = [[str(row[f"{k}s"]), number(row[k], " ms" if row[k] else "")] for k in _WORK]
+        lines.append([f"{row['until']} s", *(cell for pair_ in cells for cell in pair_)])
+    held = [["", "memory", "open files", "threads", "files of the index", "index"]]
+    for name, part in found["ends"].items():
+        counts = [f"{part[each]:.0f}" for each in ("handles", "threads", "files")]
+        held.append(
+            [f"{name} third", f"{part['memory']:.0f} MB", *counts, f"{part['index_mb']:.0f} MB"]
+        )
+    return f"{markdown_table(lines)}\n\n{markdown_table(held)}\n\n{_verdict(found)}"
+
+
+_WORK = ("recall", "store", "update")
+
+
+def _verdict(found: Found) -> str:
+    work = ", ".join(f"{told['n']:,} {kind}" for kind, told in found["work"].items())
+    wrong = "".join(f"\n- {each}" for each in found["wrong"])
+    end = "Something grew or is wrong:" if wrong else "Nothing grew; the index equals a rebuild."
+    return f"{work}; {len(found['failures'])} failures. {end}{wrong}"
 
 
 # --- limits ---------------------------------------------------------------------------------

@@ -24,17 +24,12 @@ class Adapter(Peer):
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
         self.vectors: dict[str, Any] = {}
+        self.all_real = ALL_REAL
 
     def install(self, env: Path) -> str:
         from vaultmem import __version__
 
         return __version__
-
-    def prepare(self, place: Place) -> None:
-        """A note that was written a moment ago is someone's typing; here nobody types."""
-        (place.notes / ".vaultmem").mkdir(exist_ok=True)
-        settings = "[typing]\nquiet_seconds = 0.0\n"
-        (place.notes / ".vaultmem" / "config.toml").write_text(settings, encoding="utf-8")
 
     def command(self, place: Place) -> Command:
         return self.run_as(place, "-m", "vaultmem", "serve", "--vault", str(place.notes))
@@ -57,7 +52,7 @@ class Adapter(Peer):
         started = time.monotonic()
         run(self.run_as(place, *index), seconds)
         taken = {"text": time.monotonic() - started}
-        if place.vault.count <= ALL_REAL:
+        if place.vault.count <= self.all_real:
             started = time.monotonic()
             run(self.run_as(place, *index, "--vectors"), seconds)
             taken["vectors"] = time.monotonic() - started
