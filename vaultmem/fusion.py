@@ -16,9 +16,12 @@ from typing import Final, NamedTuple
 
 from vaultmem.index import Signals, TextHits
 
-_DECAY: Final = (1.0, 0.3, 0.1)  # a memory's best passage, its second, its third
-_WHOLE: Final = 0.7  # the memory as one text
-_SECOND: Final = 0.15  # the second most similar passage
+_WHOLE: Final = 0.7  # a memory as one text, beside its best passage
+_SECOND: Final = 0.15  # the second passage of a note, by words
+# By meaning, all passages of a memory on average, beside the most similar one. The parts of an
+# observation are one text, the passages of a note may be about many things.
+_OF_NOTE: Final = 0.3
+_OF_OBSERVATION: Final = 2.0
 _WEIGHTS: Final = {"keyword": 1.0, "vector": 0.45, "graph": 0.5}
 _REPLACED: Final = 0.9
 _RRF: Final = 60  # how little the first ranks stand out, where ranks are added
@@ -137,17 +140,18 @@ class Lanes:
 
 
 def by_words(hits: TextHits) -> Ranked:
-    """A memory's place: its best passages, the further ones counting less, and its whole text."""
+    """A memory's place: its best passage and its whole text, and of a note a little of its second
+    passage. More than that, and long memories win by their length."""
     scores: dict[Memory, float] = {}
     best: dict[Memory, int] = {}
-    seen: dict[Memory, int] = {}
+    second: set[Memory] = set()
     for note, observation, passage, score in hits.passages:
         memory = Memory(note, observation)
-        place = seen.get(memory, 0)
-        if place < len(_DECAY):
-            scores[memory] = scores.get(memory, 0.0) + _DECAY[place] * score
-            best.setdefault(memory, passage)
-            seen[memory] = place + 1
+        if memory not in scores:
+            scores[memory], best[memory] = score, passage
+        elif not observation and memory not in second:
+            scores[memory] += _SECOND * score
+            second.add(memory)
     for note, observation, score in hits.memories:
         memory = Memory(note, observation)
         if memory not in scores:  # none of its passages by itself
@@ -160,24 +164,24 @@ def by_words(hits: TextHits) -> Ranked:
 def by_meaning(
     hits: Sequence[tuple[int, int, float]], observations: Mapping[int, int], *, more: bool = False
 ) -> Ranked:
-    """A memory's place: its most similar passage and a little of the second. Every text is
-    somewhat like every other, so only what is above the usual similarity counts: the mean of
-    all passages, or where there are `more` than these, the lowest of these."""
+    """A memory's place: its most similar passage, and all of its that were found on average.
+    Every text is somewhat like every other, so only what is above the usual similarity counts:
+    the mean of all passages, or where there are `more` than these, the lowest of these."""
     hits = [hit for hit in hits if hit[1] in observations]  # some were deleted since
     usual = hits[-1][2] if more and hits else sum(score for _, _, score in hits) / max(1, len(hits))
-    found: Ranked = {}
-    seen: dict[Memory, int] = {}
+    best: dict[Memory, tuple[int, float]] = {}
+    above: dict[Memory, list[float]] = {}
     for note, passage, score in hits:
         memory = Memory(note, observations.get(passage, 0))
-        above = max(0.0, score - usual)
-        seen[memory] = seen.get(memory, 0) + 1
-        if seen[memory] == 1:
-            found[memory] = Found(above, passage, score)
-        elif seen[memory] == 2:
-            best = found[memory]
-            both = (best.score + _SECOND * above) / (1 + _SECOND)
-            found[memory] = best._replace(score=both)
-    return found
+        if memory not in best:
+            best[memory], above[memory] = (passage, score), []
+        above[memory].append(max(0.0, score - usual))
+    return {memory: Found(_place(memory, above[memory]), *best[memory]) for memory in best}
+
+
+def _place(memory: Memory, above: Sequence[float]) -> float:
+    share = _OF_OBSERVATION if memory.observation else _OF_NOTE
+    return (above[0] + share * sum(above) / len(above)) / (1 + share)
 
 
 # --- together ------------------------------------------------------------------------------------

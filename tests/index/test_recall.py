@@ -72,6 +72,24 @@ def test_further_passages_and_the_whole_text_count_less() -> None:
     assert alone.score > two.score  # as one text it is the better match
 
 
+def test_an_observation_does_not_win_by_its_length() -> None:
+    parts = tuple((1, 10, 10 + part, 4.0 - part / 10) for part in range(5))
+    found = fusion.by_words(TextHits(2, (*parts, (1, 20, 20, 4.1)), ((1, 10, 1.0), (1, 20, 1.0))))
+    assert found[Memory(1, 20)].score > found[Memory(1, 10)].score
+
+
+@pytest.mark.parametrize("memory", [Memory(1), Memory(1, 10)])
+def test_of_two_with_equal_best_passages_the_more_similar_on_average_is_nearer(
+    memory: Memory,
+) -> None:
+    one, two = (memory.observation, 20 if memory.observation else 0)
+    hits = [(1, 10, 0.9), (2, 20, 0.9), (2, 21, 0.8), (1, 11, 0.5), (3, 30, 0.2)]
+    found = fusion.by_meaning(hits, {10: one, 11: one, 20: two, 21: two, 30: 0})
+    assert found[Memory(2, two)].score > found[memory].score > 0
+    assert found[memory].passage == 10
+    assert found[memory].raw == 0.9
+
+
 def test_only_what_is_more_than_usually_similar_counts() -> None:
     found = fusion.by_meaning(
         [(1, 10, 0.8), (2, 20, 0.6), (1, 11, 0.5), (3, 30, 0.3)], {10: 0, 11: 0, 20: 0, 30: 30}

@@ -49,6 +49,26 @@ def test_languages(world: World, query: str, paths: list[str]) -> None:
     assert world.find(query) == paths
 
 
+def test_one_rare_word_says_more_than_two_common_ones(world: World) -> None:
+    for number in range(4):
+        world.put(f"deploy{number}.md", "We deploy it on a quiet Friday")
+        world.put(f"server{number}.md", "The server is in the quiet cellar")
+    world.put("common.md", "They deploy to that server by hand")
+    world.put("rare.md", "They moved to that Keychain by hand")
+    world.sync.everything()
+    hits = world.index.search_text("deploy server keychain", Filters(), 5)
+    rows = world.index.rows([note for note, _ in hits.notes])
+    assert [rows[note].path for note, _ in hits.notes][:2] == ["rare.md", "common.md"]
+
+
+def test_words_that_only_ask_are_not_looked_for(world: World) -> None:
+    world.put("format.md", "Any other way to write some more of the others")
+    world.put("file.md", "A file is opened here")
+    world.sync.everything()
+    assert world.find("any other file") == ["file.md"]
+    assert world.find("some others") == ["format.md"]
+
+
 HOSTILE = ["", " ", "it's", "foo:bar", "C:\\Users\\x", '"unbalanced', "AND OR NOT", "[[link]]", "- [ ] x",
            "(" * 5000, "a" * 100_000, "*", "~", "^2", "\0", "\ud800", "body:*", "a:b:c", "{}", "1 TO 2",
            "字" * 5000, "word " * 5000]  # fmt: skip

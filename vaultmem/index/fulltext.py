@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import tantivy
 
@@ -29,6 +30,7 @@ ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _NEARLY_NOTHING: Final = 1_000_000  # bytes free on a disk that is full
 _MOST_TERMS: Final = 64
+_RARITY: Final = 0.3  # the power by which rare words count more than BM25 lets them
 _RUNS: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
@@ -47,10 +49,10 @@ _ANYONE: Final = "session:"  # a note that is not bound to one session
 # Words that questions are built with. A note is not found better for having many of them, and
 # looking them up is what takes the time.
 _FUNCTION_WORDS: Final = """
-    a about after an and any are as at be been before but by can could did do does during for
-    from had has have he her him his how i if in into is it its me my of on or our she should so
-    that the their them then there these they this those to was we were what when where which
-    who whom whose why will with would you your
+    a about after an and another any are as at be been before but by can could did do does during
+    for from had has have he her him his how i if in into is it its many me more most much my of
+    on or other our she should so some such that the their them then there these they this those
+    to was we were what when where which who whom whose why will with would you your
 """
 _ASKING: Final = re.compile(
     "什么时候|为什么|什么|哪些|哪个|哪里|哪儿|哪|多少|如何|怎么|怎样|是谁|谁|几个|请问|是否|[吗呢的是]"
@@ -94,6 +96,14 @@ class TextHits:
         for note, _, score in self.memories:
             best.setdefault(note, score)
         return tuple(best.items())
+
+
+class _Wanted(NamedTuple):
+    """A word of a question, the ending of the fields it is looked for in, and its weight."""
+
+    word: str
+    suffix: str
+    weight: float
 
 
 class FullText:
@@ -160,10 +170,11 @@ class FullText:
             return TextHits()
         conditions = list(self._conditions(filters))
         find = self._searcher.search
-        whole = find(self._query(words, pairs, conditions, _WHOLE), limit, count=True)
+        wanted = self._weighed(words, pairs)
+        whole = find(self._query(wanted, conditions, _WHOLE), limit, count=True)
         near = bool(self._searcher.doc_freq("facets", _ALONE))
         fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
-        found = find(self._query(words, pairs, conditions, fields), limit, count=False)
+        found = find(self._query(wanted, conditions, fields), limit, count=False)
         return TextHits(
             total=int(whole.count or 0),  # type: ignore[attr-defined]
             passages=tuple(self._numbers(found.hits, ("note", "observation", "passage"))),
@@ -175,6 +186,20 @@ class FullText:
         words = list(dict.fromkeys(self._analyzer.analyze(_RUNS.sub(" ", text))))
         return ([word for word in words if word not in self._function_words] or words)[:_MOST_TERMS]
 
+    def _weighed(self, words: list[str], pairs: list[str]) -> list[_Wanted]:
+        return [
+            _Wanted(word, suffix, self._rarity("body" + suffix, word))
+            for terms, suffix in ((words, ""), (pairs, _CJK))
+            for word in terms
+        ]
+
+    def _rarity(self, field: str, word: str) -> float:
+        """Above what BM25 makes of it: 1 for a word that is nowhere, little for one everywhere."""
+        every, having = self._searcher.num_docs, self._searcher.doc_freq(field, word)
+        others = max(0, every - having)  # what was deleted may still be counted as having it
+        idf = math.log(1 + (others + 0.5) / (having + 0.5))
+        return float((idf / math.log(2 + 2 * every)) ** _RARITY)
+
     def _numbers(self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]) -> Iterator[Any]:
         addresses = [address for _, address in hits]
         if addresses:
@@ -184,15 +209,12 @@ class FullText:
                 *([int(v or 0) for v in column] for column in columns), scores, strict=True
             )
 
-    def _query(
-        self, words: list[str], pairs: list[str], conditions: list[Any], fields: dict[str, float]
-    ) -> Any:
+    def _query(self, wanted: list[_Wanted], conditions: list[Any], fields: dict[str, float]) -> Any:
         """Any word in any field, best where there are most. Without conditions the engine can
         skip most documents, which is why there are none for the usual question."""
         terms = [
-            (tantivy.Occur.Should, self._term(name + suffix, word, boost))
-            for wanted, suffix in ((words, ""), (pairs, _CJK))
-            for word in wanted
+            (tantivy.Occur.Should, self._term(name + each.suffix, each.word, boost * each.weight))
+            for each in wanted
             for name, boost in fields.items()
         ]
         query = tantivy.Query.boolean_query(terms)
