@@ -34,7 +34,7 @@ LAYERS = [
     ["index"],
     ["snippets", "fusion", "named", "recall", "scan"],
     ["sync", "follow", "finding", "history", "usage", "volatile", "given", "views"],
-    ["desk", "journal", "themes", "insights", "parts"],
+    ["desk", "journal", "themes", "insights", "alike", "parts", "upkeep"],
     ["looking", "facts", "graph", "session", "remember", "curate", "memory", "keyed", "context"],
     ["consolidate", "status", "reader", "git", "template", "doctor", "moving"],
     ["service"],

@@ -11,13 +11,14 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.errors import InvalidInput, NotFound
 
 STATE: Final = ".vaultmem"
+REVIEW: Final = "vaultmem review.md"  # a list for people, and no memory
 CONFIG: Final = f"{STATE}/config.toml"
 
 # Our property names, in the order in which our own notes list them. A vault that uses
@@ -46,6 +47,8 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "typing.quiet_seconds": 3.0,
     "typing.wait_seconds": 5.0,
     "sessions.keep": False,
+    "upkeep.review": False,
+    "upkeep.stale_days": 180.0,
     "privacy.redact": True,
     "privacy.patterns": (),
     "hooks.inject": ("start", "prompt"),
@@ -85,6 +88,12 @@ class Settings:
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name].value
+
+    def excluding(self, path: str) -> Settings:
+        """The same, with one more path that is no memory."""
+        old = self.values["exclude"]
+        more = Setting((*old.value, path), old.origin)
+        return replace(self, values={**self.values, "exclude": more})
 
     def require_valid(self) -> None:
         fatal = [problem.message for problem in self.problems if problem.fatal]

@@ -27,6 +27,7 @@ from vaultmem.note import Note, printable, property_links
 from vaultmem.passages import passage_hash
 from vaultmem.properties import Writable
 from vaultmem.remember import derived_title
+from vaultmem.upkeep import Upkeep
 from vaultmem.views import identity
 
 if TYPE_CHECKING:
@@ -81,9 +82,10 @@ class Consolidated:
     session_stats: ReflectionStats
     dry_run: bool = False
     diff: str | None = None
+    review: str | None = None  # a list of memories that may be double or out of date
 
 
-class Reflection(Memories):
+class Reflection(Upkeep, Memories):
     def consolidate(
         self, *, session_id: str | None = None, strategy: str = "full", dry_run: bool = False
     ) -> Consolidated:
@@ -119,7 +121,8 @@ class Reflection(Memories):
         made = tuple(self._carry_out(draft, session, write) for draft in drafts)
         stats = ReflectionStats(len(mine), len(made), len(found))
         diff = None if write else "".join(self._diff(draft, session) for draft in drafts)
-        return Consolidated(made, tuple(found), stats, not write, diff)
+        review = self.review_note() if self.to_review() else None
+        return Consolidated(made, tuple(found), stats, not write, diff, review)
 
     # --- what there is -------------------------------------------------------------------
 

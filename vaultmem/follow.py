@@ -38,6 +38,7 @@ class Follower:
         *,
         watch: bool = True,
         sweep: Callable[[], Sequence[str]] = list,
+        upkeep: Callable[[threading.Event], None] | None = None,
     ) -> None:
         self.sync = sync
         self.leading = False
@@ -45,10 +46,12 @@ class Follower:
         self._on_change = on_change
         self._watch = watch
         self._sweep = sweep
+        self._upkeep = upkeep
         self._hints: queue.SimpleQueue[Hint] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
         self._embedding: threading.Thread | None = None
+        self._tidying: threading.Thread | None = None
         self.watcher: Watcher | None = None
 
     def start(self) -> None:
@@ -62,7 +65,7 @@ class Follower:
             self.watcher.stop()
         # A model interrupted by the end of the process would abort it: wait for its batch.
         deadline = time.monotonic() + 2
-        for thread in (self._thread, self._embedding):
+        for thread in (self._thread, self._embedding, self._tidying):
             if thread is not None and thread.is_alive():
                 thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -106,6 +109,9 @@ class Follower:
         """Bring in what is hinted at, while the backlog is embedded in a thread of its own."""
         self._embedding = threading.Thread(target=self._embed, name="vaultmem-embed", daemon=True)
         self._embedding.start()
+        if self._upkeep is not None:
+            self._tidying = threading.Thread(target=self._tidy, name="vaultmem-upkeep", daemon=True)
+            self._tidying.start()
         checked = time.monotonic()
         while not self._stopping.is_set():
             hint = self._next_hint(1.0)
@@ -117,6 +123,13 @@ class Follower:
             if hint is not None and not self._stopping.is_set():
                 self._reconcile(hint)
                 checked = time.monotonic() if hint.everything else checked
+
+    def _tidy(self) -> None:
+        assert self._upkeep is not None
+        try:
+            self._upkeep(self._stopping)
+        except Exception:
+            log.exception("upkeep stopped")
 
     def _clear_up(self) -> None:
         """What sessions left behind whose processes are dead."""

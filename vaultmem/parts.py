@@ -36,7 +36,7 @@ class Parts:
 
     def __init__(self, root: Path, settings: config.Settings) -> None:
         self.settings = settings
-        self.store = Store(root, settings)
+        self.store = Store(root, settings.excluding(config.REVIEW))
         self.on_write: list[Callable[[Sequence[str]], None]] = []
         self.opened_at = dt.datetime.now(dt.UTC).replace(microsecond=0)
         self._opening = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,12 +41,25 @@ class Vault(Syncing, Moving, Contexts, Keyed, Reflection, Reader):
         """Whoever follows the files serves the session of its caller, and clears up after others."""
         from vaultmem.follow import Follower
 
-        parts = self._parts
-        if self.caller.session and not self.caller.read_only:
+        parts, writable = self._parts, not self.settings["read_only"]
+        if self.caller.session and writable:
             parts.volatile.serve(safe_name(self.caller.session))
+        upkeep = self._upkeep_rounds if self.settings["upkeep.review"] and writable else None
         return Follower(
-            parts.sync, parts.embedder, on_change, watch=watch, sweep=parts.volatile.sweep
+            parts.sync,
+            parts.embedder,
+            on_change,
+            watch=watch,
+            sweep=parts.volatile.sweep,
+            upkeep=upkeep,
         )
+
+    def _upkeep_rounds(self, stopping: threading.Event) -> None:
+        from vaultmem import upkeep
+        from vaultmem.desk import Caller
+
+        mine = self.for_caller(Caller(client="vaultmem"))
+        upkeep.rounds(mine.upkeep, lambda: self.index.revision, stopping)
 
     # --- indexing ------------------------------------------------------------------------
 

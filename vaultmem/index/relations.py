@@ -124,6 +124,13 @@ class Relations:
         """Moves with every change."""
         return self._catalog.meta("uuid"), self._catalog.revision
 
+    def attach_vectors(self) -> bool:
+        """Have the vectors beside the rest; False when there are none."""
+        file = self._catalog.file.with_name("vectors.db")
+        if file.exists():
+            self._catalog.attach_vectors(file)
+        return file.exists()
+
     # --- names -------------------------------------------------------------------------
 
     def named(self, name: str, filters: Filters) -> list[Node]:

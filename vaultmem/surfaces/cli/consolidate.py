@@ -43,3 +43,5 @@ def _print(done: Consolidated) -> None:
             f"{look.count(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
             "Carry it out: vaultmem consolidate --apply"
         )
+    if done.review:
+        look.say(f"{done.review} lists memories that may be double or out of date.")

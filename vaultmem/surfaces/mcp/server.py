@@ -289,7 +289,12 @@ class Served:
         return {"prompts": list(prompts.LISTING)}
 
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
-        return prompts.get(params.name, params.arguments or {})
+        given = params.arguments or {}
+        if params.name != prompts.REVIEW:
+            return prompts.get(params.name, given)
+        return await self._answer(
+            ctx, lambda vault: prompts.get(params.name, given, vault.to_review())
+        )
 
     async def _completion(self, ctx: Context, params: types.CompleteRequestParams) -> Any:
         argument = params.argument

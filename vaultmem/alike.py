@@ -1,0 +1,69 @@
+"""Which of many texts say nearly the same: by their vectors, or where there are none by words.
+
+Pairs only; nothing is joined. All of it can be stopped at any moment, and lets others work.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from vaultmem.themes import Matrix
+
+_ROWS: Final = 256  # compared with all others in one go
+_PAUSE: Final = 0.01  # seconds for others after each
+_MOST: Final = 5_000  # pairs; nobody reads more
+_TELLING: Final = 12  # the rarest words of a text, by which its like are found
+_SHARED: Final = 4  # of these, before two texts are looked at
+_COMMON: Final = 50  # texts; a word in more of them tells too little
+
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+    likeness: float
+
+
+def by_meaning(vectors: Matrix, least: float, stopping: threading.Event) -> list[Pair]:
+    """Pairs of rows whose cosine is at least so high; rows are of length one."""
+    import numpy as np
+
+    found: list[Pair] = []
+    for start in range(0, len(vectors), _ROWS):
+        if stopping.wait(_PAUSE):
+            return []
+        likeness = vectors[start : start + _ROWS] @ vectors[start:].T
+        rows, columns = np.triu(likeness >= least, 1).nonzero()
+        for row, column in zip(rows[:_MOST].tolist(), columns[:_MOST].tolist(), strict=True):
+            found.append(Pair(start + row, start + column, float(likeness[row, column])))
+        if len(found) > _MOST:
+            break
+    return found
+
+
+def by_words(texts: Sequence[Set[str]], least: float, stopping: threading.Event) -> list[Pair]:
+    """Pairs of sets of words that have at least such a share of them in common."""
+    used = Counter(word for text in texts for word in text)
+    texts_with: dict[str, list[int]] = {}
+    found: list[Pair] = []
+    for number, text in enumerate(texts):
+        if number % _ROWS == 0 and stopping.wait(_PAUSE):
+            return []
+        rare = sorted((word for word in text if used[word] <= _COMMON), key=lambda w: (used[w], w))
+        met = Counter(other for word in rare[:_TELLING] for other in texts_with.get(word, ()))
+        for other, shared in met.items():
+            likeness = shared_part(text, texts[other])
+            if shared >= min(_SHARED, len(rare)) and likeness >= least:
+                found.append(Pair(other, number, likeness))
+        if len(found) > _MOST:
+            break
+        for word in rare[:_TELLING]:
+            texts_with.setdefault(word, []).append(number)
+    return found
+
+
+def shared_part(a: Set[str], b: Set[str]) -> float:
+    return len(a & b) / max(1, len(a | b))

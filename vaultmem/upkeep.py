@@ -1,0 +1,319 @@
+"""Looking after memories in quiet hours: what is double or out of date goes on a list.
+
+The list is a note that a person reads in Obsidian. It is no memory: agents do not find it, and
+see of it only what they may. Nothing else is written, and nothing is ever changed or deleted. What
+a person ticks off or writes beside an item stays; a list that would be the same is not written.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from vaultmem import alike, themes
+from vaultmem.config import REVIEW
+from vaultmem.desk import TYPES, Desk
+from vaultmem.edges import as_link, link_target
+from vaultmem.edit import AppendToSection, Change, ReplaceSection, edit
+from vaultmem.errors import NotFound, VaultmemError
+from vaultmem.index import Filters, Row
+from vaultmem.markdown import property_links, section
+from vaultmem.note import Note, body_of
+from vaultmem.store import Store
+from vaultmem.views import DEFAULT_IMPORTANCE as _USUAL
+from vaultmem.views import row_moment
+
+log = logging.getLogger("vaultmem")
+
+QUIET_SECONDS: Final = 60.0  # nothing was written for so long
+PAUSE_SECONDS: Final = 3600.0  # between two looks
+DAY_SECONDS: Final = 86_400.0  # after which one looks again in any case: memories grow old
+_MOST: Final = 20_000  # memories that are looked at, the newest
+_PAGE: Final = 1_000
+_SAME_MEANING: Final = 0.92  # paraphrases begin there; others of the same subject end at 0.87
+_SAME_WORDS: Final = 0.6
+_LISTED: Final = 50  # of each kind, beside what was ticked off
+DOUBLE, STALE = "Nearly the same", "Out of date"
+_NONE: Final = "Nothing at present."
+_HEAD: Final = """\
+What may be double or out of date among your memories. Nothing has been changed: open each, and \
+merge, correct or forget what you agree with. Tick what should stay as it is.
+"""
+_NO_LINK: Final = re.compile(r"[\[\]|#^]")
+_ITEM: Final = re.compile(r"- \[(?P<tick>.)\] .*\^(?P<id>r-[0-9a-f]{8})\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory, or two, and why a person should look at them."""
+
+    id: str
+    say: Callable[[], str]  # only of those that are listed
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    near_duplicates: int
+    stale: int
+    path: str | None  # of the list; none where there was never anything to list
+    changed: bool
+
+
+class Upkeep(Desk):
+    def upkeep(self, stopping: threading.Event | None = None) -> Reviewed:
+        """Bring the list of what a person should look at up to date.
+
+        It is the vault's list, so it does not depend on who asks.
+        """
+        self._require_writable()
+        self._parts.catch_up()
+        stop = stopping or threading.Event()
+        rows = list(self._reviewable(stop))
+        doubles, stale = self._doubles(rows, stop), list(self._stale(rows))
+        if stop.is_set():
+            return Reviewed(0, 0, self.review_note(), False)
+        changed = self._list({DOUBLE: doubles, STALE: stale})
+        return Reviewed(len(doubles), len(stale), self.review_note(), changed)
+
+    def review_note(self) -> str | None:
+        """Where the list is, if there is one."""
+        return REVIEW if (self.store.root / REVIEW).is_file() else None
+
+    def to_review(self) -> tuple[str, ...]:
+        """What is on the list and not ticked off, as far as this caller may know of it."""
+        try:
+            note = self._review_store().note(REVIEW)
+        except VaultmemError:
+            return ()
+        items = (
+            line for line in note.body.splitlines() if (m := _ITEM.match(line)) and m[1] == " "
+        )
+        return tuple(
+            re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]) for line in items if self._may_know(line)
+        )
+
+    def _may_know(self, line: str) -> bool:
+        relations, filters = self.index.relations, self._filters()
+        links = list(property_links(line, ""))
+        return bool(links) and all(relations.named(link.target, filters) for link in links)
+
+    # --- what is listed ------------------------------------------------------------------
+
+    def _reviewable(self, stop: threading.Event) -> Iterator[Row]:
+        """Lasting memories that agents wrote: a person's own notes are theirs to judge."""
+        for offset in range(0, _MOST, _PAGE):
+            if stop.is_set():
+                return
+            filters = Filters(types=TYPES)
+            rows, total = self.index.lookup.select(filters, "created", _PAGE, offset)
+            yield from (row for row in rows if row.id and row.scope.casefold() != "session")
+            if offset + _PAGE >= total:
+                return
+
+    def _doubles(self, rows: Sequence[Row], stop: threading.Event) -> list[Candidate]:
+        """Within what belongs to one user and project."""
+        homes: dict[tuple[str, str], list[Row]] = {}
+        for row in rows:
+            if not row.more.get("superseded_by"):
+                homes.setdefault((row.user.casefold(), row.project.casefold()), []).append(row)
+        found: list[tuple[float, str, str, Candidate]] = []
+        for home in homes.values():
+            for a, b, likeness in self._pairs(home, stop) if len(home) > 1 else ():
+                first, second = sorted((a, b), key=lambda row: (row.created or 0, row.id))
+                made = Candidate(
+                    _mark("double", first.id, second.id),
+                    partial(self._said_of_two, second, first, likeness),
+                )
+                found.append((-likeness, first.id, second.id, made))
+        return [made for *_, made in sorted(found, key=lambda item: item[:3])]
+
+    def _said_of_two(self, new: Row, old: Row, likeness: float) -> str:
+        return f"{self._link(new)} and {self._link(old)}: {likeness:.0%} alike"
+
+    def _pairs(
+        self, rows: Sequence[Row], stop: threading.Event
+    ) -> Iterator[tuple[Row, Row, float]]:
+        import numpy as np
+
+        from vaultmem.index.likeness import note_vectors
+
+        vectors: dict[int, np.ndarray] = {}
+        for start in range(0, len(rows), _PAGE):
+            if not stop.is_set():
+                numbers = [row.note for row in rows[start : start + _PAGE]]
+                identity = self.index.last_model()
+                vectors |= note_vectors(self.index.relations, identity, numbers)
+        known = [row for row in rows if row.note in vectors]
+        if known:
+            matrix = np.stack([vectors[row.note] for row in known])
+            for a, b, likeness in alike.by_meaning(matrix, _SAME_MEANING, stop):
+                yield known[a], known[b], likeness
+        others = [row for row in rows if row.note not in vectors]
+        words = [self._words(row) if not stop.is_set() else frozenset() for row in others]
+        for a, b, likeness in alike.by_words(words, _SAME_WORDS, stop):
+            yield others[a], others[b], likeness
+
+    def _words(self, row: Row) -> frozenset[str]:
+        try:
+            return frozenset(themes.words(body_of(self.store.read(row.path).raw)))
+        except VaultmemError:
+            return frozenset()
+
+    def _stale(self, rows: Sequence[Row]) -> Iterator[Candidate]:
+        """Replaced ones first, then the oldest of what nobody asked for."""
+        limit = self._now() - dt.timedelta(days=self.settings["upkeep.stale_days"])
+        old: list[tuple[dt.datetime, str, Row]] = []
+        for start in range(0, len(rows), _PAGE):
+            part = rows[start : start + _PAGE]
+            used = self._parts.usage.of([row.id for row in part])
+            for row in part:
+                if row.more.get("superseded_by"):
+                    yield Candidate(_mark("replaced", row.id), partial(self._said_of_replaced, row))
+                elif row.id not in used and _last_change(row) < limit and _weight(row) < _USUAL:
+                    old.append((_last_change(row), row.path, row))
+        for _, _, row in sorted(old, key=lambda item: item[:2]):
+            yield Candidate(_mark("stale", row.id), partial(self._said_of_stale, row))
+
+    def _said_of_replaced(self, row: Row) -> str:
+        by = as_link(link_target(row.more["superseded_by"].strip()))
+        return f"{self._link(row)}: replaced" + (f" by {by}" if by else "")
+
+    def _said_of_stale(self, row: Row) -> str:
+        why = f"importance {_weight(row):g}, unchanged since {_last_change(row):%Y-%m-%d}"
+        return f"{self._link(row)}: {why}, never asked for"
+
+    def _link(self, row: Row) -> str:
+        if _NO_LINK.search(row.path):
+            return f"`{row.path}`"
+        alone = len(self.index.lookup.find(row.title)) <= 1
+        return f"[[{row.title if alone else row.path.removesuffix('.md')}]]"
+
+    # --- the list ------------------------------------------------------------------------
+
+    def _review_store(self) -> Store:
+        """The vault's own leaves the list out, as it is no memory."""
+        return Store(self.store.root, self.settings)
+
+    def _list(self, sections: Mapping[str, Sequence[Candidate]]) -> bool:
+        """Write what is to be listed; False when it stands there already."""
+        store = self._review_store()
+
+        def change(note: Note) -> bytes:
+            raw = edit(note, *_changes(note, sections))
+            if raw != note.raw:
+                self._parts.history.take(note, "upkeep")
+            return raw
+
+        try:
+            before = store.read(REVIEW).version
+        except NotFound:
+            if not any(sections.values()):
+                return False
+            raw = (
+                _HEAD.encode()
+                + "".join(
+                    f"\n## {title}\n\n{_section('', found)}\n" for title, found in sections.items()
+                ).encode()
+            )
+            stored, before = store.create(REVIEW, raw), ""
+        else:
+            stored = store.update(REVIEW, change)
+        if stored.version == before:
+            return False
+        self._noted(REVIEW, stored.raw, "upkeep")
+        return True
+
+
+def _changes(note: Note, sections: Mapping[str, Sequence[Candidate]]) -> Iterator[Change]:
+    for title, found in sections.items():
+        span = section(note.headings, title, len(note.body))
+        if span is None:
+            yield AppendToSection(title, _section("", found))
+            continue
+        old = note.body[slice(*span)].replace("\r\n", "\n").strip("\n")
+        if (new := _section(old, found)) != old:
+            yield ReplaceSection(title, new)
+
+
+def _section(old: str, found: Sequence[Candidate]) -> str:
+    """The items of a section. Those that a person ticked or wrote below of stay as they are while
+    they are called for, and so does whatever else they wrote there."""
+    items, others = _items(old)
+    lines: list[str] = []
+    listed = left_out = 0
+    for candidate in found:
+        block = items.pop(candidate.id, ())
+        if len(block) > 1 or (block and not block[0].startswith("- [ ]")):
+            lines += block
+        elif listed < _LISTED:
+            lines.append(f"- [ ] {candidate.say()} ^{candidate.id}")
+            listed += 1
+        else:
+            left_out += 1
+    lines += [line for block in items.values() if len(block) > 1 for line in block]
+    lines += [f"- and {left_out} more"] if left_out else []
+    text, kept = "\n".join(lines) or _NONE, "\n".join(others).strip("\n")
+    return f"{text}\n\n{kept}" if kept else text
+
+
+def _items(text: str) -> tuple[dict[str, Sequence[str]], list[str]]:
+    """Our items with the lines below each, by id; and everything else."""
+    items: dict[str, Sequence[str]] = {}
+    others: list[str] = []
+    current: list[str] | None = None
+    for line in text.splitlines():
+        if found := _ITEM.match(line):
+            current = [line]
+            items[found["id"]] = current
+        elif current is not None and line.startswith((" ", "\t")) and line.strip():
+            current.append(line)
+        elif line != _NONE and not re.fullmatch(r"- and \d+ more", line):
+            current = None
+            others.append(line)
+    return items, others
+
+
+def _mark(kind: str, *ids: str) -> str:
+    return "r-" + hashlib.blake2b("\0".join((kind, *ids)).encode(), digest_size=4).hexdigest()
+
+
+def _weight(row: Row) -> float:
+    return _USUAL if row.importance is None else row.importance
+
+
+def _last_change(row: Row) -> dt.datetime:
+    return row_moment(row if row.updated is None else replace(row, created=row.updated))
+
+
+# --- in quiet hours ---------------------------------------------------------------------------
+
+
+def rounds(
+    look: Callable[[threading.Event], object],
+    revision: Callable[[], int],
+    stopping: threading.Event,
+    *,
+    quiet: float = QUIET_SECONDS,
+    pause: float = PAUSE_SECONDS,
+) -> None:
+    """Look whenever something was written and then nothing for a while, until told to stop."""
+    seen = reviewed = -1
+    looked = float("-inf")
+    while not stopping.wait(quiet):
+        now, since = revision(), time.monotonic() - looked
+        due = since >= (pause if now != reviewed else DAY_SECONDS)
+        if now == seen and due:
+            try:
+                look(stopping)
+            except VaultmemError as error:
+                log.warning("upkeep waits: %s", error)
+            reviewed, looked = now, time.monotonic()
+        seen = now
