@@ -162,17 +162,16 @@ def by_words(hits: TextHits) -> Ranked:
 
 
 def by_meaning(
-    hits: Sequence[tuple[int, int, float]], observations: Mapping[int, int], *, more: bool = False
+    hits: Sequence[tuple[int, int, float]], observations: Mapping[int, int], usual: float
 ) -> Ranked:
     """A memory's place: its most similar passage, and all of its that were found on average.
-    Every text is somewhat like every other, so only what is above the usual similarity counts:
-    the mean of all passages, or where there are `more` than these, the lowest of these."""
-    hits = [hit for hit in hits if hit[1] in observations]  # some were deleted since
-    usual = hits[-1][2] if more and hits else sum(score for _, _, score in hits) / max(1, len(hits))
+    Every text is somewhat like every other, so only what is above the usual counts."""
     best: dict[Memory, tuple[int, float]] = {}
     above: dict[Memory, list[float]] = {}
     for note, passage, score in hits:
-        memory = Memory(note, observations.get(passage, 0))
+        if passage not in observations:  # it was deleted since
+            continue
+        memory = Memory(note, observations[passage])
         if memory not in best:
             best[memory], above[memory] = (passage, score), []
         above[memory].append(max(0.0, score - usual))

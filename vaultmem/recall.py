@@ -175,13 +175,13 @@ class Recall:
         self, asked: _Question, embedder: Embedder, depth: int, answer: Answer
     ) -> Ranked:
         vector = embedder.embed_query(asked.text)
-        hits = self.index.search_vectors(vector, embedder.identity, asked.filters, 2 * depth)
-        more = len(hits) >= 2 * depth
-        answer.more |= more
+        hits = self.index.search_vectors(vector, embedder.identity, asked.filters, depth)
+        answer.more |= len(hits) >= depth
         if missing := self.index.count_without_vector(embedder.identity):
             answer.warnings.append(f"partial_results: {missing} passages have no vector yet.")
         alone = self.index.observations([hit[1] for hit in hits])
-        return fusion.by_meaning(hits, alone, more=more)
+        usual = self.index.usual_similarity(vector, embedder.identity)
+        return fusion.by_meaning(hits, alone, usual)
 
     def _by_graph(self, asked: _Question, words: Ranked, answer: Answer) -> dict[str, Ranked]:
         found = Named(self.index, asked.filters).near(asked.text)

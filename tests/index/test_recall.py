@@ -84,7 +84,7 @@ def test_of_two_with_equal_best_passages_the_more_similar_on_average_is_nearer(
 ) -> None:
     one, two = (memory.observation, 20 if memory.observation else 0)
     hits = [(1, 10, 0.9), (2, 20, 0.9), (2, 21, 0.8), (1, 11, 0.5), (3, 30, 0.2)]
-    found = fusion.by_meaning(hits, {10: one, 11: one, 20: two, 21: two, 30: 0})
+    found = fusion.by_meaning(hits, {10: one, 11: one, 20: two, 21: two, 30: 0}, 0.4)
     assert found[Memory(2, two)].score > found[memory].score > 0
     assert found[memory].passage == 10
     assert found[memory].raw == 0.9
@@ -92,8 +92,11 @@ def test_of_two_with_equal_best_passages_the_more_similar_on_average_is_nearer(
 
 def test_only_what_is_more_than_usually_similar_counts() -> None:
     found = fusion.by_meaning(
-        [(1, 10, 0.8), (2, 20, 0.6), (1, 11, 0.5), (3, 30, 0.3)], {10: 0, 11: 0, 20: 0, 30: 30}
+        [(1, 10, 0.8), (2, 20, 0.6), (1, 11, 0.5), (3, 30, 0.3), (4, 40, 0.7)],
+        {10: 0, 11: 0, 20: 0, 30: 30},
+        0.5,
     )
+    assert Memory(4) not in found, "it was deleted since"
     assert found[Memory(1)].raw == 0.8
     assert found[Memory(3, 30)].score == 0.0
     assert found[Memory(1)].score > found[Memory(2)].score > 0

@@ -105,6 +105,13 @@ def test_an_index_deleted_under_us_is_begun_again(filled: World) -> None:
 # --- counting ----------------------------------------------------------------------------------
 
 
+def test_what_is_usual_is_the_mean_of_all(filled: World) -> None:
+    question = vectors(1, 3)[0]
+    hits = filled.index.search_vectors(question, IDENTITY, Filters(), 1000)
+    mean = sum(score for _, _, score in hits) / len(hits)
+    assert filled.index.usual_similarity(question, IDENTITY) == pytest.approx(mean, abs=0.01)
+
+
 def counted(world: World) -> int:
     """Passages with a vector, each looked up."""
     store = world.index._meaning.store()

@@ -314,6 +314,11 @@ class Index:
         with self._guard:
             return self._meaning.search(vector, identity, self._selection(filters), limit)
 
+    def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
+        """How similar the texts here are to this one on average."""
+        with self._guard:
+            return self._meaning.usual(vector, identity)
+
     def build_nearest(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
         return self._meaning.build_nearest(identity)

@@ -65,6 +65,10 @@ class Meaning:
         self._catalog.attach_vectors(self.store().file)
         return large.search(vector, limit, self._catalog.of_vectors, *selection)
 
+    def usual(self, vector: np.ndarray, identity: str) -> float:
+        """How similar any text here is on average: every text is somewhat like every other."""
+        return (self._large(identity) or self._mapped(identity).matrix).usual(vector)
+
     def _large(self, identity: str) -> Nearest | None:
         """The graph of a large vault, once it is built; until then all are compared."""
         from vaultmem.index import nearest

@@ -38,6 +38,7 @@ class Nearest:
         self._file: Path | None = None
         self._graph: Any = None
         self._tail: Matrix | None = None
+        self._some: np.ndarray | None = None
 
     def open(self) -> bool:
         """Whether there is a graph to search; takes up a newer one."""
@@ -85,6 +86,13 @@ class Nearest:
         vectors = dict(self.store.with_hashes(self.model, {key for _, _, key in places}))
         places = [place for place in places if place[2] in vectors]
         return _scored(places, [vectors[key] for _, _, key in places], vector)[:limit]
+
+    def usual(self, vector: np.ndarray) -> float:
+        """About the mean of the cosines to all vectors, by the first few thousand of them."""
+        if self._some is None:
+            rows = next(self.store.newer(self.model, 0))
+            self._some = halves([raw for _, raw in rows]).mean(axis=0)
+        return float(self._some @ vector)
 
     def _proposed(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
         import numpy as np

@@ -169,6 +169,7 @@ class Matrix:
         self._numbers = array("q")  # ascending
         self._steps = array("f")
         self._blocks: list[np.ndarray] = []
+        self._sum: np.ndarray | None = None
         self._highest = -1
 
     def refresh(self) -> None:
@@ -182,7 +183,10 @@ class Matrix:
     def _append(self, fresh: list[tuple[int, bytes]]) -> None:
         import numpy as np
 
-        block, steps = quantised(halves([raw for _, raw in fresh]))
+        exact = halves([raw for _, raw in fresh])
+        total = exact.sum(axis=0)
+        self._sum = total if self._sum is None else self._sum + total
+        block, steps = quantised(exact)
         if self._blocks and len(self._blocks[-1]) < _BLOCK:
             self._blocks[-1] = np.vstack((self._blocks[-1], block))
         else:
@@ -193,6 +197,10 @@ class Matrix:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def usual(self, vector: np.ndarray) -> float:
+        """The mean of the cosines to all rows, which is the cosine to their mean."""
+        return 0.0 if self._sum is None else float(self._sum @ vector) / len(self)
 
     @property
     def numbers(self) -> np.ndarray:
