@@ -48,14 +48,12 @@ def fresh(what: str) -> tuple[str, str, str]:
     return f"Bench {what} {number}", word, f"{_SENTENCE * 3}\n\nIts name is {word}."
 
 
-def until_found(
-    peer: Peer, server: Any, word: str, note: str, most: float, mode: str = ""
-) -> float | None:
+def until_found(peer: Peer, server: Any, word: str, note: str, most: float) -> float | None:
     """Seconds until a search for the word finds the note; None: not in the time allowed."""
     started = time.perf_counter()
     wanted = _folded(note)
     while time.perf_counter() - started < most:
-        hits = peer.search(server, word, mode or peer.modes[0])
+        hits = peer.search(server, word, peer.word_mode or peer.modes[0])
         if any(wanted in _folded(each) for each in hits.notes):
             return time.perf_counter() - started
         time.sleep(0.005)

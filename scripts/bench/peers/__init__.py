@@ -69,6 +69,7 @@ class Peer:
     title = ""
     note = ""  # what a reader should know about how it was set up
     modes: tuple[str, ...] = ("keyword",)  # ways of searching, each asked all questions
+    word_mode = ""  # the way that finds a single word; else the first
     follows_files = False  # whether it notices what a person or git does to the notes
     writes = True
     indexed = True  # False: it reads everything at every question

@@ -20,6 +20,7 @@ class Adapter(Peer):
     name = "mcp-memory-service"
     note = "keeps its own copy of the text, taken in by its own ingestion; its refusal of similar texts is off, else a part of the notes would be missing"
     modes = ("semantic", "hybrid")
+    word_mode = "exact"
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
