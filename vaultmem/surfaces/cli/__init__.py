@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import keyword
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -133,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _speak_utf8()
         cli.complete_for_a_shell()
-        with cli.make_context("vaultmem", _given(arguments), color=_colour()) as context:
+        given, wide = _given(arguments), _narrow_terminal()
+        with cli.make_context("vaultmem", given, color=_colour(), terminal_width=wide) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -150,6 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _given(arguments: Sequence[str] | None) -> list[str]:
     return list(sys.argv[1:] if arguments is None else arguments)
+
+
+def _narrow_terminal() -> int | None:
+    """How wide the help may be on a terminal of so few columns that click gives up."""
+    columns = shutil.get_terminal_size().columns
+    return max(36, columns - 2) if columns < 52 else None
 
 
 def _colour() -> bool | None:

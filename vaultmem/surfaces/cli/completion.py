@@ -18,7 +18,7 @@ def command(ctx: click.Context, shell: str) -> None:
 
     \b
     bash:  vaultmem completion bash >> ~/.bashrc
-    zsh:   vaultmem completion zsh >> ~/.zshrc
+    zsh:   vaultmem completion zsh >> ~/.zshrc      (below compinit)
     fish:  vaultmem completion fish > ~/.config/fish/completions/vaultmem.fish
     """
     made = _kind(shell)(ctx.find_root().command, {}, "vaultmem", completing.VARIABLE)

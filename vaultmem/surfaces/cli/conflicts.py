@@ -20,10 +20,12 @@ def command(vault: str | None, as_json: bool) -> int:
         click.echo(render.to_json(found))
         return 1 if found.conflicts else 0
     for view in found.conflicts:
-        click.secho(look.one_line(view.path), bold=True)
-        click.echo("  " + look.one_line(view.message))
+        click.secho(look.line(view.path), bold=True)
+        click.echo(look.line(view.message, 2))
         if view.ancestor:
-            click.echo("  The version both were made from is in git: --both merges them.")
+            click.echo(
+                look.line("The version both were made from is in git: --both merges them.", 2)
+            )
         click.secho("  " + look.one_line(view.fix), dim=True)
         if view.diff:
             look.diff(view.diff)

@@ -70,7 +70,7 @@ def _print(findings: Sequence[Finding], everything: bool) -> None:
     wrong = [found for found in findings if found.problem != _BEHIND]
     for problem, group in _grouped(wrong).items():
         heading = HEADINGS.get(problem, problem.replace("-", " ").capitalize())
-        click.secho(f"{heading} ({len(group):,})", bold=True)
+        click.secho(look.line(f"{heading} ({len(group):,})"), bold=True)
         _print_group(group if everything else group[:SHOWN])
         if len(group) > SHOWN and not everything:
             click.secho(f"  … and {len(group) - SHOWN:,} more; --all lists them", dim=True)
@@ -92,7 +92,7 @@ def _print_behind(behind: Sequence[Finding], everything: bool) -> None:
         number = look.count(len(behind), "note")
         click.echo(f"{number} changed since the index was made. Take them in: vaultmem index")
         for found in behind if everything else ():
-            click.secho(_shown(found.path, 2), dim=True)
+            click.secho(look.line(found.path, 2), dim=True)
 
 
 def _grouped(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -106,7 +106,7 @@ def _print_group(group: Sequence[Finding]) -> None:
     """What is to be done is said once where it is the same for all of them."""
     same = len({found.fix for found in group}) == 1
     for found in group:
-        click.echo(_shown(_with_path(found), 2))
+        click.echo(look.line(_with_path(found), 2))
         if not same:
             _print_fix(found, 4)
     if same:
@@ -114,15 +114,10 @@ def _print_group(group: Sequence[Finding]) -> None:
 
 
 def _print_fix(found: Finding, indent: int) -> None:
-    click.secho(" " * indent + "→ " + _shown(found.fix, indent + 2).lstrip(), fg="cyan")
+    click.secho(" " * indent + "→ " + look.line(found.fix, indent + 2).lstrip(), fg="cyan")
 
 
 def _with_path(found: Finding) -> str:
     if found.message.startswith(found.path):  # a setting names its line
         return found.message
     return f"{found.path}: {found.message}"
-
-
-def _shown(text: str, indent: int) -> str:
-    line = look.one_line(text)
-    return look.paragraphs(line, indent) if look.for_a_person() else " " * indent + line

@@ -59,7 +59,7 @@ def _print(report: Report, left: int) -> None:
     parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
     click.echo("  ".join([*(parts or ["Nothing changed."]), f"({report.seconds:.2f} s)"]))
     for path, message in report.problems[:10]:
-        click.echo(look.one_line(f"! {path}: {message}"))
+        click.echo("! " + look.line(f"{path}: {message}", 2).lstrip())
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
     if left:

@@ -21,10 +21,11 @@ from vaultmem.surfaces.cli.quiet import is_quiet
 
 _WIDEST: Final = 100  # longer lines are hard to read
 _NARROWEST: Final = 12  # column that still says something
+_AT_LEAST: Final = 8  # where a line still does not fit
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PIECES: Final = re.compile(r"\s+|[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _CODE: Final = ("```", "~~~")
-_BETWEEN_SENTENCES: Final = re.compile(r"(?<=[a-z)][.!?]) (?=[A-Z])")
+_BETWEEN_SENTENCES: Final = re.compile(r"(?<=[a-z0-9)'\]][.!?]) (?=[A-Z])")
 
 Style = Mapping[str, Any]
 DIM: Final[Style] = {"dim": True}
@@ -60,6 +61,12 @@ def safe(text: str) -> str:
 
 def one_line(text: str) -> str:
     return re.sub(r"\s+", " ", safe(text)).strip()
+
+
+def line(text: str, indent: int = 0) -> str:
+    """One line, which hangs where a person's terminal is too narrow for it."""
+    plain = one_line(text)
+    return paragraphs(plain, indent) if for_a_person() else " " * indent + plain
 
 
 def say(text: str, **style: Any) -> None:
@@ -132,8 +139,9 @@ def table(
 def _widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) -> list[int]:
     widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
     over = indent + sum(widths) + 2 * (len(widths) - 1) - width()
-    for column in give:
-        cut = max(0, min(over, widths[column] - _NARROWEST))
+    widest = sorted(range(len(widths)), key=widths.__getitem__, reverse=True)
+    for column, least in (*((c, _NARROWEST) for c in give), *((c, _AT_LEAST) for c in widest)):
+        cut = max(0, min(over, widths[column] - least))
         widths[column] -= cut
         over -= cut
     return widths

@@ -103,11 +103,13 @@ def _fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
 
 
 def _print_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
-    heading = f" › {look.one_line(hit.heading)}" if hit.heading else ""
+    title, heading = look.paragraphs(look.one_line(hit.title), 4), ""
+    if hit.heading:
+        heading = f" › {look.one_line(hit.heading)}"
+        if look.columns(title.split("\n")[-1] + heading) > look.width():
+            heading = "\n" + look.paragraphs(heading.lstrip(), 4)
     click.echo(
-        f"{number:2}. "
-        + click.style(look.one_line(hit.title), bold=True)
-        + click.style(heading, dim=True)
+        f"{number:2}. {click.style(title.lstrip(), bold=True)}{click.style(heading, dim=True)}"
     )
     small = look.labels(hit.tags, hit.path, hit.type, "forgotten" if hit.forgotten else None)
     click.secho(look.paragraphs(small, 4), dim=True)

@@ -40,13 +40,13 @@ def _memory(opened: Vault, ref: str) -> Memory:
 
 
 def _print(memory: Memory) -> None:
-    click.secho(look.one_line(memory.title), bold=True)
-    click.secho(look.one_line(memory.path), dim=True)
+    click.secho(look.line(memory.title), bold=True)
+    click.secho(look.line(memory.path), dim=True)
     why = memory.forgotten_reason or "no reason given"
     words = [*(f"#{tag}" for tag in memory.tags), f"forgotten: {why}" if memory.forgotten else ""]
     small = look.labels((), memory.type, memory.scope, memory.project, memory.kind, *words)
     if small:
-        click.secho(small, dim=True)
+        click.secho(look.line(small), dim=True)
     if look.for_a_person():
         click.secho(_times(memory), dim=True)
     for problem in memory.problems or ():

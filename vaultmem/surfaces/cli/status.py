@@ -43,9 +43,8 @@ def _print(status: Status, behind: int | None) -> None:
 
 def _row(name: str, text: str, colour: str | None = None) -> None:
     """A name and what there is to say about it, hanging below itself where it is long."""
-    shown = look.paragraphs(look.one_line(text), 11) if look.for_a_person() else look.one_line(text)
     click.secho(f"{name:11}", dim=True, nl=False)
-    click.secho(shown.lstrip(), fg=colour)
+    click.secho(look.line(text, 11).lstrip(), fg=colour)
 
 
 def _memories(status: Status, behind: int | None) -> str:
@@ -91,10 +90,14 @@ def _following(index: IndexHealth, behind: int | None) -> str:
 def _print_problems(status: Status) -> None:
     skipped, wrong = status.index.skipped, status.settings_problems
     for each in skipped[:_SHOWN]:
-        click.secho(look.one_line(f"! {each.path}: {each.reason}"), fg="yellow")
+        _print_problem(f"{each.path}: {each.reason}")
     if len(skipped) > _SHOWN:
         click.echo(f"… and {len(skipped) - _SHOWN} more")
     for problem in wrong:
-        click.secho(look.one_line(f"! {problem}"), fg="yellow")
+        _print_problem(problem)
     if skipped or wrong:
         click.echo("What to do about it: vaultmem doctor")
+
+
+def _print_problem(text: str) -> None:
+    click.secho("! " + look.line(text, 2).lstrip(), fg="yellow")

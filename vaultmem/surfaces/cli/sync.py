@@ -79,7 +79,9 @@ def _print(report: Report, as_json: bool) -> None:
         _print_what_was_done(report)
     for path in report.conflicts:
         click.secho(look.one_line(f"! {path}: you must choose"), fg="red")
-    look.warn(report.messages)
+    for message in report.messages:
+        tell = look.say if report.status == "done" else look.complain
+        tell(look.safe(message), fg="yellow")
     _say_how(report)
 
 

@@ -50,14 +50,15 @@ def _fields(each: ObservationView) -> tuple[str, ...]:
 
 def _print(observations: Sequence[ObservationView], wanted: str) -> None:
     for path, group in itertools.groupby(observations, key=lambda each: each.path):
-        click.secho(look.one_line(path), dim=True)
+        click.secho(look.line(path), dim=True)
         for each in group:
             colour = "yellow" if each.id.lower() == wanted.lower() else "cyan"
             time, kind = look.when(each.time), look.one_line(each.type)
             small = look.labels(each.tags, each.id)
             fits = look.columns(f"  {time}  {kind}  {small}") <= look.width()
             click.echo(
-                f"  {click.style(time, fg=colour)}  {click.style(kind, bold=True)}  "
-                + click.style(small if fits else each.id, dim=True)
+                f"  {click.style(time, fg=colour)}  {click.style(kind, bold=True)}"
+                + ("  " if fits else "\n")
+                + click.style(small if fits else look.paragraphs(small, 4), dim=True)
             )
             click.echo(look.paragraphs(each.content, 4))
