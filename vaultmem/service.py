@@ -12,7 +12,7 @@ from vaultmem.context import Contexts
 from vaultmem.errors import InvalidInput
 from vaultmem.git.syncing import Syncing
 from vaultmem.keyed import Keyed
-from vaultmem.moving import Moving
+from vaultmem.moving.moves import Moving
 from vaultmem.names import safe_name
 from vaultmem.reader import Reader
 

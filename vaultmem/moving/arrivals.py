@@ -90,13 +90,14 @@ class Arrivals(Desk):
                 fallback=fallback,
             )
             steps: list[Step] = []
-            behind = ""
+            done, behind = 0, ""
             for batch in _batches(todo for record in records for todo in sorting.sort(record)):
                 if not dry_run:
                     batch, behind = self._carry_out(batch, sorting)
                 steps += _steps(batch, reading)
+                done += len(batch)
                 if progress:
-                    progress(min(reading.at, reading.size), reading.size)
+                    progress(done, reading.expected(done))
         warnings = (*([behind] if behind else []), *_remarks(sorting, reading))
         return _told(system, reading, steps, warnings, dry_run, time.monotonic() - started)
 

@@ -37,7 +37,6 @@ def read(reading: Reading) -> Iterator[Record]:
         yield from _talks(_from_database(path), reading)
         return
     for part in parts(reading.path, r".*\.json"):
-        reading.size += part.size
         for number, item in enumerate(values(part, reading), 1):
             found = {kind: objects(mapping(item).get(kind)) for kind in _KINDS}
             if any(found.values()):
@@ -78,6 +77,7 @@ def _talks(found: Rows, reading: Reading) -> Iterator[Talk]:
         summaries.setdefault(_session(row), []).append(row)
         said.setdefault(_session(row), [])
         rows_of.setdefault(_session(row), row)
+    reading.total += len(said)
     for name, entries in said.items():
         if talk := _talk(name, rows_of[name], entries, summaries.get(name, [])):
             yield talk

@@ -49,7 +49,7 @@ def listed(reading: Reading, *, files: bool = False) -> list[str]:
             f"Only Markdown was taken; {others.total()} other files stayed behind "
             f"({kinds}). They come along with --files."
         )
-    reading.size += len(found)
+    reading.total = len(found)
     return found
 
 
@@ -64,7 +64,6 @@ def copies(reading: Reading, places: dict[str, str], into: str) -> Iterator[File
     """The files, each with its place below `into`."""
     origin = digest(reading.path.resolve())
     for path, place in places.items():
-        reading.at += 1
         file = reading.path / PurePosixPath(path)
         try:
             if file.stat().st_size > MOST_BYTES:

@@ -27,6 +27,7 @@ _BLOCK: Final = re.compile(r"^---[ \t]*\n(id:.*\n(?:[A-Za-z_]+:.*\n)*)---[ \t]*\
 def read(reading: Reading) -> Iterator[Record]:
     """Of one user only, they are whoever's who imports them; else each is its user's."""
     records = list(_records(reading))
+    reading.total = len(records)
     users = {each.user.casefold() for each in records if isinstance(each, Memory) and each.user}
     for each in records:
         yield replace(each, user="") if isinstance(each, Memory) and len(users) == 1 else each
@@ -35,8 +36,7 @@ def read(reading: Reading) -> Iterator[Record]:
 def _records(reading: Reading) -> Iterator[Record]:
     things = Things()
     for part in parts(reading.path, r"(?:[^/]*/)*(?:memor|mem0)[^/]*\.(?:jsonl?|md)"):
-        reading.size += part.size
-        found = _blocks(part, reading) if part.name.endswith(".md") else values(part, reading)
+        found = _blocks(part) if part.name.endswith(".md") else values(part, reading)
         for number, item in enumerate(found, 1):
             listed = next((item[n] for n in _LISTS if _holds(item, n)), [item])
             for place, each in enumerate(listed, number):
@@ -100,11 +100,10 @@ def _relations(item: Any, things: Things) -> None:
         things.relate(text(each.get("source")), text(each.get("relationship")), target)
 
 
-def _blocks(part: Part, reading: Reading) -> Iterator[dict[str, Any]]:
+def _blocks(part: Part) -> Iterator[dict[str, Any]]:
     """Memories under lines `id:`, `created_at:` … between `---`."""
     with part.open() as file:
         said = file.read().replace("\r\n", "\n")
-    reading.at += part.size
     marks = list(_BLOCK.finditer(said))
     ends = [mark.start() for mark in marks[1:]] + [len(said)]
     for mark, end in zip(marks, ends, strict=True):

@@ -40,11 +40,16 @@ def read(reading: Reading) -> Iterator[Record]:
             "One that is kept by a server (Qdrant, Milvus, PostgreSQL) cannot be read; let "
             "MemPalace export it, and import that as a plain folder."
         )
-    reading.size += sum(file.stat().st_size for file in files)
     for file in files:
         with database(file) as db:
+            tables = ("embeddings", "documents", "entities")
+            reading.total += sum(_count(db, table) for table in tables)
             yield from _graph(db) if file.name == GRAPH else _drawers(db, file, reading)
-        reading.at += file.stat().st_size
+
+
+def _count(db: sqlite3.Connection, table: str) -> int:
+    known = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) if known else 0
 
 
 def _databases(path: Path) -> list[Path]:

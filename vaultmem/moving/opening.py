@@ -39,12 +39,17 @@ class Reading:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.size = 1
-        self.at = 0
+        self.size = self.at = 0  # bytes in all, and read so far
+        self.total = 0  # records, where a reader knows
         self.left: list[Left] = []
         self.left_count = 0
         self.passed: Counter[str] = Counter()  # what nobody would miss, by its kind
         self.remarks: list[str] = []
+
+    def expected(self, done: int) -> int:
+        """How many records there are: as many as the reader says, or by how far it has read."""
+        guess = done * self.size // self.at if self.at else 0
+        return max(done, self.total or guess)
 
     def leave(self, what: str, why: str) -> None:
         self.left_count += 1

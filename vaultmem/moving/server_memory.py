@@ -15,13 +15,13 @@ EXPECTED: Final = "the memory server's file: lines of JSON with entities and rel
 def read(reading: Reading) -> Iterator[Record]:
     things = Things()
     for part in parts(reading.path, r"(?:[^/]*/)*memory\.jsonl?"):
-        reading.size += part.size
         for number, item in enumerate(values(part, reading), 1):
             if isinstance(item, dict) and ("entities" in item or "relations" in item):
                 _graph(item, things, reading)
             elif not _one(mapping(item), things):
                 reading.leave(f"record {number}", "it is no entity and no relation")
     reading.remarks += things.remarks()
+    reading.total = len(things)
     yield from things
 
 

@@ -86,6 +86,8 @@ def _folder(into: str | None, path: Path) -> str:
     """The folder of the vault for copies; by default one of the same name."""
     if into is None:
         return safe_name(path.resolve().name)
+    if into in ("", "."):
+        return ""
     segments = into.replace("\\", "/").strip("/").split("/")
     if any(segment.startswith(".") for segment in segments) or into.startswith("/"):
         raise OutsideVault(f"{into} is no folder of the vault.")

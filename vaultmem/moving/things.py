@@ -78,6 +78,9 @@ class Things:
     def _of(self, name: str) -> _Gathered:
         return self._known[name_key(safe_name(one_line(name)))]
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def __iter__(self) -> Iterator[Thing]:
         for each in self._known.values():
             observations, facts = tuple(each.observations), tuple(each.facts.values())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -50,7 +52,7 @@ def command(
         return 0
     if path is None:
         raise InvalidInput(f"What is to be imported? vaultmem import {source} PATH")
-    with options.open_vault(vault) as opened, options.progress("Importing") as shown:
+    with options.open_vault(vault) as opened, _hint(), options.progress("Importing") as shown:
         done = opened.import_(
             source,
             path,
@@ -66,6 +68,15 @@ def command(
     else:
         _print(done)
     return 1 if done.kept else 0
+
+
+@contextlib.contextmanager
+def _hint() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        look.say("What came in stays. Run the same command again, and it goes on.")
+        raise
 
 
 def _list(as_json: bool) -> None:
