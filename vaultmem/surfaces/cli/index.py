@@ -23,16 +23,16 @@ def command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> i
     with options.open_vault(vault) as opened:
         with options.progress("Notes") as shown:
             report = opened.index_now(rebuild=rebuild, progress=shown)
-        left = 0
+        made = left = 0
         if vectors:
             with options.progress("Vectors") as shown:
-                opened.embed_all(shown)
+                made = opened.embed_all(shown)
         elif not as_json and not is_quiet():
             left = _without_vectors(opened)
     if as_json:
         click.echo(render.to_json(render.report(report)))
     else:
-        _print(report, left)
+        _print(report, made, left)
     return 1 if report.withheld else 0
 
 
@@ -41,7 +41,7 @@ def _without_vectors(opened: Vault) -> int:
     return index.pending if index.model_state == "ready" else 0
 
 
-def _print(report: Report, left: int) -> None:
+def _print(report: Report, made: int, left: int) -> None:
     if report.withheld:
         look.complain(
             f"The vault looks empty, so the {report.withheld} notes in the index were kept. "
@@ -62,6 +62,8 @@ def _print(report: Report, left: int) -> None:
         click.echo("! " + look.line(f"{path}: {message}", 2).lstrip())
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
+    if made:
+        look.say(f"Search by meaning: {look.count(made, 'passage')} made ready.")
     if left:
         waiting = look.count(left, "passage")
-        look.say(f"For search by meaning {waiting} to go: vaultmem index --vectors", dim=True)
+        look.say(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)
