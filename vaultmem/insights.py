@@ -4,15 +4,18 @@ comes up again and again becomes a pattern. Pure; every draft names the sources 
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from vaultmem import themes
 
 _SENTENCES: Final = 5
 _ROOM: Final = 900  # characters of one draft
+_PROSE: Final = 2_000  # of one that was put in other words
 _TAGS: Final = 5
 _SESSIONS: Final = 2  # in so many a tag comes up before it is a pattern
 _MANY_SESSIONS: Final = 3  # in so many a word, or a group of events
@@ -62,6 +65,12 @@ class Draft:
     tags: tuple[str, ...]
 
     @property
+    def key(self) -> str:
+        """The same for the same sources."""
+        names = "\0".join(source.id for source in self.sources)
+        return hashlib.blake2b(names.encode(), digest_size=8).hexdigest()
+
+    @property
     def project(self) -> str:
         return self.sources[0].project if self.scope == "project" else ""
 
@@ -79,7 +88,7 @@ def draft(sources: Sequence[Source], *, recurring: bool = False) -> Draft | None
     said = themes.main_sentences([source.text for source in sources], _SENTENCES, _ROOM)
     if not said:
         return None
-    often = [f"This came up in {occasions(sources)} sessions."] if recurring else []
+    often = [_often(sources)] if recurring else []
     more = ["\n".join(f"- {line}" for line in said[1:])] if said[1:] else []
     common = Counter(tag for source in sources for tag in dict.fromkeys(source.tags))
     tags = [tag for tag, count in common.most_common(_TAGS) if count * 2 >= len(sources)]
@@ -91,6 +100,20 @@ def draft(sources: Sequence[Source], *, recurring: bool = False) -> Draft | None
         sources=tuple(sources),
         tags=tuple(tags),
     )
+
+
+def in_prose(made: Draft, text: str) -> Draft | None:
+    """The draft in other words, as plain paragraphs; None where these cannot stand for it."""
+    told = [" ".join(themes.sentences(part)) for part in re.split(r"\n\s*\n", text)]
+    content = "\n\n".join(filter(None, told))
+    if not content or len(content) > _PROSE:
+        return None
+    often = [_often(made.sources)] if made.type == "procedural" else []
+    return replace(made, content="\n\n".join([content, *often]))
+
+
+def _often(sources: Sequence[Source]) -> str:
+    return f"This came up in {occasions(sources)} sessions."
 
 
 def _title(lead: str, sources: Sequence[Source]) -> str:

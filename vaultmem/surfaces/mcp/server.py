@@ -23,7 +23,7 @@ from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
 from vaultmem.errors import NotFound, ReadOnly, VaultmemError
-from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, tools
+from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, sampling, tools
 from vaultmem.surfaces.mcp.notify import Look, Lookout, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
 
@@ -98,6 +98,7 @@ class Served:
         self._started: threading.Thread | None = None
         self._stopping = threading.Event()
         self._slots: anyio.CapacityLimiter | None = None
+        self._asked_for: set[str] = set()  # prose, by key
         self.server = self._make_server()
 
     # --- the vault -----------------------------------------------------------------------
@@ -209,10 +210,34 @@ class Served:
         try:
             self._require_served(ctx, tool)
             given = arguments.checked(tool.name, tool.schema, params.arguments)
+            if tool.name == tools.CONSOLIDATE and not given.get("dry_run"):
+                return await self._consolidate(ctx, params, given)
             result = await self._work(ctx, lambda vault: answers.success(tool.run(vault, given)))
         except Exception as error:  # the edge: an agent gets a sentence, never a traceback
             return answers.failure(error)
         return result
+
+    async def _consolidate(
+        self, ctx: Context, params: types.CallToolRequestParams, given: dict[str, Any]
+    ) -> Any:
+        """With prose of the client's own model, where it offers one."""
+        prose = sampling.brought(params)
+        warnings: tuple[str, ...] = ()
+        if prose is None and sampling.is_offered(ctx):
+            wanted = await self._work(ctx, lambda vault: vault.prose_wanted(**given))
+            wanted = tuple(each for each in wanted if each.key not in self._asked_for)
+            self._asked_for |= {each.key for each in wanted}  # who declined is not asked again
+            told = await sampling.ask(ctx, wanted) if wanted else {}
+            if isinstance(told, types.InputRequiredResult):
+                return told.model_dump(by_alias=True, mode="json", exclude_none=True)
+            warnings = (sampling.LATE,) if len(told) < len(wanted) else ()
+            prose = dict(told)
+
+        def run(vault: Vault) -> dict[str, Any]:
+            done = vault.consolidate(**given, prose=prose)
+            return answers.success(replace(done, warnings=(*warnings, *done.warnings)))
+
+        return await self._work(ctx, run)
 
     def _require_served(self, ctx: Context, tool: Tool) -> None:
         if tool in self._tools(ctx):

@@ -29,6 +29,7 @@ from vaultmem.surfaces.mcp.schemas import (
 if TYPE_CHECKING:
     from vaultmem.service import Vault
 
+CONSOLIDATE: Final = "reflect_and_consolidate"
 TOOLSETS: Final = ("core", "graph", "session", "curate")
 
 
@@ -387,7 +388,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         writes=True,
     ),
     Tool(
-        "reflect_and_consolidate",
+        CONSOLIDATE,
         "curate",
         "Turn a session's events into lasting knowledge and patterns; dry_run shows the plan.",
         {
