@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MATCH: Final = re.compile(r"\*\*(.+?)\*\*")
 _MARKED: Final = re.compile("\u2061(.+?)\u2062")  # takes no room when lines are broken
+_NO_VECTORS: Final = "have no vector yet"
 _STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
 
 
@@ -77,6 +78,8 @@ def command(
 
 def _print(found: Recalled, explain: bool) -> None:
     look.warn(found.warnings)
+    if any(_NO_VECTORS in warning for warning in found.warnings):
+        look.say("Search all of it by meaning: vaultmem index --vectors", dim=True)
     if look.for_a_person():
         for number, hit in enumerate(found.memories, 1):
             _print_hit(number, hit, explain)
