@@ -114,7 +114,8 @@ class Recall:
                 *ranking,
                 *(replace(c, score=min(c.score, lowest)) for c in further if c.memory not in known),
             ]
-        answer.total = max(answer.total, len(ranking) if answer.strategy != "keyword" else 0)
+        if answer.strategy != "keyword" or not answer.more:  # then these are all there are
+            answer.total = max(answer.total, len(ranking))
         return ranking[offset : offset + limit]
 
     def _ranking(self, asked: _Question, depth: int, answer: Answer) -> list[Candidate]:
