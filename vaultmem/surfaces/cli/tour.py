@@ -22,7 +22,7 @@ from vaultmem.errors import Unavailable
 from vaultmem.surfaces.cli import look
 
 _NOTE: Final = "Refresh tokens rotate every 24 hours"
-_STORED: Final = f"{_NOTE}. The old one stays valid for a 5 minute grace period."
+_STORED: Final = f"{_NOTE}. The old one works 5 minutes longer."
 _PROTOCOL: Final = "2025-06-18"
 
 
@@ -76,17 +76,17 @@ class Tour:
 
     def you_edit(self) -> None:
         self.title("You correct it, in Obsidian or any editor")
-        self.edit(self.laptop, "5 minute", "10 minute")
+        self.edit(self.laptop, " 5 minutes", " 10 minutes")
 
     def it_recalls(self, agent: Agent) -> None:
         self.title("Later the agent asks, and finds what you wrote")
-        question = "how long does an old token stay valid?"
-        self.until_it_knows(agent, question, "10 minute")
+        question = "how long does an old token work?"
+        self.until_it_knows(agent, question, "10 minutes")
         found = self.tool(agent, "recall_memories", query=question)
         hit = found["memories"][0]
         self.result(f"{hit['title']}: {hit['content']}")
         self.say("So can you:")
-        self.command("search", "grace period")
+        self.command("search", "old token")
 
     def a_fact_changes(self, agent: Agent) -> None:
         self.title("Facts have a time: the new one closes the old one")
