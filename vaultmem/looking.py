@@ -52,10 +52,12 @@ class Looking(Desk):
         folder: str | None = None,
         explain: bool = False,
         profile: str = "relevance",
+        counted: bool = True,
     ) -> Recalled:
         """The memories that answer a question best, best first.
 
-        The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2.
+        The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2. What
+        nobody asked for is not `counted` as used.
         """
         types = several(type)
         journals = _JOURNALS if "episodic" in types and "session" not in types else ()
@@ -77,7 +79,8 @@ class Looking(Desk):
             found.hits = [hit for hit in found.hits if not _is_journal(hit)][:limit]
         ids = [hit.row.id or hit.row.path for hit in found.hits]
         used = self._parts.usage.of(ids)
-        self._parts.usage.note(ids, self.caller.session)
+        if counted:
+            self._parts.usage.note(ids, self.caller.session)
         counts = [used[id_].count if id_ in used else 0 for id_ in ids]
         hits = zip(found.hits, counts, strict=True)
         return Recalled(

@@ -73,7 +73,7 @@ def for_prompt(vault: Reader, prompt: str, shown: frozenset[str]) -> tuple[str, 
     prompt = prompt[:_PROMPT]
     if not content_words(prompt):
         return "", ()
-    found = vault.recall(prompt, strategy="keyword", limit=_HITS).memories
+    found = vault.recall(prompt, strategy="keyword", limit=_HITS, counted=False).memories
     words = _weighed(vault, prompt) if found else []  # only now: recall brings the index up to date
     relevant = [hit for hit in found if not _is_noise(hit) and is_relevant(_said(hit), words)]
     new = [hit for hit in relevant if hit.id not in shown][:_SHOWN]

@@ -33,6 +33,7 @@ class Logged:
     observation_id: str
     session_id: str
     path: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Ended:
     summary: str
     path: str | None  # none where nothing was logged
     memories_removed: int
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ class Sessions(Desk):
         except NotFound:  # moved or deleted by a person a moment ago
             self._parts.sync.everything()
             written = self._append(self._journal_of(session), lines)
-        return Logged(block, session, written.path)
+        behind = (written.behind,) if written.behind else ()
+        return Logged(block, session, written.path, (*behind, *self._redactions(content, text)))
 
     def end_session(
         self,
@@ -145,7 +148,8 @@ class Sessions(Desk):
         session = self._session_of(session_id)
         if not session:
             raise NotFound("There is no session to end: start one first, or give session_id.")
-        given = journal.below_heading(self._clean(summary or "", "The summary"))
+        clean = self._clean(summary or "", "The summary")
+        given, warnings = journal.below_heading(clean), self._redactions(summary or "", clean)
         notes = self._journals(session)
         if not notes:
             self._parts.catch_up()
@@ -160,7 +164,7 @@ class Sessions(Desk):
         removed = self._end_volatile(session, keep)
         if session == self._own_session:
             self._own_session = ""
-        return Ended(session, said, path, removed)
+        return Ended(session, said, path, removed, warnings)
 
     def _end_volatile(self, session: str, keep: bool | None) -> int:
         if not (self.settings["sessions.keep"] if keep is None else keep):

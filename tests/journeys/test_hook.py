@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import TEMPLATE, Ran, Run, clean_environment, snapshot
+from tests.conftest import FIXTURES, TEMPLATE, Ran, Run, clean_environment, snapshot
 from vaultmem import lock
 
 HEAVY = ("mcp", "numpy", "fastembed", "onnxruntime", "pydantic", "usearch", "sklearn")
@@ -80,12 +80,43 @@ def test_a_whole_session(vault: Path) -> None:
         event("SubagentStop", stop_hook_active=False, agent_id="a", agent_type="x"),
         event("SessionEnd", reason="prompt_input_exit"),
     ]
+    effects = {
+        "PostToolUse": lambda: "change: Edited src/auth.py" in journal(vault),
+        "PostCompact": (vault / "Memories/Atlas/Tokens now live in the Keychain.md").exists,
+        "SessionEnd": lambda: "## Summary" in journal(vault),
+    }
     for payload in quiet:
-        assert hook(vault, payload) == Ran(0, "", "")
-    (journal,) = [f for f in (vault / "Sessions").rglob("*.md") if "session: s-1" in f.read_text()]
-    text = journal.read_text()
-    assert "change: Edited src/auth.py" in text and "## Summary" in text and "SECRET" not in text
-    assert (vault / "Memories" / "Atlas" / "Tokens now live in the Keychain.md").exists()
+        effect = effects.get(payload["hook_event_name"], lambda: True)
+        for _ in range(5):  # on a busy machine it may give up
+            assert hook(vault, payload) == Ran(0, "", "")
+            if effect():
+                break
+        assert effect(), payload["hook_event_name"]
+    assert "SECRET" not in journal(vault)
+
+
+def journal(vault: Path) -> str:
+    found = [f.read_text() for f in (vault / "Sessions").rglob("*.md")]
+    return "".join(text for text in found if "session: s-1" in text)
+
+
+PAYLOADS = json.loads((FIXTURES / "claude-hooks.json").read_text())
+# Only for these events does Claude Code take a context; for others it drops the whole answer.
+TAKES_CONTEXT = {"SessionStart", "UserPromptSubmit"}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda p: f"{p['hook_event_name']}")
+def test_what_claude_code_sends(tmp_path: Path, payload: dict[str, Any]) -> None:
+    """Payloads with every field that Claude Code 2.1 sends, each to a process of its own."""
+    vault = Path(shutil.copytree(TEMPLATE, tmp_path / "Brain"))
+    name = payload["hook_event_name"]
+    ran = patiently(vault, payload) if name in TAKES_CONTEXT else hook(vault, payload)
+    assert (ran.code, ran.err) == (0, "")
+    assert bool(ran.out) == (name in TAKES_CONTEXT)
+    if ran.out:
+        output = ran.json["hookSpecificOutput"]
+        assert output["hookEventName"] == name
+        assert 0 < len(output["additionalContext"]) <= 9_000
 
 
 def test_looking_changes_no_note(vault: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import snapshot
+from tests.conftest import FIXTURES, snapshot
 from tests.memory.conftest import Open
 from vaultmem import config, hooks, reminders
 from vaultmem.desk import Caller
@@ -259,6 +259,15 @@ def test_a_prompt_about_something_else_brings_up_nothing(filled: Vault, prompt: 
     assert hooks.answer(filled, event("UserPromptSubmit", prompt=prompt)) == {}
 
 
+def test_what_is_merely_injected_does_not_count_as_used(filled: Vault) -> None:
+    prompt = "How often do refresh tokens rotate?"
+    assert context(hooks.answer(filled, event("UserPromptSubmit", prompt=prompt)))
+    (hit, *_) = filled.recall("refresh tokens rotate").memories
+    assert hit.access_count == 0
+    assert filled.session_summary().queries == 0
+    assert filled.recall("refresh tokens rotate").memories[0].access_count == 1
+
+
 def test_a_memory_is_shown_once_in_a_session(filled: Vault) -> None:
     asked = event("UserPromptSubmit", prompt="How often do refresh tokens rotate?")
     assert context(hooks.answer(filled, asked))
@@ -331,6 +340,43 @@ def test_a_session_is_logged_sparingly_and_summed_up(vault: Vault, root: Path) -
     assert hooks.answer(vault, event("SessionEnd", reason="other")) == {}
     assert "## Summary" in journal(root)
     assert not list((root / ".vaultmem" / "local" / "hooks").iterdir())
+
+
+def test_a_session_as_claude_code_tells_it(vault: Vault, root: Path) -> None:
+    payloads = json.loads((FIXTURES / "claude-hooks.json").read_text())
+    for payload in payloads:
+        assert hooks.answer(vault, payload) == {}, payload["hook_event_name"]
+    logged, _, summary = journal(root).partition("## Summary")
+    assert "project: Atlas" in logged and logged.count("- **") == 2
+    assert "change: Edited src/auth.py" in logged and "Edited src/auth.py" in summary
+    assert (
+        "failure: `make deploy STAGE=test` failed: exit code 2, "
+        "make: *** [deploy] Error 2: registry refused the image" in logged
+    )
+    (file,) = (root / "Memories" / "Atlas").glob("*.md")
+    text = file.read_text()
+    assert "five minutes, not one" in text and "type: episodic" in text
+    assert "Thinking about" not in text and "<summary>" not in text
+    everything = "".join(f.read_text() for f in root.rglob("*.md"))
+    assert "CONTENTS" not in everything and "sub-agent" not in everything
+    assert "The registry wants" not in everything
+
+
+def test_sub_agents_and_answers_count_where_they_are_wanted(open_vault: Open, root: Path) -> None:
+    keep = {"hooks.subagents": True, "hooks.keep": ("edit", "answer", "command", "prompt")}
+    vault = open_vault(keep)
+    for payload in json.loads((FIXTURES / "claude-hooks.json").read_text()):
+        hooks.answer(vault, payload)
+    text = journal(root)
+    for line in (
+        "Wrote notes/by-a-sub-agent.md",
+        "answer: Answered: The registry wants a signed image.",
+        "answer: Answered: The grace period is now five minutes.",
+        "Ran `cd src && python -m pytest -q`",
+        "prompt: Asked: How long do refresh tokens stay valid",
+    ):
+        assert line in text
+    assert "failed" not in text and not (root / "Memories").exists()
 
 
 def test_the_end_of_a_session_without_a_log_leaves_nothing(vault: Vault, root: Path) -> None:
@@ -406,8 +452,11 @@ def test_receipts_say_what_was_replaced(vault: Vault, root: Path) -> None:
     assert done.warnings == ("secret_redacted: a github token was replaced",)
     changed = vault.update(done.memory_id, content="Now password=hunter2hunter2")
     assert changed.warnings == ("secret_redacted: a password was replaced",)
-    vault.log(f"saw {TOKEN}", session_id="s")
-    vault.end_session(session_id="s", summary=f"used {TOKEN}")
+    logged = vault.log(f"saw {TOKEN}", session_id="s")
+    assert logged.warnings == ("secret_redacted: a github token was replaced",)
+    ended = vault.end_session(session_id="s", summary=f"used {TOKEN}")
+    assert ended.warnings == ("secret_redacted: a github token was replaced",)
+    assert vault.log("nothing secret", session_id="s").warnings == ()
     vault.assert_fact("Gateway", "has_token", TOKEN)
     everything = b"".join(f.read_bytes() for f in root.rglob("*") if f.is_file())
     assert TOKEN.encode() not in everything and b"hunter2" not in everything
