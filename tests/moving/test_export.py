@@ -96,7 +96,7 @@ def test_the_golden_corpus_and_the_template_make_the_round(
         same = [p for p, raw in notes(one).items() if notes(two).get(p) == raw]
         odd = set(notes(one)) - set(same)
         private = {path for path in odd if b"<private>" in notes(one)[path]}
-        assert odd - private <= {"latin1.md", "utf16.md", "control-characters.md"}
+        assert odd - private <= {"latin1.md", "utf16.md"}
         assert len(same) > 5
 
 
@@ -117,7 +117,7 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_character
         max_size=4,
     )
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_any_memories_make_the_round(
     tmp_path_factory: pytest.TempPathFactory, memories: list[dict[str, Any]]
 ) -> None:

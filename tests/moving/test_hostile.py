@@ -84,7 +84,10 @@ def test_secrets_and_private_passages_never_arrive(vault: Vault, root: Path, awa
         title=f"About {SECRET}",
     )
     things = [exports.entity(f"Key {SECRET}", SECRET, texts)]
-    records = [exports.mem0_record(n, t, metadata={"k": SECRET}) for n, t in enumerate(texts)]
+    records = [
+        exports.mem0_record(n, t, metadata={"k": SECRET, "l": [SECRET]})
+        for n, t in enumerate(texts)
+    ]
     done = [
         vault.import_("mem0", exports.mem0(away / "m.json", records)),
         vault.import_("chatgpt", exports.chatgpt(away / "c.json", [chat])),

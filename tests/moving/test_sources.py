@@ -352,3 +352,7 @@ def test_json_of_any_kind_is_not_taken_for_ours(vault: Vault, away: Path) -> Non
     things: list[Any] = [{"name": "left-pad", "version": "1.0.0"}]
     with pytest.raises(InvalidInput, match="looks like nothing"):
         vault.import_("auto", exports.write(away / "package.json", things))
+    vault.remember("It rains")
+    vault.export("zip", away / "ours.zip")
+    with pytest.raises(InvalidInput, match="unpack it, and import the folder"):
+        vault.import_("auto", away / "ours.zip")

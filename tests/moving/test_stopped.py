@@ -52,7 +52,7 @@ def attempt(root: Path, source: str, path: Path, point: int) -> subprocess.Compl
 
 
 @pytest.mark.parametrize(
-    ("source", "points"), [("mem0", 6), ("folder", 4), ("chatgpt", 3), ("server-memory", 3)]
+    ("source", "points"), [("mem0", 5), ("folder", 3), ("chatgpt", 2), ("server-memory", 2)]
 )
 def test_killed_at_any_point_it_goes_on(
     source: str, points: int, open_vault: Open, tmp_path: Path, away: Path
@@ -90,19 +90,19 @@ def test_killed_by_the_clock_as_a_person_would_see_it(
     open_vault: Open, root: Path, tmp_path: Path, away: Path
 ) -> None:
     """The command itself, killed again and again until it comes to its end."""
-    path = exports.mem0(away / "m.json", [exports.mem0_record(n) for n in range(1500)])
+    path = exports.mem0(away / "m.json", [exports.mem0_record(n) for n in range(800)])
     open_vault().close()
     command = [sys.executable, "-m", "vaultmem", "import", "mem0", str(path), "--vault", str(root)]
     env = clean_environment(tmp_path)
     stopped = 0
-    for patience in (1.0, 1.5, 2.0, 60.0):
+    for patience in (1.0, 2.0, 300.0):
         process = subprocess.Popen(
             command, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         before = len(notes(root))
         limit = time.monotonic() + patience
         while process.poll() is None and time.monotonic() < limit:
-            if patience < 60 and len(notes(root)) > before + 250:
+            if patience < 300 and len(notes(root)) > before + 250:
                 break  # something came in: now is the moment
             time.sleep(0.02)
         if process.poll() is None:
@@ -111,7 +111,7 @@ def test_killed_by_the_clock_as_a_person_would_see_it(
         process.communicate()
     assert stopped
     assert process.returncode == 0
-    assert len(notes(root)) == 1500
+    assert len(notes(root)) == 800
     vault = open_vault()
-    assert vault.import_("mem0", path).here == 1500
-    assert vault.list(limit=1).total == 1500
+    assert vault.import_("mem0", path).here == 800
+    assert vault.list(limit=1).total == 800

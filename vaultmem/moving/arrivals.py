@@ -18,7 +18,6 @@ from typing import Final
 from vaultmem import lock
 from vaultmem.desk import Desk
 from vaultmem.errors import Busy, Unavailable, VaultmemError
-from vaultmem.history import Write
 from vaultmem.moving.incoming import Left, Record
 from vaultmem.moving.ledger import Known, Ledger
 from vaultmem.moving.opening import Reading
@@ -131,9 +130,6 @@ class Arrivals(Desk):
         changed = {id(t): self._update(t) for t in batch if t.action == "update"}
         done = [added.get(id(todo)) or changed.get(id(todo)) or todo for todo in batch]
         written = [todo for todo in done if todo.action in ("add", "update")]
-        for todo in written:
-            made = Write(todo.path, todo.version, "import", todo.id, self.caller.client)
-            self._parts.history.wrote(made)
         if sorting.ledger:
             settled = [t for t in done if t.key and t.action in ("add", "update", "here")]
             sorting.ledger.keep(self._entries(settled, sorting))

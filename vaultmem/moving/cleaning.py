@@ -15,6 +15,7 @@ from vaultmem.markdown import Fact
 from vaultmem.moving.drafts import reads_back
 from vaultmem.moving.incoming import Memory, Said, Talk, Thing
 from vaultmem.note import printable
+from vaultmem.scalars import Writable
 
 _STEERING: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LINE: Final = 300
@@ -72,8 +73,13 @@ class Cleaning(Desk):
             room=self.line(record.room, 100),
             tags=tuple(self.line(tag, 100) for tag in record.tags),
             source=self.line(record.source),
-            more={k: self.text(v) if isinstance(v, str) else v for k, v in record.more.items()},
+            more={name: self._value(value) for name, value in record.more.items()},
         )
+
+    def _value(self, value: Writable) -> Writable:
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        return self.line(value, 500) if isinstance(value, str) else value
 
     def talk(self, record: Talk, project: str) -> Talk:
         user, home = self.home(record.user, record.project, project)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sqlite3
 import zipfile
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.moving import claude_mem, mempalace, opening
+from vaultmem.moving import SOURCES, claude_mem, mempalace, opening
 from vaultmem.moving.opening import Reading, is_sqlite, parts, values
 from vaultmem.note import parse
 
@@ -111,6 +112,22 @@ def wrong_kind(path: Path, source: str, expected: str, why: str) -> InvalidInput
     if found and found != source:
         return InvalidInput(
             f"{name} does not look like {expected}. It looks like {found}; "
-            f"try: vaultmem import {found} {path}"
+            f"try: vaultmem import {found} {shlex.quote(str(path))}"
         )
-    return InvalidInput(f"{name} does not look like {expected}. {why}".rstrip())
+    return InvalidInput(f"{name} does not look like {expected}. {why}{_of_notes(path)}".rstrip())
+
+
+def unknown(path: Path) -> InvalidInput:
+    known = f"There are: {', '.join(SOURCES)}."
+    return InvalidInput(
+        f"{path.name} looks like nothing that can be imported.{_of_notes(path) or f' {known}'}"
+    )
+
+
+def _of_notes(path: Path) -> str:
+    """The way for a zip that holds notes, such as our own."""
+    try:
+        notes = zipfile.is_zipfile(path) and parts(path, r".*\.md")
+    except (VaultmemError, OSError):
+        return ""
+    return " It is a zip of notes: unpack it, and import the folder." if notes else ""

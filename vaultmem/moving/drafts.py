@@ -40,11 +40,12 @@ class Draft:
     values: Mapping[str, Writable]
     body: str
     digest: str  # of what it says, apart from dates
+    born: dt.datetime | None  # where the record says when
 
 
-def stable_id(at: dt.datetime, *parts: object) -> str:
+def stable_id(at: dt.datetime | None, *parts: object) -> str:
     """A ULID that is the same wherever it is made of the same."""
-    milliseconds = max(0, int(at.timestamp() * 1000)) & (1 << 48) - 1
+    milliseconds = max(0, int(at.timestamp() * 1000)) & (1 << 48) - 1 if at else 0
     rest = hashlib.blake2b("\0".join(map(str, parts)).encode(errors="replace"), digest_size=10)
     return bytes_to_ulid(milliseconds.to_bytes(6, "big") + rest.digest())
 
@@ -82,16 +83,21 @@ def memory(record: Memory, key: str, fallback: dt.datetime) -> Draft:
         "updated": record.updated if later else None,
         **record.more,
     }
-    return _draft(key, title, values, record.text + "\n")
+    return _draft(key, title, values, record.text + "\n", record.created)
 
 
 def _draft(
-    key: str, title: str, values: Mapping[str, Writable], body: str, said: object = ""
+    key: str,
+    title: str,
+    values: Mapping[str, Writable],
+    body: str,
+    born: dt.datetime | None,
+    said: object = "",
 ) -> Draft:
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
     dates = ("created", "updated")
     about = sorted((name, repr(v)) for name, v in kept.items() if name not in dates)
-    return Draft(key, title, kept, body, digest(title, about, said or body))
+    return Draft(key, title, kept, body, digest(title, about, said or body), born)
 
 
 def _tags(given: Iterable[str]) -> list[Writable]:
@@ -124,11 +130,9 @@ def journals(talk: Talk, key: str, session: str, fallback: dt.datetime) -> Itera
             "created": began,
             "updated": talk.updated if last and talk.updated and talk.updated > began else None,
         }
-        body = _log(said, key, began)
         summary = talk.summary if last else ""
-        yield _draft(
-            str(values["key"]), title, values, _with_summary(body, summary), (said, summary)
-        )
+        body = _with_summary(_log(said, key, began), summary)
+        yield _draft(str(values["key"]), title, values, body, talk.created, (said, summary))
 
 
 def _pieces(said: Sequence[Said]) -> Iterator[tuple[Said, ...]]:
@@ -210,7 +214,8 @@ def thing(record: Thing, source: str, fallback: dt.datetime) -> Draft:
         "source": source,
         "created": record.created or fallback,
     }
-    return _draft(f"{source}:{record.name}", record.name, values, _sections(record))
+    body = _sections(record)
+    return _draft(f"{source}:{record.name}", record.name, values, body, record.created)
 
 
 def _sections(record: Thing) -> str:

@@ -133,11 +133,9 @@ class Sorting(Cleaning):
     def _new(self, todo: Todo, draft: Draft, folder: str) -> Todo:
         if todo.action == "gone" and not self.again:
             return todo
-        created = draft.values["created"]
-        assert isinstance(created, dt.datetime)
         owner = (draft.values.get("user", ""), draft.values.get("project", ""))
-        id_ = drafts.stable_id(created, draft.key, *owner)
-        raw = self._bytes(draft, {"id": id_, "created": created})
+        id_ = drafts.stable_id(draft.born, draft.key, *owner)
+        raw = self._bytes(draft, {"id": id_})
         return replace(todo, action="add", path=self.free(folder, draft.title), id=id_, raw=raw)
 
     def _bytes(self, draft: Draft, more: dict[str, Writable]) -> bytes:
@@ -221,7 +219,8 @@ class Sorting(Cleaning):
         raw, path = record.raw, self._target(record.path)
         is_note = path.lower().endswith(".md")
         if record.written:
-            raw = self.text(raw.decode("utf-8", "surrogateescape")).encode()
+            raw = self._fit(raw)
+            self.redacted += raw != record.raw
         note = parse(raw, path, self.settings.properties)
         if is_note and not self.store.is_note(path):
             raise Unfit("it would be no note here: its place is for templates, or excluded")
@@ -235,7 +234,7 @@ class Sorting(Cleaning):
         if twin:
             return replace(todo, action="here", path=twin, version=version(raw))
         current = self._read(there) if there else None
-        same = record.written and current is not None and self._exported(current) == raw
+        same = record.written and current is not None and self._fit(current) == raw
         if current is not None and not (known or same or self._has_id(note)):
             there, current = None, None  # another note of that name: this one gets its own
         state = None if current is None else version(current)
@@ -292,8 +291,8 @@ class Sorting(Cleaning):
                 return place
         return ""
 
-    def _exported(self, raw: bytes) -> bytes:
-        """What an export says of a note: not what is private, nor bytes that are no text."""
+    def _fit(self, raw: bytes) -> bytes:
+        """A note as a program may write it: not what is private, nor bytes that are no text."""
         said = printable(without_private(raw.decode("utf-8", "surrogateescape")))
         return self._redacted(said).encode()
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from vaultmem.errors import InvalidInput, NotFound, OutsideVault
 from vaultmem.moving import SOURCES
-from vaultmem.moving.detect import looks_like, wrong_kind
+from vaultmem.moving.detect import looks_like, unknown, wrong_kind
 from vaultmem.moving.incoming import Record
 from vaultmem.moving.opening import Reading
 from vaultmem.names import safe_name
@@ -60,10 +60,7 @@ def _source(name: str, path: Path) -> str:
     found = looks_like(path)
     if name == AUTO:
         if not found:
-            raise InvalidInput(
-                f"{path.name} looks like nothing that can be imported; there are: "
-                f"{', '.join(SOURCES)}."
-            )
+            raise unknown(path)
         return found
     if found and found != name and not (name == "folder" and path.is_dir()):
         raise wrong_kind(path, name, _reader(name).EXPECTED, "")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target", metavar="TO", type=click.Choice(list(TARGETS)))
-@click.argument("path", metavar="PATH")
+@click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
 @click.option("--project", metavar="NAME", help="Only this project's notes.")
 @click.option("--type", "type_", metavar="TYPE", help="Only notes of this type.")
 @click.option("--scope", metavar="SCOPE", help="Only user or only project notes.")

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5  # notes and left-out records that are named
 
 
+def _sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
+    return [name for name in (*SOURCES, "auto") if name.startswith(start)]
+
+
 @click.command(epilog="Without FROM and PATH it lists what can be imported.")
-@click.argument("source", metavar="FROM", required=False)
-@click.argument("path", metavar="PATH", required=False)
+@click.argument("source", metavar="FROM", required=False, shell_complete=_sources)
+@click.argument("path", metavar="PATH", required=False, type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--project", metavar="NAME", help="The project of what has none of its own.")
 @click.option("--into", metavar="FOLDER", help="Where copied notes go.  [default: PATH's name]")
