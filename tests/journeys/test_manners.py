@@ -93,6 +93,12 @@ def test_nothing_found_says_what_to_try(run: Run, vault: Path, tmp_path: Path) -
         assert "vaultmem add" in run(*command, "--vault", "Empty").err
 
 
+def test_an_obsidian_vault_without_ours_is_told_what_to_do(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "Notes" / ".obsidian").mkdir(parents=True)
+    done = run("status", cwd=tmp_path / "Notes")
+    assert (done.code, "vaultmem init" in done.err, "Obsidian" in done.err) == (2, True, True)
+
+
 # --- no programmer's words -----------------------------------------------------------------
 
 

@@ -67,7 +67,7 @@ def _summed_up(plan: Plan) -> Iterator[str]:
         files.setdefault(f"{folder}/", 0)
     for name, number in sorted(files.items(), key=lambda item: (item[0][:1] == ".", item[0])):
         some = look.count(number, "file") if name.endswith("/") and number else ""
-        yield f"{name:16}{click.style(some, dim=True)}".rstrip()
+        yield f"{name:16}{click.style(some, dim=True)}" if some else name
 
 
 def _say_done(plan: Plan, said: str) -> None:
@@ -80,7 +80,7 @@ def _say_done(plan: Plan, said: str) -> None:
     look.say(click.style("Done.", fg="green") + " What you can do now:")
     look.say(f"  open {look.one_line(str(plan.root))} in Obsidian")
     look.say(f'  vaultmem add "What is worth remembering" --vault {where}')
-    look.say(f"  vaultmem serve --vault {where}     # says how to connect an agent")
+    look.say(f"  vaultmem install claude-code --vault {where}     # or another client")
 
 
 def _as_json(plan: Plan, said: str, *, done: bool) -> dict[str, object]:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 import click
@@ -39,6 +40,8 @@ def answer(error: Exception, colour: bool | None) -> int:
 def _for_people(text: str) -> str:
     """What agents are told, as one says it to a person at a terminal."""
     text = text.replace(_ANY, "See what there is: vaultmem recent")
+    if text.startswith("No vault here") and Path(".obsidian").is_dir():
+        return "This Obsidian vault does not know vaultmem yet. Add what it needs: vaultmem init"
     return _NEAR.sub(r"Did you mean: \1?", text)
 
 

@@ -285,7 +285,9 @@ def _say_how_to_connect(root: Path) -> None:
     entry = {"mcpServers": {"vaultmem": {"command": launcher[0], "args": launcher[1:]}}}
     click.echo(
         f"Serving {root} over MCP; it waits for a client on stdin, Ctrl-C ends it.\n"
-        "A client starts the server itself. Claude Code learns of it with\n"
+        "A client starts the server itself, once it is connected:\n"
+        f"  vaultmem install --vault {shlex.quote(str(root))}     # lists the clients\n"
+        "By hand, Claude Code learns of it with\n"
         f"  claude mcp add vaultmem -- {shlex.join(launcher)}\n"
         "and other clients with this in their configuration:\n"
         f"  {json.dumps(entry)}\n",
