@@ -176,7 +176,7 @@ def run_reference(w: dict[str, Any], arch: dict[str, Any], ids: list[int]) -> An
 
 
 def test_the_identity_names_the_weights_and_stays(granite: Embedder, models_dir: Path) -> None:
-    assert granite.identity == "granite-embedding-30m-english@6a1cc24734a5/512/int8"
+    assert granite.identity == "granite-embedding-30m-english@6a1cc24734a5/512/mixed"
     found = embed.state("", models_dir)
     assert found == embed.ModelState(granite.name, "ready", "", granite.identity, 384)
     assert embed.state("granite", models_dir) == found

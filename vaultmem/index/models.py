@@ -81,7 +81,7 @@ GRANITE: Final = Recipe(
     shipped="granite-embedding-30m-english.onnx",
     pooling="cls",
     pad_token="<pad>",
-    reading="/int8",
+    reading="/mixed",
 )
 MINILM: Final = Recipe(
     alias="minilm",
