@@ -12,6 +12,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,25 +73,48 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     (home / "bin").mkdir()
     (home / "bin" / "vaultmem").symlink_to(ROOT / "scripts" / "vaultmem")
-    done = _run(["sh", "-c", "vaultmem init ~/Demo --examples --quiet"], home, home)
+    done = _run(["sh", "-c"], "vaultmem init ~/Demo --examples --quiet", home, home)
     assert done.returncode == 0, done.stderr
     return home
 
 
-@pytest.mark.parametrize(
-    "page",
-    [page for page in PAGES if page != README and pages.blocks(page, *RUN)],
-    ids=lambda page: page.name,
-)
-def test_examples_run(page: Path, example: Path, tmp_path: Path) -> None:
-    """In the example vault; imports in a home that has something to import."""
-    home = tmp_path / "home"
+WITH_EXAMPLES = [page for page in PAGES if pages.blocks(page, *RUN)]
+
+
+@pytest.fixture(scope="module")
+def running(
+    example: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Path, Future[None]]]:
+    """The pages that were asked for, two at a time: most of it is waiting for a process."""
+    named = {item.name for item in request.session.items}
+    wanted = [page for page in WITH_EXAMPLES if f"test_examples_run[{page.name}]" in named]
+    homes = [tmp_path_factory.mktemp(page.stem) / "home" for page in wanted]
+    with ThreadPoolExecutor(2) as pool:
+        started = [
+            pool.submit(_run_page, *each, example) for each in zip(wanted, homes, strict=True)
+        ]
+        yield dict(zip(wanted, started, strict=True))
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_examples_run(page: Path, running: dict[Path, Future[None]]) -> None:
+    running[page].result()
+
+
+def _run_page(page: Path, home: Path, example: Path) -> None:
+    """In the example vault; imports where there is something to import; what the README says
+    from a clone, in a home that has nothing but a folder of notes."""
     shutil.copytree(example, home, symlinks=True)
-    moving = page.name == "moving.md"
-    if moving:
+    folder = home / "Demo"
+    if page.name == "moving.md":
         _bring_exports(home)
+        folder = home
+    elif page == README:
+        (home / "Demo").rename(home / "MyVault")
+        shutil.rmtree(home / "MyVault" / ".vaultmem")
+        folder = ROOT
     for block in pages.blocks(page, *RUN):
-        _runs(block, home, home if moving else home / "Demo")
+        _runs(block, home, folder)
 
 
 def _bring_exports(home: Path) -> None:
@@ -112,21 +136,16 @@ def _bring_exports(home: Path) -> None:
     shutil.copytree(home / "Demo", home / "MyVault")
 
 
-def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
-    """From a clone, in a home that has nothing but a folder of notes."""
-    (tmp_path / "MyVault").mkdir()
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "vaultmem").symlink_to(ROOT / "scripts" / "vaultmem")
-    found = pages.blocks(README, *RUN)
-    assert sum(block.text.count("vaultmem ") for block in found) >= 4
-    for block in found:
-        _runs(block, tmp_path, ROOT)
+def test_the_readme_has_commands() -> None:
+    assert sum(block.text.count("vaultmem ") for block in pages.blocks(README, "sh")) >= 4
 
 
 def _runs(block: Block, home: Path, folder: Path) -> None:
     assert not FOREGROUND.search(block.text), f"{block.place} does not end: make it ```console"
-    program = [sys.executable, "-"] if block.language == "python" else ["sh", "-e"]
-    done = _run(program, home, folder, block.text if program[0] != "sh" else _script(block.text))
+    python = block.language == "python"
+    file = home / "example"
+    file.write_text(block.text if python else _script(block.text), encoding="utf-8")
+    done = _run([sys.executable] if python else ["sh", "-e"], str(file), home, folder)
     assert done.returncode == 0, f"{block.place}\n{done.stdout}\n{done.stderr}"
 
 
@@ -137,29 +156,24 @@ def _script(text: str) -> str:
 
 
 def _run(
-    program: list[str], home: Path, folder: Path, text: str = ""
+    program: list[str], given: str, home: Path, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """In a clean home, with nothing to read on stdin but the script itself."""
+    """In a clean home, with nothing on stdin."""
     kept = {k: v for k, v in clean_environment(home).items() if not k.startswith(_MEANINGFUL)}
     path = f"{home / 'bin'}{os.pathsep}{kept['PATH']}"
     more = {"PATH": path, "VAULTMEM_TYPING_QUIET_SECONDS": "0"}  # nobody types here
     if folder == home:
         more |= {"VAULTMEM_VAULT": str(home / "Demo")}
     return subprocess.run(
-        [*program[:-1], *_file(program[-1], text, home)], cwd=folder, env=kept | more,
-        text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=300,
+        [*program, given], cwd=folder, env=kept | more, text=True, capture_output=True,
+        stdin=subprocess.DEVNULL, timeout=300,
     )  # fmt: skip
 
 
-_MEANINGFUL = ("CLAUDE", "CODEX", "GEMINI", "XDG_", "MEMORY_", "MCP_", "EDITOR", "VISUAL")
-
-
-def _file(last: str, text: str, home: Path) -> list[str]:
-    if not text:
-        return [last]
-    script = home / "example"
-    script.write_text(text, encoding="utf-8")
-    return [*(() if last == "-" else (last,)), str(script)]
+_MEANINGFUL = (
+    *("CLAUDE", "CODEX", "GEMINI", "XDG_", "MEMORY_", "MCP_", "EDITOR", "VISUAL"),
+    "PYTHONDONTWRITEBYTECODE",  # without it the second start is quicker
+)
 
 
 def test_a_wrong_example_is_found(example: Path, tmp_path: Path) -> None:
