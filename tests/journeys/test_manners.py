@@ -275,7 +275,7 @@ def test_the_doctor_says_once_what_is_to_be_done(run: Run, vault: Path) -> None:
     assert "Links that lead nowhere (12)" in shown
     assert "… and 4 more; --all lists them" in shown
     assert "13 problems in 13 files." in shown
-    assert "1 of them can be put right without you: vaultmem doctor --fix" in shown
+    assert "→ vaultmem doctor --fix removes it after an hour." in shown
     assert "12 notes changed since the index was made. Take them in: vaultmem index" in shown
 
 

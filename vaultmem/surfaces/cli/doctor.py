@@ -35,7 +35,6 @@ HEADINGS: Final[Mapping[str, str]] = {
     "ambiguous-link": "Links that could mean several notes",
     "dead-link": "Links that lead nowhere",
 }
-_FIXED_BY_DOCTOR: Final = ("merge-driver", "leftover-file")
 _BEHIND: Final = "index-behind"
 
 
@@ -80,9 +79,6 @@ def _print(findings: Sequence[Finding], everything: bool) -> None:
         click.secho(f"{look.count(len(wrong), 'problem')} in {files}.", fg="yellow")
     else:
         click.secho("Nothing is wrong.", fg="green")
-    mine = sum(found.problem in _FIXED_BY_DOCTOR for found in wrong)
-    if mine:
-        click.echo(f"{mine:,} of them can be put right without you: vaultmem doctor --fix")
     _print_behind([found for found in findings if found.problem == _BEHIND], everything)
 
 

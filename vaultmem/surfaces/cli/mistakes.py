@@ -28,6 +28,9 @@ def answer(error: Exception, colour: bool | None) -> int:
     if isinstance(error, click.UsageError):
         wrong_use(error)
         return 2
+    if isinstance(error, click.ClickException):
+        error.show()
+        return 2
     if isinstance(error, VaultmemError):
         look.complain(_for_people(look.safe(error.message)), color=colour)
         return error.exit_code
@@ -98,6 +101,6 @@ def unforeseen(error: Exception, *, in_full: bool) -> None:
     said = " ".join(look.safe(str(error)).split())[:300]
     look.complain(
         f"Something unexpected happened: {type(error).__name__}{': ' if said else ''}{said}\n"
-        "This is a fault of vaultmem, not yours; your notes are as they were."
-        + ("" if in_full else "\nSee where it happened: set VAULTMEM_DEBUG=1 and run it again.")
+        "This is a fault of vaultmem, not yours."
+        + ("" if in_full else " See where it is: set VAULTMEM_DEBUG=1 and run it again.")
     )
