@@ -23,6 +23,17 @@ def vault(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TEMPLATE, tmp_path / "Brain"))
 
 
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault that is only looked at, indexed once."""
+    root = Path(shutil.copytree(TEMPLATE, tmp_path_factory.mktemp("shared") / "Brain"))
+    subprocess.run(
+        [sys.executable, "-m", "vaultmem", "index", "-q"], cwd=root, check=True,
+        env=clean_environment(root.parent),
+    )  # fmt: skip
+    return root
+
+
 # --- quiet ---------------------------------------------------------------------------------
 
 
@@ -79,9 +90,9 @@ def test_the_vault_may_be_named_before_the_command(run: Run, vault: Path, tmp_pa
     ],
 )
 def test_what_was_mistyped_is_answered_with_what_was_meant(
-    run: Run, vault: Path, arguments: list[str], words: str
+    run: Run, examples: Path, arguments: list[str], words: str
 ) -> None:
-    done = run(*arguments, cwd=vault)
+    done = run(*arguments, cwd=examples)
     assert done.code in (1, 2)
     assert words in done.err
 
@@ -292,7 +303,7 @@ def test_the_doctor_has_a_heading_for_everything_it_finds() -> None:
 
 
 @pytest.fixture
-def shell(vault: Path, tmp_path: Path) -> dict[str, str]:
+def shell(tmp_path: Path) -> dict[str, str]:
     """A shell's environment in which `vaultmem` is a command."""
     program = tmp_path / "bin" / "vaultmem"
     program.parent.mkdir()
@@ -318,9 +329,8 @@ def shell(vault: Path, tmp_path: Path) -> dict[str, str]:
     ],
 )
 def test_bash_completes(
-    run: Run, vault: Path, shell: dict[str, str], line: str, offered: list[str]
+    examples: Path, shell: dict[str, str], line: str, offered: list[str]
 ) -> None:
-    run("index", "-q", cwd=vault)
     words = re.findall(r'"[^"]*$|(?:\\ |\S)+', line)
     quoted = " ".join(f"'{word}'" for word in words)
     script = f"""
@@ -330,7 +340,7 @@ def test_bash_completes(
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     done = subprocess.run(
-        ["bash", "-c", script], cwd=vault, env=shell, capture_output=True, text=True
+        ["bash", "-c", script], cwd=examples, env=shell, capture_output=True, text=True
     )
     assert (done.stdout.splitlines(), done.stderr) == (offered, "")
 
