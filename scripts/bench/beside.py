@@ -110,6 +110,7 @@ def _filled(peer: Peer, place: Place, bounds: Bounds) -> dict[str, Any]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     peer.complete(place, steps)
+    peer.learn(place)
     taken = {name: round(seconds, 2) for name, seconds in steps.items()}
     return {"seconds": taken, "cpu_seconds": round(cpu, 1), "memory": highest()}
 

@@ -69,7 +69,7 @@ class Server:
                 bufsize=0,
             )
 
-    def handshake(self, seconds: float = 180) -> float:
+    def handshake(self, seconds: float = 300) -> float:
         """Seconds from the start of the process to its first reply."""
         self.request("initialize", HELLO, seconds)
         taken = time.perf_counter() - self.started

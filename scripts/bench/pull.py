@@ -77,12 +77,13 @@ def _change(folder: Path, size: int) -> list[tuple[str, str]]:
     told: list[tuple[str, str]] = []
     for number, file in enumerate(files):
         word = f"pulled{size}x{number}x{time.time_ns() % 10**6}"
+        named = file  # some systems go on calling a moved note by its old name
         text = file.read_text(encoding="utf-8").rstrip() + f"\n\n{word}\n"
         if number % 50 == 1:
-            file = file.with_name(f"New {word}.md")
+            named = file = file.with_name(f"New {word}.md")
             text = f"A note about {word}\n"
         elif number % 50 == 2:
             file = file.rename(file.with_name(f"{file.stem} moved{number}.md"))
         file.write_text(text, encoding="utf-8")
-        told.append((file.relative_to(folder).as_posix(), word))
+        told.append((named.relative_to(folder).as_posix(), word))
     return told[:3] + chance.sample(told, min(_LOOKED_FOR, len(told)) - 3)

@@ -105,6 +105,9 @@ class Peer:
     def complete(self, place: Place, taken: dict[str, float]) -> None:
         """Whatever else has to be there before it is asked; no clock runs."""
 
+    def learn(self, place: Place) -> None:
+        """What is needed to tell from its answers which notes it means."""
+
     def open(self, place: Place) -> Any:
         server = Server(self.command(place), place.errors)
         server.handshake()

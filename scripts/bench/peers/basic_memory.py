@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,20 @@ class Adapter(Peer):
         return python_environment(env, package, least=12, loosen=["fastmcp"], extensions=True)
 
     def prepare(self, place: Place) -> None:
+        """The project is made of an empty folder: adding a full one would index it at once, text
+        and vectors together."""
         weights.for_fastembed(place.home / "models")
+        away = place.notes.rename(place.notes.with_name("away"))
+        place.notes.mkdir()
+        run(self._command(place, "project", "add", "notes", str(place.notes), "--default"), 900)
+        shutil.rmtree(place.notes)
+        away.rename(place.notes)
 
     def command(self, place: Place) -> Command:
         return self._command(place, "mcp")
 
-    def _command(self, place: Place, *arguments: str, vectors: bool = True) -> Command:
+    def _command(self, place: Place, *arguments: str) -> Command:
         settings = {
-            "SEMANTIC_SEARCH_ENABLED": "true" if vectors else "false",
             "SEMANTIC_EMBEDDING_MODEL": weights.NAME,
             "SEMANTIC_EMBEDDING_CACHE_DIR": str(place.home / "models"),
             "AUTO_UPDATE": "false",
@@ -53,21 +60,19 @@ class Adapter(Peer):
         return place.home / ".basic-memory"
 
     def fill(self, place: Place, seconds: float) -> dict[str, float]:
-        """Adding the folder as a project indexes it."""
-        add = ("project", "add", "notes", str(place.notes), "--default")
-        started = time.monotonic()
-        run(self._command(place, *add, vectors=False), seconds)
-        text = time.monotonic() - started
-        run(self._command(place, "reindex", "--embeddings", "-p", "notes"), seconds)
-        return {"text": text, "vectors": time.monotonic() - started - text}
+        taken = {}
+        for name, flag in (("text", "--search"), ("vectors", "--embeddings")):
+            started = time.monotonic()
+            run(self._command(place, "reindex", flag, "-p", "notes"), seconds)
+            taken[name] = time.monotonic() - started
+        return taken
 
-    def open(self, place: Place) -> Any:
+    def learn(self, place: Place) -> None:
         """It names notes by the permalink that it wrote into each."""
         for file in markdown(place.notes):
             if named := _OWN_PERMALINK.search(file.read_bytes()[:2000]):
                 path = file.relative_to(place.notes).as_posix()
                 self._paths[named.group(1).decode().strip()] = path
-        return super().open(place)
 
     def search(self, server: Any, query: str, mode: str, limit: int = 10) -> Found:
         kind = {"keyword": "text"}.get(mode, mode)

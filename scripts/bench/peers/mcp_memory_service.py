@@ -62,13 +62,12 @@ class Adapter(Peer):
                 raise RuntimeError(reply.text[:200])
             return {"vectors": time.monotonic() - started}
 
-    def open(self, place: Place) -> Any:
+    def learn(self, place: Place) -> None:
         """Its answers name memories by a hash alone; which note each came from is in its store."""
         with sqlite3.connect(self._database(place)) as db:
             for key, told in db.execute("SELECT content_hash, metadata FROM memories"):
                 source = json.loads(told or "{}").get("source_file", "")
                 self._paths[key] = place.path_of(source)
-        return super().open(place)
 
     def search(self, server: Any, query: str, mode: str, limit: int = 10) -> Found:
         reply = server.call("memory_search", query=query, mode=mode, limit=limit)

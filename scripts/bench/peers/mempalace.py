@@ -42,9 +42,8 @@ class Adapter(Peer):
         run(self._command(place, "mempalace", "mine", str(place.notes), "--direct"), seconds)
         return {"vectors": time.monotonic() - started}
 
-    def open(self, place: Place) -> Any:
+    def learn(self, place: Place) -> None:
         self._place = place
-        return super().open(place)
 
     def search(self, server: Any, query: str, mode: str, limit: int = 10) -> Found:
         reply = server.call("mempalace_search", query=query[:250], limit=limit)

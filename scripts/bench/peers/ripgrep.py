@@ -36,8 +36,10 @@ class Adapter(Peer):
     def fill(self, place: Place, seconds: float) -> dict[str, float]:
         return {}
 
-    def open(self, place: Place) -> Any:
+    def learn(self, place: Place) -> None:
         self._place = place
+
+    def open(self, place: Place) -> Any:
         return None
 
     def search(self, server: Any, query: str, mode: str, limit: int = 10) -> Found:
