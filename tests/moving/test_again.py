@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.moving import exports
 from tests.moving.conftest import Open
 from tests.moving.test_sources import counts, notes
 from vaultmem.errors import Busy, InvalidInput, ReadOnly, Unavailable
+from vaultmem.moving.arrivals import Arrivals
 from vaultmem.moving.ledger import Known, decide
 from vaultmem.service import Vault
 
@@ -63,6 +65,23 @@ def test_what_a_person_changed_is_theirs(vault: Vault, root: Path, away: Path) -
     assert bring(vault, away, "It rains") == (0, 0, 0, 0)
     assert bring(vault, away, "It snows") == (0, 0, 1, 0)
     assert file.read_bytes() == mine
+
+
+def test_what_a_person_types_meanwhile_is_not_overwritten(
+    vault: Vault, root: Path, away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the decision and the writing lies a moment."""
+    bring(vault, away, "It rains")
+    file = only(root)
+    carry_out = Arrivals._carry_out
+
+    def after_an_edit(self: Arrivals, batch: Any, sorting: Any) -> Any:
+        file.write_bytes(file.read_bytes() + b"Typed just now.\n")
+        return carry_out(self, batch, sorting)
+
+    monkeypatch.setattr(Arrivals, "_carry_out", after_an_edit)
+    assert bring(vault, away, "It snows") == (0, 0, 1, 0)
+    assert file.read_bytes().endswith(b"It rains\nTyped just now.\n")
 
 
 def test_a_tag_of_mine_keeps_a_note_from_being_rewritten(

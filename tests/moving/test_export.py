@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,6 +187,19 @@ def test_a_zip_unpacked_is_the_vault(full: Vault, root: Path, open_vault: Open, 
     assert everything(unpacked) == everything(full)
     full.export("zip", away / "again.zip")
     assert (away / "again.zip").read_bytes() == (away / "all.zip").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_files_that_no_zip_can_hold(vault: Vault, root: Path, away: Path) -> None:
+    (root / "A.md").write_bytes(b"a\n")
+    Path(os.fsdecode(os.fsencode(root) + b"/caf\xe9.md")).write_bytes(b"x\n")
+    Path(os.fsdecode(os.fsencode(root) + b"/caf\xe9.png")).write_bytes(b"x\n")
+    os.mkfifo(root / "pipe")
+    (root / "link.md").symlink_to(root / "A.md")
+    done = vault.export("zip", away / "a.zip")
+    assert zipfile.ZipFile(away / "a.zip").namelist() == ["A.md"]
+    assert len(done.left_out) == 3
+    assert vault.export("jsonl", away / "a.jsonl").notes == 2
 
 
 def test_filters(full: Vault, away: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import zipfile
 from pathlib import Path
@@ -127,6 +128,31 @@ def test_broken_lines_are_named_and_the_rest_comes(vault: Vault, away: Path) -> 
     said = [o.content for o in vault.get(["A"]).memories[0].observations or ()]
     assert said == ["one", "5", "two", "three"]
     assert {f.object for f in vault.facts("A").facts} == {"B", "C"}
+
+
+def test_names_that_no_file_can_have(vault: Vault, away: Path) -> None:
+    names = [
+        "src/auth.py",
+        "C#",
+        "a|b",
+        "[x] done",
+        "..",
+        "con",
+        "x" * 300,
+        "tail.",
+        "new\nline",
+        "Memories/Deep/Name",
+        "^id",
+    ]
+    things = [exports.entity(name, "x", [f"is {n}"]) for n, name in enumerate(names)]
+    things += [exports.relation(a, "then", b) for a, b in itertools.pairwise(names)]
+    path = exports.lines(away / "memory.jsonl", things)
+    assert counts(vault.import_("server-memory", path)) == (len(names), 0, 0, 0)
+    assert counts(vault.import_("server-memory", path)) == (0, 0, 0, 0)
+    vault.close()
+    (vault.store.local() / "imports.db").unlink()
+    assert counts(vault.import_("server-memory", path)) == (0, 0, 0, 0)
+    assert "dead-link" not in {found.problem for found in vault.examine()}
 
 
 def test_awkward_observations_hide_nothing(vault: Vault, away: Path) -> None:

@@ -73,7 +73,7 @@ def test_what_needs_a_person_ends_with_one(run: Run, brain: Path, away: Path) ->
     exports.mem0(path, [exports.mem0_record(1, "It snows")])
     done = run("import", "mem0", str(path), cwd=brain)
     assert done.code == 1
-    assert "! Memories/It rains.md: changed here and there; left as it is" in done.out
+    assert "! Memories/It rains.md: yours is different; it was left as it is" in done.out
     note.unlink()
     gone = run("import", "mem0", str(path), cwd=brain)
     assert (gone.code, "--again" in gone.err) == (0, True)

@@ -17,7 +17,7 @@ from typing import Final
 
 from vaultmem import lock
 from vaultmem.desk import Desk
-from vaultmem.errors import Busy, Unavailable, VaultmemError
+from vaultmem.errors import Busy, Conflict, Unavailable, VaultmemError
 from vaultmem.moving.incoming import Left, Record
 from vaultmem.moving.ledger import Known, Ledger
 from vaultmem.moving.opening import Reading
@@ -92,7 +92,8 @@ class Arrivals(Desk):
             done, behind = 0, ""
             for batch in _batches(todo for record in records for todo in sorting.sort(record)):
                 if not dry_run:
-                    batch, behind = self._carry_out(batch, sorting)
+                    batch, late = self._carry_out(batch, sorting)
+                    behind = late or behind
                 steps += _steps(batch, reading)
                 done += len(batch)
                 if progress:
@@ -171,7 +172,9 @@ class Arrivals(Desk):
             return raw
 
         try:
-            stored = self.store.update(todo.path, remembered)
+            stored = self.store.update(todo.path, remembered, expect=todo.expect or None)
+        except Conflict:  # a person was at it since we looked
+            return replace(todo, action="kept")
         except VaultmemError as error:
             return replace(todo, action="left", why=str(error), key="")
         return replace(todo, version=stored.version)

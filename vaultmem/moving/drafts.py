@@ -215,7 +215,7 @@ def thing(record: Thing, source: str, fallback: dt.datetime) -> Draft:
         "created": record.created or fallback,
     }
     body = _sections(record)
-    return _draft(f"{source}:{record.name}", record.name, values, body, record.created)
+    return _draft(f"{source}:[[{record.name}]]", record.name, values, body, record.created)
 
 
 def _sections(record: Thing) -> str:

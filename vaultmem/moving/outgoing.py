@@ -156,7 +156,8 @@ class Outgoing(Desk):
                 for path in self._hidden():
                     self._add(archive, path)
             for stored, _ in self._notes(listing):
-                archive.writestr(_info(stored.path, stored.stat.mtime_ns), stored.raw)
+                if self._has_a_name(stored.path):
+                    archive.writestr(_info(stored.path, stored.stat.mtime_ns), stored.raw)
             if self._whole:
                 for path in sorted(set(listing.files) - set(listing.notes)):
                     self._add(archive, path)
@@ -169,8 +170,17 @@ class Outgoing(Desk):
         kept = (file for file in plain if not file.name.startswith(_OF_THIS_MACHINE))
         return [file.relative_to(root).as_posix() for file in kept]
 
+    def _has_a_name(self, path: str) -> bool:
+        """Whether a zip can hold the name: it has to be Unicode."""
+        if printable(path) == path:
+            return True
+        self.left.append(Left(printable(path), "its name is not UTF-8"))
+        return False
+
     def _add(self, archive: zipfile.ZipFile, path: str) -> None:
         file = self.store.root / path
+        if not file.is_file() or not self._has_a_name(path):  # or a pipe, which never ends
+            return
         try:
             with open(file, "rb") as source:
                 info = _info(path, os.fstat(source.fileno()).st_mtime_ns)

@@ -44,6 +44,7 @@ class Todo:
     id: str = ""
     raw: bytes = b""  # of a new note
     change: Callable[[Note], bytes] | None = None  # of one that is there
+    expect: str = ""  # the version for which the change was meant; empty: for any
     version: str = ""  # of one that is there and was ours all along
 
 
@@ -126,7 +127,8 @@ class Sorting(Cleaning):
             self._given.add(draft.key)
             return self._new(todo, draft, folder)
         if action == "update":
-            return replace(todo, path=note.path, id=note.id, change=self._rewritten(draft))
+            change, expect = self._rewritten(draft), version(note.raw)
+            return replace(todo, path=note.path, id=note.id, change=change, expect=expect)
         ours = same and self._rendered(draft, note) == note.raw
         return replace(todo, path=note.path, version=version(note.raw) if ours else "")
 
@@ -180,20 +182,29 @@ class Sorting(Cleaning):
         draft = drafts.thing(kept, self.system, self.fallback)
         known = self.known(draft.key)
         todo = Todo("here", kept.name, key=draft.key, digest=draft.digest)
-        found = self.index.relations.named(kept.name, self._filters(include_forgotten=True))
-        if len(found) > 1:
-            raise ambiguous(kept.name, (node.path for node in found))
-        if not found:
+        note = self._entity(kept.name, known)
+        if note is None:
             new = replace(todo, action=decide(known, draft.digest, None, same=False))
             made = self._new(new, draft, self._folder("entities"))
             return self._aliased(made, draft)
-        note = self.store.note(found[0].path)
         todo = replace(todo, path=note.path, id=note.id, version=version(note.raw))
         more = () if known and known.digest == draft.digest else missing(kept, note)
         if not more:
             return todo
         edit(note, *more)  # refuses where it cannot be done
         return replace(todo, action="update", change=self._extended(kept))
+
+    def _entity(self, name: str, known: Known | None) -> Note | None:
+        """The note of an entity, by its name, or by the name that its file could have."""
+        filters = self._filters(include_forgotten=True)
+        for each in dict.fromkeys((name, safe_name(name))):
+            found = self.index.relations.named(each, filters)
+            if len(found) > 1:
+                raise ambiguous(name, (node.path for node in found))
+            if found:
+                return self.store.note(found[0].path)
+        note = self._note_at(known.path) if known else None
+        return note if note and self._visible(note) else None
 
     def _aliased(self, todo: Todo, draft: Draft) -> Todo:
         """An entity whose name was not free keeps it as an alias."""
@@ -240,7 +251,8 @@ class Sorting(Cleaning):
         state = None if current is None else version(current)
         action = decide(known, todo.digest, state, same=same)
         if there and current is not None:
-            return replace(todo, action=action, path=there, change=lambda _: raw)
+            expect = version(current)
+            return replace(todo, action=action, path=there, change=lambda _: raw, expect=expect)
         if action == "gone" and not self.again:
             return replace(todo, action=action)
         folder, _, name = path.rpartition("/")

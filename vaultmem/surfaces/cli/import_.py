@@ -98,7 +98,7 @@ def _print(done: Imported) -> None:
         ("~", done.updated, f"{would}updated", "yellow"),
         ("=", done.here, "here already", "blue"),
         ("-", done.gone, "removed here since", "blue"),
-        ("!", done.kept, "changed on both sides", "red"),
+        ("!", done.kept, "different here", "red"),
         ("!", done.left, "left out", "magenta"),
     )
     parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
@@ -118,7 +118,7 @@ def _print_notes(done: Imported) -> None:
     """The first of what is new, and everything that a person should look at."""
     for step in done.notes:
         if step.action == "kept":
-            click.echo(look.one_line(f"! {step.path}: changed here and there; left as it is"))
+            click.echo(look.one_line(f"! {step.path}: yours is different; it was left as it is"))
     new = [step for step in done.notes if step.action in ("add", "update")]
     for step in new[:_SHOWN] if done.dry_run else ():
         click.echo(look.one_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
