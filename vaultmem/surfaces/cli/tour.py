@@ -84,7 +84,7 @@ class Tour:
         self.until_it_knows(agent, question, "10 minutes")
         found = self.tool(agent, "recall_memories", query=question)
         hit = found["memories"][0]
-        self.result(f"{hit['title']}: {hit['content']}")
+        self.result(f"{hit['content']} (from {hit['path']})")
         self.say("So can you:")
         self.command("search", "old token")
 
