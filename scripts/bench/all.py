@@ -4,7 +4,8 @@
                           [--quick] [--work DIR] [--report]
 
 Each part is written to the work folder as soon as it is done, and a second run takes up what is
-there. `--report` measures nothing and writes docs/benchmarks.md from what was measured.
+there. `--report` measures nothing and writes docs/benchmarks.md from what was measured; what
+`--quick` measures is never written there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ import ours
 import peers.vaultmem
 import report
 from results import Results
-from tables import at
 
 WORK = machine.ROOT / ".bench"
 # Of ourselves we want to know more than of the others.
@@ -35,11 +35,11 @@ OURS: dict[str, Any] = {"pulls": (500, 5000), "processes": (1, 4, 16), "fill_sec
 
 def main() -> None:
     given = _arguments()
-    work = given.work.resolve()
+    work = (given.work or (WORK / "quick" if given.quick else WORK)).resolve()
     results = Results(work / "results", again=given.again)
     if not given.report:
         _measure(given, work, results)
-    report.write(results, given.page)
+    report.write(results, given.page or (work / "page.md" if given.quick else report.PAGE))
 
 
 def _arguments() -> argparse.Namespace:
@@ -48,11 +48,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, help="a real vault, instead of generated notes")
     parser.add_argument("--peers", default="all", help="names with commas between, all, or none")
     parser.add_argument("--quick", action="store_true", help="a few of everything, to see it work")
-    parser.add_argument("--work", type=Path, default=WORK, help="vaults, environments, results")
+    parser.add_argument("--work", type=Path, help="vaults, environments, results; else .bench")
     parser.add_argument("--fill-minutes", type=float, default=45, help="most time to index, each")
     parser.add_argument("--report", action="store_true", help="only write the tables")
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
-    parser.add_argument("--page", type=Path, default=report.PAGE, help="where the tables go")
+    parser.add_argument("--page", type=Path, help="where the tables go; else docs/benchmarks.md")
     return parser.parse_args()
 
 
@@ -99,7 +99,7 @@ class _Run:
 
     def measure(self, name: str) -> dict[str, Any]:
         peer = peers.load(name)
-        if reason := self._too_slow(name):
+        if reason := self._too_slow(name, peer):
             return {"name": peer.name, "notes": self.vault.count, "cannot": reason}
         place = self.work / "places" / f"{name}-{self.vault.count}"
         bounds, more = self.bounds, None
@@ -109,18 +109,32 @@ class _Run:
             bounds = bounds if self.quick else replace(bounds, **OURS)
         return beside.measure(peer, self.vault, self.work / "env" / name, place, bounds, more)
 
-    def _too_slow(self, name: str) -> str:
+    def _too_slow(self, name: str, peer: peers.Peer) -> str:
         """A peer that would not be done in time is not started, and the reader is told."""
-        fewer = [size for size in self._sizes() if size < self.vault.count]
-        known = self.results.read(f"{self.which}/{fewer[-1]}/{name}") if fewer else None
+        known = self._smaller(name)
         if known is None or name == "vaultmem":
             return ""
-        taken = sum((at(known, "fill.seconds") or {}).values())
-        seconds = taken * self.vault.count / fewer[-1]
-        if seconds > self.bounds.fill_seconds:
-            rate = fewer[-1] / taken
-            return f"not run at this size: at {rate:.1f} notes/s it would take {seconds / 3600:.1f} h to fill"
-        return str(known.get("cannot", ""))
+        if "fill" not in known:
+            return str(known.get("cannot", ""))
+        steps, times = known["fill"]["seconds"], self.vault.count / known["notes"]
+        most = self.bounds.fill_seconds / times
+        if sum(steps.values()) <= most:
+            return ""
+        if steps.get("text", most + 1) <= most and peer.leave_out_vectors():
+            return ""
+        taken = sum(steps.values())
+        hours = taken * times / 3600
+        return (
+            f"not run with {self.vault.count:,} notes: filling it at {known['notes'] / taken:.1f} "
+            f"notes/s would take {hours:.1f} h"
+        )
+
+    def _smaller(self, name: str) -> dict[str, Any] | None:
+        """What is known of it from the largest smaller vault that it was filled with."""
+        sizes = [size for size in self._sizes() if size < self.vault.count]
+        told = [self.results.read(f"{self.which}/{size}/{name}") for size in reversed(sizes)]
+        known = [each for each in told if each]
+        return next((each for each in known if "fill" in each), known[0] if known else None)
 
     def _sizes(self) -> list[int]:
         names = [name.split("/") for name in self.results.all()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.metadata
 import os
 import platform
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PROC = Path("/proc")
+LIBRARIES = ("tantivy", "fastembed", "onnxruntime", "usearch", "numpy", "mcp")
 _MAPPING = re.compile(r"[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+\s*(.*)")
 
 
@@ -24,6 +26,7 @@ def about() -> dict[str, Any]:
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},
     }
 
 

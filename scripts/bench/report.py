@@ -99,9 +99,10 @@ def _beside(everything: Mapping[str, Found]) -> str:
 
 def _machine(everything: Mapping[str, Found]) -> str:
     told = everything.get("machine", {})
+    versions = ", ".join(f"{name} {which}" for name, which in told.get("versions", {}).items())
     return (
         f"Machine: {told.get('processor')}, {told.get('cores')} cores, {told.get('memory_gb')} GB, "
-        f"{told.get('system')}, Python {told.get('python')}. Measured by `scripts/bench/run all`, "
+        f"{told.get('system')}, Python {told.get('python')}, {versions}. Measured by `scripts/bench/run all`, "
         f"{_between(everything, 'date')}, commit {_between(everything, 'commit')}, load of the "
         f"machine {_between(everything, 'load')}."
     )
@@ -152,7 +153,10 @@ def _one_size(everything: Mapping[str, Found], which: str, size: int) -> list[st
 def _remark(told: Found) -> str:
     if "trouble" in told:
         return f"not measured, {told['trouble']}"
-    return str(told.get("cannot") or told.get("remark") or "")
+    steps = {name: at(step, "trouble") for name, step in told.items()}
+    failed = [f"the part “{name}” failed: {why}" for name, why in steps.items() if why]
+    said = told.get("cannot") or told.get("remark")
+    return "; ".join([*([str(said)] if said else []), *failed])
 
 
 def _growth(everything: Mapping[str, Found], folder: Path) -> str:

@@ -23,7 +23,7 @@ class Results:
     def part(self, name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Measure a part unless an earlier run did; a part that fails says so and the run goes on."""
         known = self.read(name)
-        if known is not None and not self.again:
+        if known is not None and "trouble" not in known and not self.again:
             return known
         print(f"bench: {name} …", file=sys.stderr, flush=True)
         started = time.monotonic()

@@ -66,13 +66,13 @@ class Found:
 
 class Peer:
     name = ""
-    title = ""
     note = ""  # what a reader should know about how it was set up
     modes: tuple[str, ...] = ("keyword",)  # ways of searching, each asked all questions
     word_mode = ""  # the way that finds a single word; else the first
     follows_files = False  # whether it notices what a person or git does to the notes
     writes = True
     indexed = True  # False: it reads everything at every question
+    with_vectors = True
 
     # --- to be said by each ------------------------------------------------------------------
 
@@ -104,6 +104,10 @@ class Peer:
 
     def complete(self, place: Place, taken: dict[str, float]) -> None:
         """Whatever else has to be there before it is asked; no clock runs."""
+
+    def leave_out_vectors(self) -> bool:
+        """For a vault that would take hours to embed; False where it cannot do without."""
+        return False
 
     def learn(self, place: Place) -> None:
         """What is needed to tell from its answers which notes it means."""

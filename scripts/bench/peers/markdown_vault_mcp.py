@@ -24,7 +24,7 @@ class Adapter(Peer):
         weights.for_fastembed(place.home / "models")
 
     def command(self, place: Place) -> Command:
-        return self._command(place, "serve", vectors=True)
+        return self._command(place, "serve", vectors=self.with_vectors)
 
     def _command(self, place: Place, *arguments: str, vectors: bool) -> Command:
         settings = {
@@ -51,11 +51,19 @@ class Adapter(Peer):
         started = time.monotonic()
         run(self._command(place, "index", vectors=False), seconds)
         text = time.monotonic() - started
+        if not self.with_vectors:
+            return {"text": text}
         with Server(self.command(place), place.errors) as server:
             server.handshake()
             begun = time.monotonic()
             self._embed(server, seconds)
             return {"text": text, "vectors": time.monotonic() - begun}
+
+    def leave_out_vectors(self) -> bool:
+        self.with_vectors = False
+        self.modes = ("keyword",)
+        self.note = "without vectors at this size: embedding would take too long"
+        return True
 
     def _embed(self, server: Server, seconds: float) -> None:
         deadline = time.monotonic() + seconds
