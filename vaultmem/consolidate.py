@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vaultmem.themes import Matrix
 
 STRATEGIES: Final = ("summarize", "extract_patterns", "full")
-_MOST_SOURCES: Final = 300  # the latest ones are looked at
+_MOST_SOURCES: Final = 500  # the latest ones are looked at
 _MOST_JOURNALS: Final = 100
 _TEXT: Final = 2000  # characters of a source that a model reads
 # Likeness that makes one group, measured with two models on short work notes: unrelated ones

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,23 @@ def test_what_is_alike_becomes_one_memory(open_vault: Open, root: Path, model: s
         assert stamp in after.values(), name
     found = vault.recall("refresh token grace period", type="semantic").memories
     assert [memory.id for memory in found] == [made.id]
+
+
+def test_five_hundred_observations_are_drawn_together_at_once(vault: Vault, root: Path) -> None:
+    path = vault.log("The first of many.", session_id="s").path
+    now = dt.datetime.now(dt.UTC)
+    lines = [
+        journal.entry(
+            now, "note", f"Topic{n % 20} was part{n % 7} again.", (), journal.new_block(now)
+        )
+        for n in range(499)
+    ]
+    file = root / path
+    file.write_text(file.read_text() + "\n".join(lines) + "\n")
+    vault.index_now()
+    done = vault.consolidate(session_id="s").session_stats
+    assert (done.memories_analyzed, done.consolidated_into) == (500, 20)
+    assert vault.consolidate(session_id="s").consolidated_memories == ()
 
 
 def test_a_second_run_makes_nothing_twice(open_vault: Open, root: Path) -> None:
