@@ -118,3 +118,11 @@ def test_the_instructions_are_short_and_say_the_three_things() -> None:
 
 def test_options_are_the_documented_ones() -> None:
     assert Options().toolsets == ("core", "graph", "session", "curate")
+
+
+def test_a_conflict_shows_the_text_without_its_private_passages() -> None:
+    from vaultmem.errors import Conflict
+    from vaultmem.surfaces.mcp.answers import envelope
+
+    told = envelope(Conflict("It changed.", text="a <private>door code</private> b", version="v"))
+    assert told["current"] == "a  b"

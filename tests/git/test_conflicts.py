@@ -245,3 +245,12 @@ def test_a_pinned_caller_sees_only_their_conflicts(root: Path) -> None:
         (root / f"{name} (Conflicted copy x 1).md").write_text(text + "more\n")
     with SyncedVault.open(root, caller=Caller(project="Atlas")) as vault:
         assert [view.path for view in vault.conflicts().conflicts] == ["A (Conflicted copy x 1).md"]
+
+
+def test_a_difference_shows_no_private_passages() -> None:
+    from vaultmem.git.conflicts import _diff
+
+    ours, theirs = b"a <private>old code</private>\nx\n", b"a <private>new code</private>\ny\n"
+    shown = _diff("n.md", "n.md", ours, theirs, ("ours", "theirs"))
+    assert "-x" in shown and "+y" in shown
+    assert "code" not in shown

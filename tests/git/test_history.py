@@ -73,7 +73,7 @@ def driver_of(machine: Machine) -> str:
 def test_init_registers_the_driver(root: Path, home: Path, run: Run) -> None:
     assert run("init", str(root), "--git").code == 0
     command = driver_of(Machine(root, home))
-    assert re.search(r"^/.+ -m vaultmem merge-driver %O %A %B %L %P$", command)
+    assert re.search(r"^/.+ -P -m vaultmem merge-driver %O %A %B %L %P$", command)
     assert run("doctor", "--vault", str(root)).code == 0
 
 

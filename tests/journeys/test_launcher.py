@@ -95,3 +95,13 @@ def test_the_wheel_carries_the_template(tmp_path: Path) -> None:
         if file.is_file():
             path = file.relative_to(ROOT).as_posix()
             assert f"vaultmem/{path}" in names, path
+
+
+def test_nothing_in_the_folder_one_stands_in_is_run(clone: Path, tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise SystemExit('a stranger')")
+    (tmp_path / "vaultmem.py").write_text("raise SystemExit('a stranger')")
+    done = subprocess.run(
+        [str(clone / "scripts" / "vaultmem"), "--version"],
+        cwd=tmp_path, env=clean(tmp_path), capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

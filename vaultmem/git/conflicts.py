@@ -16,6 +16,7 @@ from vaultmem.git import merge
 from vaultmem.git.flow import QUIET_SECONDS, Flow, Report
 from vaultmem.git.plan import is_note
 from vaultmem.git.repo import Repo
+from vaultmem.hidden import without_private
 from vaultmem.index import TROUBLE
 from vaultmem.note import Note, parse, printable, version
 from vaultmem.store import Listing
@@ -361,8 +362,11 @@ def _distance(a: list[str], b: list[str]) -> int:
 
 
 def _diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str]) -> str:
+    """Without private passages: agents read this too, and a person has the files."""
     before, after = (
-        printable(raw.decode("utf-8", "surrogateescape")).replace("\r\n", "\n").split("\n")
+        printable(without_private(raw.decode("utf-8", "surrogateescape")))
+        .replace("\r\n", "\n")
+        .split("\n")
         for raw in (ours, theirs)
     )
     one, other = (

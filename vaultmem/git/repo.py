@@ -325,7 +325,7 @@ def versions(root: Path, path: str) -> list[Commit]:
 
 def driver_command() -> str:
     """By absolute path: programs with a window have another PATH."""
-    return f"{shlex.quote(sys.executable)} -m vaultmem merge-driver %O %A %B %L %P"
+    return f"{shlex.quote(sys.executable)} -P -m vaultmem merge-driver %O %A %B %L %P"
 
 
 def register(root: Path) -> None:

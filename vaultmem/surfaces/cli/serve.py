@@ -299,4 +299,4 @@ def _say_how_to_connect(root: Path) -> None:
 def _this_program() -> list[str]:
     """How a client starts the same program: by absolute paths, since it has no PATH of ours."""
     started = Path(sys.argv[0]).absolute()
-    return [sys.executable, "-m", "vaultmem"] if started.suffix == ".py" else [str(started)]
+    return [sys.executable, "-P", "-m", "vaultmem"] if started.suffix == ".py" else [str(started)]

@@ -219,7 +219,7 @@ class Agent:
     """A client of `vaultmem serve`, as an agent's program is one."""
 
     def __init__(self, vault: Path) -> None:
-        command = [sys.executable, "-m", "vaultmem", "serve", "--vault", str(vault)]
+        command = [sys.executable, "-P", "-m", "vaultmem", "serve", "--vault", str(vault)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

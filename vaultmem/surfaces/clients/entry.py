@@ -58,7 +58,7 @@ def this_program() -> list[str]:
         return [str(launcher)]
     python = Path(sys.executable).absolute()  # not resolved: its environment goes by the link
     installed = python.with_name(_PROGRAM[1] if sys.platform == "win32" else NAME)
-    return [str(installed)] if installed.is_file() else [str(python), "-m", NAME]
+    return [str(installed)] if installed.is_file() else [str(python), "-P", "-m", NAME]
 
 
 def server(client: Client, wanted: Wanted) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def envelope(error: Exception) -> Any:
     degraded = error.code == "memory_unavailable"
     told = _envelope(error.code, error.message, retry=error.retry_possible, degraded=degraded)
     if isinstance(error, Conflict):
-        told |= {"current": error.text, "version": error.version}
+        from vaultmem.hidden import without_private
+
+        told |= {"current": without_private(error.text), "version": error.version}
     return plain(told)
 
 
