@@ -178,6 +178,11 @@ def test_awkward_observations_hide_nothing(vault: Vault, away: Path) -> None:
             assert line in body
     assert vault.examine() == []
     assert counts(vault.import_("server-memory", path)) == (0, 0, 0, 0)
+    exports.lines(path, [exports.entity("A", "", [*awkward, "%% one more", "and\nanother"])])
+    assert counts(vault.import_("server-memory", path)) == (0, 1, 0, 0)
+    text = vault.get(["A"]).memories[0].content
+    assert (text.count("one more"), text.count("an open comment")) == (1, 1)
+    assert text.count("another") == body.count("another") + 1
 
 
 def test_strange_trees_of_messages(vault: Vault, away: Path) -> None:
@@ -347,6 +352,7 @@ def test_every_message_comes_back_as_it_was(texts: list[str], summary: str) -> N
     entries = journal.entries_of(parse(draft.body.encode()))
     assert [entry.content for entry in entries] == texts
     assert len({entry.block for entry in entries}) == len(texts)
+    assert ("\n## Summary\n\n" in draft.body) == bool(journal.below_heading(summary))
 
 
 plain = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=6)

@@ -368,9 +368,9 @@ class Sorting(Cleaning):
 
 def missing(record: Thing, note: Note) -> list[Change]:
     """What the note does not say yet of the entity."""
-    lines = {line.strip() for line in note.body.splitlines()}
+    body = f"\n{_plain(note.body)}\n"
     said = [drafts.observation_line(each) for each in record.observations]
-    new = [each for each in said if each.split("\n")[0].strip() not in lines]
+    new = [each for each in said if f"\n{each}\n" not in body]
     held = {
         (relation_key(fact.predicate), link_key(fact.object), fact.valid_from)
         for fact in note.facts
