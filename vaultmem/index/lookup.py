@@ -59,7 +59,7 @@ class Lookup:
 
     def with_key(self, key: str, filters: Filters) -> list[Row]:
         condition, values = where(filters)
-        sql = f"SELECT note FROM note WHERE key = ? AND {condition} ORDER BY note"
+        sql = f"SELECT note FROM note WHERE key = ? AND key <> '' AND {condition} ORDER BY note"
         numbers = [row[0] for row in self._catalog.db.execute(sql, [key, *values])]
         return list(self._catalog.rows(numbers).values())
 
