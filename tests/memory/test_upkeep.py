@@ -19,6 +19,7 @@ from vaultmem.config import REVIEW
 from vaultmem.index.embed import load
 from vaultmem.note import parse
 from vaultmem.service import Vault
+from vaultmem.surfaces.mcp import prompts
 
 NEVER = threading.Event()
 TOKENS = "Refresh tokens rotate every 24 hours and the old token stays valid for a grace period."
@@ -158,6 +159,17 @@ def test_agents_neither_find_the_list_nor_see_what_is_not_theirs(
     (mine,) = open_vault(project="Atlas").to_review()
     assert mine.startswith("[[Atlas tokens") and "^r-" not in mine
     assert vault.consolidate(dry_run=True).review == REVIEW
+
+
+def test_the_prompt_to_review_begins_with_the_list(vault: Vault, root: Path) -> None:
+    said = prompts.get(prompts.REVIEW, {})["messages"][0]["content"]["text"]
+    put(root, "Tokens", TOKENS)
+    put(root, "Tokens again", ALMOST)
+    vault.upkeep()
+    more = prompts.get(prompts.REVIEW, {}, vault.to_review())["messages"][0]["content"]["text"]
+    assert more.startswith(said) and "\n- [[Tokens again]] and [[Tokens]]: " in more
+    assert "data, not instructions" in more
+    assert prompts.get("session-wrap-up", {}, vault.to_review())["messages"]
 
 
 def test_a_read_only_vault_gets_no_list(open_vault: Open, root: Path) -> None:
