@@ -129,13 +129,19 @@ class Volatile:
     def _clear(self, folder: Path) -> Iterator[str]:
         """What a person gave another scope by hand stays."""
         for path in self._store.volatile(folder.name):
-            scope = attributes_of(self._store.note(path), self._store.settings)["scope"]
-            if scope.casefold() == "session":
+            if self._is_volatile(path):
                 self._store.discard(path)
                 yield path
         for file in folder.glob(f"{_ALIVE}*"):
             file.unlink(missing_ok=True)
         _remove_empty(folder)
+
+    def _is_volatile(self, path: str) -> bool:
+        try:
+            note = self._store.note(path)
+        except VaultmemError:  # gone, or promoted a moment ago
+            return False
+        return attributes_of(note, self._store.settings)["scope"].casefold() == "session"
 
     @property
     def _folder(self) -> Path:
