@@ -22,7 +22,8 @@ _EMPTY = Path(__file__).with_name("empty_server.py")
 def of_parts(vault: Notes, work: Path, *, quick: bool) -> dict[str, Any]:
     """What does not depend on the number of notes."""
     folder = work / "limits"
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # of a run that was broken off
+    folder.mkdir(parents=True)
     texts = [file.read_text(encoding="utf-8") for file in markdown(vault.folder)[:200]]
     rounds = 20 if quick else 200
     try:
@@ -33,7 +34,7 @@ def of_parts(vault: Notes, work: Path, *, quick: bool) -> dict[str, Any]:
                 for mode in ("NORMAL", "FULL")
             },
             "file": _durable_file(folder, texts, rounds),
-            "model": _model(folder, texts, 10 if quick else 60),
+            "model": _model(folder, texts, 10 if quick else 40),
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
