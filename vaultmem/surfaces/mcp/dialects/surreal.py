@@ -399,6 +399,7 @@ class Spoken(Dialect):
         read=_read,
         subscribe=True,
     )
+    settings: Mapping[str, Any] = {"sessions.keep": True}  # a database keeps them too
 
     def __init__(self, started: Started) -> None:
         super().__init__(started)
