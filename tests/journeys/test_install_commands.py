@@ -228,5 +228,5 @@ def test_an_installed_program_is_started_by_its_own_path(tmp_path: Path) -> None
             [sys.executable, "-c", code, str(tmp_path / "vaultmem" / "__init__.py"), str(python)],
             env=clean_environment(tmp_path), capture_output=True, text=True, check=True,
         )  # fmt: skip
-        expected = f"{python.parent}/vaultmem" if installed else f"{python}|-m|vaultmem"
+        expected = f"{python.parent}/vaultmem" if installed else f"{python}|-P|-m|vaultmem"
         assert done.stdout.strip() == expected
