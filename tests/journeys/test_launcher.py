@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -69,6 +70,34 @@ def test_the_launcher_works_through_a_link_and_from_anywhere(clone: Path, tmp_pa
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "My Brain" / "Home.md").exists()
+
+
+def test_a_client_talks_to_the_readmes_first_command(clone: Path, tmp_path: Path) -> None:
+    opening = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    opening["clientInfo"] = {"name": "newcomer", "version": "1"}
+    stored = {"content": "The spare key hangs in the shed", "type": "semantic", "scope": "user"}
+    asked = {"query": "where is the spare key", "strategy": "keyword"}
+    calls = [
+        ("initialize", opening),
+        ("tools/call", {"name": "store_memory", "arguments": stored}),
+        ("tools/call", {"name": "recall_memories", "arguments": asked}),
+    ]
+    serving = subprocess.Popen(
+        [str(clone / "scripts" / "vaultmem"), "serve", "--vault", str(tmp_path / "Brain")],
+        cwd=tmp_path, env=clean(tmp_path), stdin=-1, stdout=-1, stderr=-1, text=True,
+    )  # fmt: skip
+    assert serving.stdin is not None and serving.stdout is not None
+    answers = []
+    for number, (method, params) in enumerate(calls):
+        told = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        serving.stdin.write(json.dumps(told) + "\n")
+        serving.stdin.flush()
+        while (answer := json.loads(serving.stdout.readline())).get("id") != number:
+            pass
+        answers.append(answer["result"])
+    assert serving.communicate(timeout=60) and serving.returncode == 0
+    (found,) = answers[2]["structuredContent"]["memories"]
+    assert "The spare key hangs in the shed" in (tmp_path / "Brain" / found["path"]).read_text()
 
 
 def test_an_old_python_is_told(tmp_path: Path) -> None:
