@@ -141,8 +141,7 @@ def test_a_folder_that_is_gone_is_a_sentence(vault: Path) -> None:
         env=clean_environment(vault.parent),
     )  # fmt: skip
     assert done.returncode == 3
-    assert "No such file or directory" in done.stderr
-    assert "could not be written" not in done.stderr
+    assert "The folder you are in is gone" in done.stderr
     assert "Traceback" not in done.stderr
 
 

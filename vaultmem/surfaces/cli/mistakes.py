@@ -34,6 +34,9 @@ def answer(error: Exception, colour: bool | None) -> int:
     if isinstance(error, VaultmemError):
         look.complain(_for_people(look.safe(error.message)), color=colour)
         return error.exit_code
+    if not _stands_somewhere():
+        look.complain("The folder you are in is gone; change to another one and try again.")
+        return 3
     if isinstance(error, OSError):
         return _refused_by_the_system(error)
     unforeseen(error, in_full=config.debugging())
@@ -79,6 +82,13 @@ def _meant(error: click.UsageError) -> str:
         choices = group.list_commands(context) if isinstance(group, click.Group) else ()
         given = _NO_COMMAND.match(error.message)
     return nearest(given[1], map(str, choices)) if given else ""
+
+
+def _stands_somewhere() -> bool:
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
 
 
 def _refused_by_the_system(error: OSError) -> int:
