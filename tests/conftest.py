@@ -94,3 +94,11 @@ def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
         for file in sorted(root.rglob("*"))
         if file.is_file()
     }
+
+
+# Files that take minutes come first, so that no worker is left alone with one at the end.
+LONG = ("test_machine", "test_launcher", "test_processes", "test_stopped", "test_sync_kill")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in LONG)
