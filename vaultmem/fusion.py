@@ -9,10 +9,10 @@ what was measured.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Final, NamedTuple
+from functools import cached_property
+from typing import Final, NamedTuple, overload
 
 from vaultmem.index import Signals, TextHits
 
@@ -61,22 +61,15 @@ Ranked = dict[Memory, Found]
 Boosts = tuple[tuple[str, float], ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory with its score; how it came about is worked out only for those that are shown."""
+    """A memory with its place, and how it came about."""
 
     memory: Memory
     score: float
-    source: Lanes
+    passage: int = 0  # the one to show; 0: unknown
+    lanes: tuple[Lane, ...] = ()
     boosts: Boosts = ()
-
-    @property
-    def lanes(self) -> tuple[Lane, ...]:
-        return self.source.of(self.memory)
-
-    @property
-    def passage(self) -> int:
-        return self.source.passage(self.memory)
 
 
 class Lanes:
@@ -122,9 +115,8 @@ class Lanes:
 
     def _rank(self, name: str, memory: Memory) -> int:
         if name not in self._ranks:
-            lane = self._found[name]
-            order = sorted(lane, key=lambda each: (-lane[each].score, each))
-            self._ranks[name] = {each: rank for rank, each in enumerate(order, 1)}
+            order = sorted((-found.score, each) for each, found in self._found[name].items())
+            self._ranks[name] = {each: rank for rank, (_, each) in enumerate(order, 1)}
         return self._ranks[name][memory]
 
     def passage(self, memory: Memory) -> int:
@@ -134,6 +126,48 @@ class Lanes:
             if found and found.passage:
                 return found.passage
         return 0
+
+
+class Ranking(Sequence[Candidate]):
+    """Memories, best first; ties by their numbers, so always the same way. Most are never shown:
+    a candidate is made of one only when it is looked at."""
+
+    def __init__(self, scores: dict[Memory, float], lanes: Lanes) -> None:
+        self._scores = scores
+        self._lanes = lanes
+        self._boosts: dict[Memory, Boosts] = {}
+
+    @cached_property
+    def _order(self) -> list[tuple[float, Memory]]:
+        return sorted((-score, memory) for memory, score in self._scores.items())
+
+    def place_anew(self, memory: Memory, score: float, *why: tuple[str, float]) -> None:
+        self._scores[memory] = score
+        self._boosts[memory] = self._boosts.get(memory, ()) + why
+        self.__dict__.pop("_order", None)
+
+    def scores(self) -> list[tuple[Memory, float]]:
+        """In no order."""
+        return list(self._scores.items())
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @overload
+    def __getitem__(self, place: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Candidate]: ...
+    def __getitem__(self, place: int | slice) -> Candidate | list[Candidate]:
+        if isinstance(place, slice):
+            return [self._candidate(memory) for _, memory in self._order[place]]
+        return self._candidate(self._order[place][1])
+
+    def _candidate(self, memory: Memory) -> Candidate:
+        lanes = self._lanes
+        boosts = self._boosts.get(memory, ())
+        return Candidate(
+            memory, self._scores[memory], lanes.passage(memory), lanes.of(memory), boosts
+        )
 
 
 # --- lanes -------------------------------------------------------------------------------------
@@ -186,23 +220,16 @@ def _place(memory: Memory, above: Sequence[float]) -> float:
 # --- together ------------------------------------------------------------------------------------
 
 
-def fused(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> list[Candidate]:
-    """All memories of all lanes, best first."""
+def fused(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> Ranking:
+    """All memories of all lanes."""
     lanes = Lanes(found, weights)
-    return in_order(Candidate(memory, score, lanes) for memory, score in lanes.scores().items())
+    return Ranking(lanes.scores(), lanes)
 
 
-def fused_by_rank(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> list[Candidate]:
+def fused_by_rank(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> Ranking:
     """Reciprocal rank fusion, for the profile that another system's clients expect."""
     lanes = Lanes(found, weights)
-    return in_order(Candidate(memory, score, lanes) for memory, score in lanes.by_rank().items())
-
-
-def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Ties by their numbers, so always the same way."""
-    keyed = [(-each.score, *each.memory, each) for each in candidates]
-    keyed.sort(key=itemgetter(0, 1, 2))
-    return [each for *_, each in keyed]
+    return Ranking(lanes.by_rank(), lanes)
 
 
 def weights_for(query: str, model: str, lanes: Mapping[str, Ranked]) -> dict[str, float]:
@@ -221,33 +248,21 @@ def _is_latin(query: str) -> bool:
 # --- what else counts ----------------------------------------------------------------------------
 
 
-def stepped_back(
-    candidates: Sequence[Candidate], superseded: Set[int], consolidated: Set[int]
-) -> list[Candidate]:
-    """What was replaced, or went into another memory, a little behind its equals."""
-    if not superseded and not consolidated:
-        return list(candidates)
-    for each in candidates:
-        if each.memory.note in superseded:
-            _boost(each, "superseded", _REPLACED)
-        elif each.memory.note in consolidated:
-            _boost(each, "consolidated", _REPLACED)
-    return in_order(candidates)
+def step_back(ranking: Ranking, superseded: Set[int], consolidated: Set[int]) -> None:
+    """What was replaced, or went into another memory, comes a little behind its equals."""
+    if superseded or consolidated:
+        for memory, score in ranking.scores():
+            if memory.note in superseded:
+                ranking.place_anew(memory, score * _REPLACED, ("superseded", _REPLACED))
+            elif memory.note in consolidated:
+                ranking.place_anew(memory, score * _REPLACED, ("consolidated", _REPLACED))
 
 
-def _boost(candidate: Candidate, name: str, factor: float) -> None:
-    candidate.score *= factor
-    candidate.boosts += ((name, factor),)
-
-
-def by_seed(
-    candidates: Sequence[Candidate], signals: Mapping[int, Signals], now: float
-) -> list[Candidate]:
+def weigh_as_seed(ranking: Ranking, signals: Mapping[int, Signals], now: float) -> None:
     """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month."""
-    for each in candidates:
-        known = signals.get(each.memory.note, Signals(None, int(now) - _MONTH))
-        importance = 0.5 if known.importance is None else known.importance
-        recency = 0.5 ** (max(0.0, now - known.changed) / _MONTH)
-        each.score = each.score * 0.6 + importance * 0.2 + recency * 0.2
-        each.boosts += (("importance", importance * 0.2), ("recency", recency * 0.2))
-    return in_order(candidates)
+    for memory, score in ranking.scores():
+        known = signals.get(memory.note, Signals(None, int(now) - _MONTH))
+        importance = 0.2 * (0.5 if known.importance is None else known.importance)
+        recency = 0.2 * 0.5 ** (max(0.0, now - known.changed) / _MONTH)
+        why = ("importance", importance), ("recency", recency)
+        ranking.place_anew(memory, score * 0.6 + importance + recency, *why)

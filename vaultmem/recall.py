@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem import fusion
 from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.fusion import PROFILES, Candidate, Lane, Ranked
-from vaultmem.index import Filters, Index, Place, Row, TextHits
+from vaultmem.fusion import PROFILES, Candidate, Lane, Ranked, Ranking
+from vaultmem.index import Filters, Index, Place, Row
 from vaultmem.markdown import shown
 from vaultmem.named import Named
 from vaultmem.note import body_of, printable
@@ -105,7 +105,7 @@ class Recall:
     ) -> Sequence[Candidate]:
         """A page of the ranking. What comes behind the first look is put behind it as it was,
         so that every page goes on where the one before ended."""
-        ranking = self._ranking(asked, _DEPTH, answer)
+        ranking: Sequence[Candidate] = self._ranking(asked, _DEPTH, answer)
         if offset + limit > len(ranking) and answer.more:
             known = {each.memory for each in ranking}
             further = self._ranking(asked, _DEEP, replace(answer, warnings=[]))
@@ -118,15 +118,15 @@ class Recall:
             answer.total = max(answer.total, len(ranking))
         return ranking[offset : offset + limit]
 
-    def _ranking(self, asked: _Question, depth: int, answer: Answer) -> list[Candidate]:
+    def _ranking(self, asked: _Question, depth: int, answer: Answer) -> Ranking:
         lanes, model = self._lanes(asked, depth, answer)
         fuse = fusion.fused_by_rank if asked.profile == "seed" else fusion.fused
-        together = fuse(lanes, fusion.weights_for(asked.text, model, lanes))
-        together = fusion.stepped_back(together, *self.index.replaced())
+        ranking = fuse(lanes, fusion.weights_for(asked.text, model, lanes))
+        fusion.step_back(ranking, *self.index.replaced())
         if asked.profile == "seed":
-            signals = self.index.signals(list({each.memory.note for each in together}))
-            return fusion.by_seed(together, signals, time.time())
-        return together
+            signals = self.index.signals(list({memory.note for memory, _ in ranking.scores()}))
+            fusion.weigh_as_seed(ranking, signals, time.time())
+        return ranking
 
     # --- lanes -------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Recall:
         """What each lane found, and the model that one of them was found with."""
         embedder = self._embedder() if asked.strategy in ("hybrid", "vector") else None
         if embedder is None:
-            words = self._by_words(self._words(asked, depth), depth, answer)
+            words = self._by_words(asked, depth, answer)
             if asked.strategy == "graph":
                 return self._by_graph(asked, words, answer), ""
             if asked.strategy != "keyword":
@@ -143,10 +143,9 @@ class Recall:
             return {"keyword": words}, ""
         if asked.strategy == "vector":
             return {"vector": self._by_meaning(asked, embedder, depth, answer)}, embedder.name
-        looking = self._aside.submit(self._words, asked, depth)  # while the model is busy
+        looking = self._aside.submit(self._by_words, asked, depth, answer)  # the model is slower
         lanes = {"vector": self._by_meaning(asked, embedder, depth, answer)}
-        lanes["keyword"] = self._by_words(looking.result(), depth, answer)
-        return lanes, embedder.name
+        return {**lanes, "keyword": looking.result()}, embedder.name
 
     @cached_property
     def _aside(self) -> ThreadPoolExecutor:
@@ -158,18 +157,15 @@ class Recall:
         if "_aside" in self.__dict__:
             self._aside.shutdown()
 
-    def _words(self, asked: _Question, depth: int) -> TextHits | VaultmemError:
+    def _by_words(self, asked: _Question, depth: int, answer: Answer) -> Ranked:
         try:
-            return self.index.search_text(asked.text, asked.filters, depth)
+            text = self.index.search_text(asked.text, asked.filters, depth)
         except VaultmemError as error:
-            return error
-
-    def _by_words(self, text: TextHits | VaultmemError, depth: int, answer: Answer) -> Ranked:
-        if isinstance(text, VaultmemError):
-            answer.warnings.append(f"partial_results: {text}")
+            answer.warnings.append(f"partial_results: {error}")
             return {}
         answer.total = text.total
-        answer.more |= max(len(text.passages), len(text.memories)) >= depth
+        if max(len(text.passages), len(text.memories)) >= depth:
+            answer.more = True
         return fusion.by_words(text)
 
     def _by_meaning(
@@ -177,7 +173,8 @@ class Recall:
     ) -> Ranked:
         vector = embedder.embed_query(asked.text)
         hits = self.index.search_vectors(vector, embedder.identity, asked.filters, depth)
-        answer.more |= len(hits) >= depth
+        if len(hits) >= depth:
+            answer.more = True
         if missing := self.index.count_without_vector(embedder.identity):
             answer.warnings.append(f"partial_results: {missing} passages have no vector yet.")
         alone = self.index.observations([hit[1] for hit in hits])
@@ -215,19 +212,24 @@ class Recall:
     def _read_winners(self, query: str, ranked: Sequence[Candidate], answer: Answer) -> None:
         notes = list({each.memory.note for each in ranked})
         rows = self.index.rows(notes)
-        places = self.index.places(c.passage or c.memory.observation for c in ranked)
-        first = self.index.first_passages(notes)
+        places = self.index.places(map(_passage, ranked))
         words = query_words(query)
         pages = _Pages(self.store)
+        unplaced = [c.memory.note for c in ranked if _passage(c) not in places]
+        first = self.index.first_passages(unplaced) if unplaced else {}
         for each in ranked:
             row = rows.get(each.memory.note)
-            place = places.get(each.passage or each.memory.observation)
             if row is not None:
-                hit = _hit(pages, row, place or first.get(row.note), each, words)
+                place = places.get(_passage(each)) or first.get(row.note)
+                hit = _hit(pages, row, place, each, words)
                 if pages.is_stale(row):
                     answer.stale.append(row.path)
                 if hit is not None:
                     answer.hits.append(hit)
+
+
+def _passage(candidate: Candidate) -> int:
+    return candidate.passage or candidate.memory.observation
 
 
 class _Pages:

@@ -30,7 +30,8 @@ def matches(text: str, words: list[str]) -> int:
 
 def entry_text(line: str) -> str:
     """What a line of a journal says, without its bullet, its time and its id."""
-    return _BLOCK.sub("", _ENTRY.sub("", line), count=1)
+    text = _ENTRY.sub("", line)
+    return _BLOCK.sub("", text, count=1) if "^" in text else text
 
 
 def snippet(text: str, words: list[str]) -> str:
@@ -44,7 +45,7 @@ def snippet(text: str, words: list[str]) -> str:
     if pattern:
         part = pattern.sub(r"**\g<0>**", part)
     cut = ("…" if start else "", "…" if end < len(text) else "")
-    return re.sub(r"\s+", " ", f"{cut[0]}{part}{cut[1]}").strip()
+    return " ".join(f"{cut[0]}{part}{cut[1]}".split())
 
 
 @functools.lru_cache(64)

@@ -14,7 +14,7 @@ from tests.index.conftest import World
 from vaultmem import fusion, scan
 from vaultmem.attributes import attributes_of
 from vaultmem.errors import InvalidInput
-from vaultmem.fusion import Candidate, Found, Memory
+from vaultmem.fusion import Found, Memory, Ranking
 from vaultmem.index import Filters, Signals, TextHits
 from vaultmem.recall import Answer, Recall
 
@@ -124,13 +124,14 @@ def test_a_model_of_english_has_no_say_about_other_scripts(
 # --- profiles -----------------------------------------------------------------------------------
 
 
-def _equal(count: int) -> list[Candidate]:
+def _equal(count: int) -> Ranking:
     found = {Memory(note): Found(0.8, 1, 0.8) for note in range(1, count + 1)}
     return fusion.fused({"keyword": found}, WEIGHTS)
 
 
 def test_what_was_replaced_or_consolidated_steps_back() -> None:
-    order = fusion.stepped_back(_equal(3), {1}, {2})
+    order = _equal(3)
+    fusion.step_back(order, {1}, {2})
     assert [each.memory.note for each in order] == [3, 1, 2]
     assert order[1].boosts == (("superseded", 0.9),)
 
@@ -142,7 +143,8 @@ def test_the_seeds_profile_counts_importance_and_age() -> None:
         2: Signals(0.5, int(now)),
         3: Signals(1.0, int(now)),
     }
-    order = fusion.by_seed(_equal(3), signals, now)
+    order = _equal(3)
+    fusion.weigh_as_seed(order, signals, now)
     assert [each.memory.note for each in order] == [3, 2, 1]
     assert order[0].score == pytest.approx(0.6 + 0.2 + 0.2)
 

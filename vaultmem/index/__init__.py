@@ -261,8 +261,8 @@ class Index:
                 self._catalog.touch(path, stat)
             for path, reason in batch.skipped:
                 self._catalog.skip(path, reason)
-            text.commit()
-            self._catalog.finish()
+            with text.committing():  # the two take about as long
+                self._catalog.finish()
         self._seen = self._catalog.stamp()
         return self.revision
 

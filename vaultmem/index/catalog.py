@@ -270,9 +270,8 @@ class Catalog(Database):
     def observations(self, passages: Sequence[int]) -> dict[int, int]:
         """Of those that are there: the first one of the observation that stands alone, or 0."""
         first = "CASE WHEN part < 0 THEN 0 ELSE passage - part END"
-        return dict(
-            self._parted(f"SELECT passage, {first} FROM passage WHERE passage IN ({{}})", passages)
-        )
+        sql = f"SELECT passage, {first} FROM passage WHERE passage IN ({{}})"
+        return dict(self._parted(sql, passages))
 
     def signals(self, notes: Sequence[int]) -> Iterator[tuple[int, float | None, int]]:
         """Note, importance, and when it was last changed."""
@@ -323,7 +322,7 @@ class Catalog(Database):
     def _parted(self, sql: str, values: Sequence[int] | Sequence[str]) -> Iterator[Any]:
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
-            yield from self.db.execute(sql.format(",".join("?" * len(part))), part)
+            yield from self.db.execute(sql.format(",".join("?" * len(part))), part).fetchall()
 
     def without_vector(self, model: int, after: int, limit: int) -> list[str]:
         return [row[0] for row in self.db.execute(_WITHOUT_VECTOR, (after, model, limit))]

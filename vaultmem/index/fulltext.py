@@ -14,6 +14,7 @@ import json
 import math
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -301,6 +302,26 @@ class Writing:
     def commit(self) -> None:
         if self._writer is not None:
             self._writer.commit()
+
+    @contextlib.contextmanager
+    def committing(self) -> Iterator[None]:
+        """Commit while something else is done; both are done in the end, or neither counts."""
+        failures: list[BaseException] = []
+
+        def commit() -> None:
+            try:
+                self.commit()
+            except BaseException as error:
+                failures.append(error)
+
+        aside = threading.Thread(target=commit, name="commit")
+        aside.start()
+        try:
+            yield
+        finally:
+            aside.join()
+        if failures:
+            raise failures[0]
 
     def close(self) -> None:
         """Wait for what the engine joins behind a commit. A writer that is only dropped may

@@ -11,12 +11,15 @@ import contextlib
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.database import Database
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     import numpy as np
 
 SCHEMA_VERSION: Final = 3
@@ -32,8 +35,9 @@ CREATE TABLE IF NOT EXISTS counted (
 # So many more than wanted are scored exactly. On real vectors 50 made every answer that of the
 # exact search, down to the three hundredth hit.
 SPARE: Final = 64
-EXACT: Final = 100  # hits; those behind them keep the similarity of their bytes
+EXACT: Final = 40  # hits; those behind them keep the similarity of their bytes
 _BLOCK: Final = 2048  # rows
+_MANY_BLOCKS: Final = 6
 _LEFT_OUT: Final = -2.0  # less than any cosine
 
 
@@ -210,14 +214,27 @@ class Matrix:
 
     def similarities(self, vector: np.ndarray) -> np.ndarray:
         """About the cosine to every row: the vectors have length one."""
-        import numkong
         import numpy as np
 
         question, step = quantised(vector[np.newaxis])
-        parts = [numkong.dot(question[0], block, out_dtype="float32") for block in self._blocks]
-        result: np.ndarray = np.concatenate([np.asarray(part) for part in parts])
+        result: np.ndarray = np.concatenate(self._products(question[0]))
         result *= np.array(self._steps, dtype=np.float32) * step
         return result
+
+    def _products(self, question: np.ndarray) -> list[np.ndarray]:
+        """Half of them in another thread, if there are many: the model does not need it now."""
+        if len(self._blocks) < _MANY_BLOCKS:
+            return _products(question, self._blocks)
+        middle = len(self._blocks) // 2
+        other = self._second_thread.submit(_products, question, self._blocks[:middle])
+        second = _products(question, self._blocks[middle:])
+        return other.result() + second
+
+    @cached_property
+    def _second_thread(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(1, thread_name_prefix="vectors")
 
     def best(self, vector: np.ndarray, limit: int) -> list[tuple[float, int]]:
         """About the similarity, and the number, of the most similar vectors."""
@@ -225,6 +242,13 @@ class Matrix:
             return []
         scores = self.similarities(vector)
         return [(float(scores[row]), self._numbers[row]) for row in _largest(scores, limit)]
+
+
+def _products(question: np.ndarray, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
+    import numkong
+    import numpy as np
+
+    return [np.asarray(numkong.dot(question, block, out_dtype="float32")) for block in blocks]
 
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
