@@ -55,8 +55,13 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "hooks.keep": ("edit", "failure", "compact"),
     "hooks.subagents": False,
 }
-# What the texts of a list may be.
+# What a text, or the texts of a list, may be.
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "language": (
+        *("", "arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek"),
+        *("hungarian", "italian", "norwegian", "portuguese", "romanian", "russian", "spanish"),
+        *("swedish", "tamil", "turkish"),
+    ),
     "hooks.inject": ("start", "prompt"),
     "hooks.keep": (
         *("edit", "failure", "command", "read", "search", "web", "tool"),
@@ -177,7 +182,7 @@ def _from_file(
     for name, value in _flat(data):
         line = _line_of(text, name)
         if name not in DEFAULTS:
-            message = f"{CONFIG}:{line}: there is no setting {name!r}{_nearest(name)}."
+            message = f"{CONFIG}:{line}: there is no setting {name!r}{_nearest(name)}"
             problems.append(SettingsProblem(message, line, fatal=False))
         elif (typed := _typed(value, DEFAULTS[name])) is None:
             message = f"{CONFIG}:{line}: {name} must be {_kind(name)}, not {value!r}."
@@ -251,11 +256,13 @@ def _from_text(text: str, default: Any) -> Any:
     return text
 
 
-def _wrong_item(name: str, items: Any) -> str:
-    """What is wrong with one text of a list, where not every text will do."""
+def _wrong_item(name: str, value: Any) -> str:
+    """What is wrong with a text, or with one of a list, where not every text will do."""
+    items = (value,) if isinstance(value, str) else value
     for item in items if name in CHOICES or name == "privacy.patterns" else ():
         if name in CHOICES and item not in CHOICES[name]:
-            return f"{item!r} is none of {', '.join(CHOICES[name])}"
+            choices = (choice or '""' for choice in CHOICES[name])
+            return f"{item!r} is none of {', '.join(choices)}"
         if name not in CHOICES:
             from vaultmem import secrets
 
@@ -296,7 +303,7 @@ def _nearest(name: str) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, DEFAULTS, n=1)
-    return f"; did you mean {close[0]!r}" if close else ""
+    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,9 @@ def test_search_by_meaning(run: Run, vault: Path) -> None:
 def test_search_filters_and_bad_dates(run: Run, vault: Path) -> None:
     found = run("search", "auth", "--type", "entity", "--json", cwd=vault).json
     assert {memory["type"] for memory in found["memories"]} == {"entity"}
+    done = run("search", "auth", "--type", "entity", "--explain", cwd=vault)
+    assert "keyword: place 1" in done.out
+    assert "type is entity; not forgotten" in done.err
     done = run("search", "x", "--after", "soon", cwd=vault)
     assert (done.code, "like 2026-01-31" in done.err) == (2, True)
     done = run("search", "x", "--after", "2026-02-01", "--before", "2026-01-01", cwd=vault)
@@ -80,6 +83,7 @@ def test_doctor_compares_index_and_files(run: Run, vault: Path) -> None:
     run("index", cwd=vault)
     assert run("doctor", cwd=vault).code == 0
     (vault / "new.md").write_text("x")
+    assert run("doctor", cwd=vault).code == 0, "to be behind is nothing wrong"
     (vault / "Memories" / "The Friday release.md").unlink()
     problems = {(f["path"], f["problem"]) for f in run("doctor", "--json", cwd=vault).json}
     assert ("new.md", "index-behind") in problems

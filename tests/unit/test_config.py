@@ -39,6 +39,8 @@ def test_defaults_then_file_then_environment_then_flags(
         ("[typing]\nquiet_seconds = -1\n", ".vaultmem/config.toml:2: typing.quiet_seconds", True),
         ("[folders]\nmemmories = 'x'\n", "did you mean 'folders.memories'", False),
         ("colour = 1\n", "there is no setting 'colour'", False),
+        ("modle = 'x'\n", "there is no setting 'modle'; did you mean 'model'?", False),
+        ("language = 'klingon'\n", "language: 'klingon' is none of \"\", arabic, danish", True),
         ("[properties]\ntype = 1\n", ".vaultmem/config.toml:2: properties.type", True),
         ("[properties]\nnope = 'x'\n", "'nope' is not one of vaultmem's properties", False),
         ("user = \n", "cannot be read", True),

@@ -62,7 +62,7 @@ def command(fix: bool, everything: bool, secrets: bool, vault: str | None, as_js
         click.echo(render.to_json(findings))
     else:
         _print(findings, everything)
-    return 1 if findings else 0
+    return 1 if any(found.problem != _BEHIND for found in findings) else 0
 
 
 def _print(findings: Sequence[Finding], everything: bool) -> None:

@@ -85,6 +85,8 @@ def _print(found: Recalled, explain: bool) -> None:
             _print_hit(number, hit, explain)
     else:
         look.table([_fields(hit, explain) for hit in found.memories])
+    if found.filters:
+        look.say(f"Asked for: {'; '.join(found.filters)}", dim=True)
     if not found.memories:
         look.say(_nothing(found))
         return
@@ -124,4 +126,5 @@ def _print_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
 
 def _reasons(hit: RecalledMemory) -> str:
     lanes = (f"{x['name']}: place {x['rank']}, score {x['score']:.3f}" for x in hit.lanes or ())
-    return f"{hit.relevance_score:.3f} ({'; '.join(lanes)})"
+    boosts = (f"{name}: {by:.2f}" for name, by in (hit.boosts or {}).items())
+    return f"{hit.relevance_score:.3f} ({'; '.join((*lanes, *boosts))})"
