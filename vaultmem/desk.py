@@ -24,6 +24,8 @@ from vaultmem.store import VOLATILE, Store, Stored
 from vaultmem.usage import Usage
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from vaultmem.edit import Change
     from vaultmem.index import IndexStatus
     from vaultmem.index.embed import Embedder, ModelState
@@ -38,7 +40,8 @@ TYPES: Final = ("episodic", "semantic", "procedural")
 SCOPES: Final = ("session", "project", "user")
 MOST_BYTES: Final = 1_000_000  # of one memory's text
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_EMBEDDED_AT_ONCE: Final = 4  # passages; more would keep the writer waiting
+_SHORT: Final = 6_000  # bytes; more would keep the writer waiting
+_EMBEDDED_AT_ONCE: Final = 4  # passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Written(Stored):
     """A note that was just written, and why the index does not have it yet, if so."""
 
     behind: str = ""
+    embedded: Future[bool] | None = None  # whether it can be found by meaning, all of it
 
 
 class Parts(Protocol):
@@ -80,6 +84,8 @@ class Parts(Protocol):
     def usage(self) -> Usage: ...
     @property
     def volatile(self) -> Volatile: ...
+    @property
+    def aside(self) -> ThreadPoolExecutor: ...
     def embedder(self) -> Embedder | None: ...
     def loaded_embedder(self) -> Embedder | None: ...
     def catch_up(self) -> str: ...
@@ -268,8 +274,17 @@ class Desk:
         self._parts.history.wrote(Write(path, made, action, found, self.caller.client))
 
     def _written(self, stored: Stored, *gone: str) -> Written:
+        embedded = self._to_vectors(stored)
         behind = self._wrote([stored.path, *filter(None, gone)])
-        return Written(stored.path, stored.raw, stored.stat, behind)
+        return Written(stored.path, stored.raw, stored.stat, behind, embedded)
+
+    def _to_vectors(self, stored: Stored) -> Future[bool] | None:
+        """A short note gets its vectors while the index takes in its words."""
+        embedder = self._parts.loaded_embedder()
+        if embedder is None or len(stored.raw) > _SHORT:
+            return None
+        embed = self._parts.sync.embed_note
+        return self._parts.aside.submit(embed, embedder, stored.path, _EMBEDDED_AT_ONCE)
 
     def _trash(self, note: Note, action: str, expect: str | None = None) -> str:
         """Move a note to the trash (a volatile one is deleted); its bytes are kept first."""
@@ -317,12 +332,8 @@ class Desk:
         """How a note just written can be found: by meaning too, by its words, or soon."""
         if written.behind:
             return "soon"
-        embedder = self._parts.loaded_embedder()
-        sync = self._parts.sync
         try:
-            whole = embedder is not None and sync.embed_note(
-                embedder, written.path, _EMBEDDED_AT_ONCE
-            )
+            whole = written.embedded is not None and written.embedded.result()
         except Exception:  # whatever the model does: the note is written
             log.warning("embedding %s failed; it will be tried again", written.path)
             return "text"

@@ -21,6 +21,8 @@ from vaultmem.views import Freshness
 from vaultmem.volatile import Volatile
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from vaultmem.index import Index, IndexStatus
     from vaultmem.index.embed import Embedder, ModelState
     from vaultmem.recall import Recall
@@ -81,6 +83,13 @@ class Parts:
     def volatile(self) -> Volatile:
         return Volatile(self.store)
 
+    @cached_property
+    def aside(self) -> ThreadPoolExecutor:
+        """For what can be done while something is written."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(2, thread_name_prefix="aside")
+
     @property
     def models_dir(self) -> Path:
         return self.store.state / "index" / "models"
@@ -108,7 +117,10 @@ class Parts:
 
     def catch_up(self) -> str:
         """Where nobody follows the files: look at a small vault now, say so of a large one."""
-        if time.monotonic() - self._looked < _LOOK_SECONDS or self.is_followed():
+        if time.monotonic() - self._looked < _LOOK_SECONDS:
+            return ""
+        if self.is_followed():
+            self._looked = time.monotonic()
             return ""
         if self.index.size <= SMALL_VAULT or self.index.needs_rebuild:
             self.bring_up_to_date()
@@ -138,6 +150,8 @@ class Parts:
         return Freshness(status.revision, left, len(status.skipped))
 
     def close(self) -> None:
+        if "aside" in self.__dict__:
+            self.aside.shutdown()
         if "volatile" in self.__dict__:
             self.volatile.close()
         if "recall" in self.__dict__:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import lock
 from vaultmem.config import PROPERTIES
@@ -30,6 +31,11 @@ from vaultmem.views import (
     identity,
     source_text,
 )
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+log = logging.getLogger("vaultmem")
 
 _TITLE_BYTES: Final = 80
 _RELATION: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
@@ -88,7 +94,9 @@ class Remembering(Graph):
             **self._edges(related_entities),
         }
         name = self._title(title, text)
-        similar = self._similar(text)
+        with contextlib.suppress(*TROUBLE):  # a note can be written without an index
+            self._parts.catch_up()
+        similar = self._parts.aside.submit(self._similar, text)  # it never raises
         with self._keyed(str(values["key"] or "")):
             if known := self._with_key(values):
                 done = self._upsert(known, text, values, similar)
@@ -238,7 +246,7 @@ class Remembering(Graph):
         text: str,
         values: dict[str, Writable],
         entities: Sequence[EntityRef],
-        similar: tuple[Similar, ...],
+        similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
         values = {"id": self._new_id(), **values, "created": self._now()}
         if title and safe_name(name) != name:
@@ -256,7 +264,11 @@ class Remembering(Graph):
         return f"{folder}/{safe_name(project)}" if project else folder
 
     def _upsert(
-        self, note: Note, text: str, values: dict[str, Writable], similar: tuple[Similar, ...]
+        self,
+        note: Note,
+        text: str,
+        values: dict[str, Writable],
+        similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
         changes: list[Change] = [ReplaceBody(text + "\n")]
         given = ("type", "importance", "confidence", "room", "source")
@@ -266,17 +278,16 @@ class Remembering(Graph):
         if tags := values["tags"]:
             changes.append(AddItems("tags", tuple(tags)))  # type: ignore[arg-type]
         written = self._edited(note, "update", *changes)
-        others = tuple(s for s in similar if s.path != note.path)
         edges = sum(len(links) for _, links in _link_lists(values))
         kept = {**values, "id": identity(note)}
-        return self._receipt(written, kept, edges, others, created=False)
+        return self._receipt(written, kept, edges, similar, created=False)
 
     def _receipt(
         self,
         written: Written,
         values: Mapping[str, Writable],
         edges: int,
-        similar: tuple[Similar, ...],
+        similar: Future[tuple[Similar, ...]],
         *,
         created: bool,
     ) -> Remembered:
@@ -291,7 +302,9 @@ class Remembering(Graph):
             embedding_generated=searchable == "now",
             graph_edges_created=edges,
             searchable=searchable,
-            similar=similar,
+            similar=tuple(each for each in similar.result() if each.path != written.path)[
+                :_SIMILAR
+            ],
             created=created,
             project=str(values["project"] or "") or None,
             warnings=(written.behind,) if written.behind else (),
@@ -326,14 +339,15 @@ class Remembering(Graph):
         return None
 
     def _similar(self, text: str) -> tuple[Similar, ...]:
-        """Memories that say nearly the same: the writer decides what to do about them."""
+        """Memories that say nearly the same: the writer decides what to do about them. What is
+        being written meanwhile may be among them."""
         strategy = "hybrid" if self._parts.loaded_embedder() else "keyword"
         try:
-            self._parts.catch_up()
             found = self._parts.recall.ask(
-                text[:1000], strategy=strategy, filters=self._filters(), limit=_SIMILAR + 2
+                text[:1000], strategy=strategy, filters=self._filters(), limit=_SIMILAR + 3
             )
-        except TROUBLE:
+        except Exception as error:  # whatever it is: the note is or will be written
+            log.debug("looking for similar memories failed: %s", error)
             return ()
         words = set(query_words(text[:2000]))
         alike = []
@@ -346,7 +360,7 @@ class Remembering(Graph):
                 row = hit.row
                 id_ = hit.block if hit.is_observation and hit.block else row.id or row.path
                 alike.append(Similar(id_, row.title, row.path, score))
-        return tuple(sorted(alike, key=lambda s: -s.relevance_score)[:_SIMILAR])
+        return tuple(sorted(alike, key=lambda s: -s.relevance_score))
 
 
 def derived_title(text: str) -> str:

@@ -145,7 +145,7 @@ class Index:
         text = self._open_text() if pending else None
         if text is not None:
             text.sweep()
-            with text.writing() as writing:
+            with text.writing(len(pending)) as writing:
                 for path in pending:
                     writing.remove(path)
                 writing.commit()
@@ -248,7 +248,7 @@ class Index:
         if self._text is None:
             raise Unavailable("The full text cannot be opened; it will be rebuilt.")
         self._catalog.mark_pending(batch.paths)
-        with self._catalog.transaction(), self._text.writing() as text:
+        with self._catalog.transaction(), self._text.writing(len(batch.paths)) as text:
             for entry in batch.put:
                 old = batch.moved.get(entry.note.path, "")
                 numbers = self._catalog.put(entry, old)

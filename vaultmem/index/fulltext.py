@@ -26,9 +26,11 @@ from vaultmem.index.catalog import Entry
 from vaultmem.note import Note, printable
 from vaultmem.passages import Passage, around, day_of, observations
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
+_SMALL_HEAP: Final = 15_000_000  # the least there is; room that a note does not need costs time
+_FEW: Final = 16  # notes
 _NEARLY_NOTHING: Final = 1_000_000  # bytes free on a disk that is full
 _MOST_TERMS: Final = 64
 _RARITY: Final = 0.3  # the power by which rare words count more than BM25 lets them
@@ -135,9 +137,10 @@ class FullText:
     # --- writing -----------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Writing]:
-        """A batch of changes, visible at its commit. The caller holds the index lock."""
-        writing = Writing(self._index, self._schema)
+    def writing(self, notes: int) -> Iterator[Writing]:
+        """A batch of changes to so many notes, visible at its commit. The caller holds the
+        index lock."""
+        writing = Writing(self._index, self._schema, _SMALL_HEAP if notes <= _FEW else _HEAP)
         try:
             yield writing
         except BaseException as error:
@@ -278,14 +281,15 @@ def _is_left_over(name: str, live: dict[str, dict[str, int] | None]) -> bool:
 class Writing:
     """The engine indexes in a thread of its own while documents are being added."""
 
-    def __init__(self, index: tantivy.Index, schema: tantivy.Schema) -> None:
+    def __init__(self, index: tantivy.Index, schema: tantivy.Schema, heap: int) -> None:
         self._index = index
         self._schema = schema
+        self._heap = heap
         self._writer: tantivy.IndexWriter | None = None
 
     def _open(self) -> tantivy.IndexWriter:
         if self._writer is None:
-            self._writer = self._index.writer(_HEAP, 1)
+            self._writer = self._index.writer(self._heap, 1)
         return self._writer
 
     def put(self, note: int, passages: Sequence[int], entry: Entry, old_path: str = "") -> None:
@@ -356,11 +360,11 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name + _CJK, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("note", indexed=True, fast=True)
+    builder.add_unsigned_field("note", fast=True)
     builder.add_unsigned_field("observation", fast=True)
     builder.add_unsigned_field("passage", fast=True)
-    builder.add_integer_field("created", indexed=True, fast=True)
-    builder.add_float_field("importance", indexed=True, fast=True)
+    builder.add_integer_field("created", fast=True)
+    builder.add_float_field("importance", fast=True)
     return builder.build()
 
 

@@ -27,6 +27,7 @@ class Meaning:
         self._store: VectorStore | None = None
         self._map: PassageMap | None = None
         self._nearest: Nearest | None = None
+        self._missing: tuple[object, int] = (None, 0)
 
     def store(self) -> VectorStore:
         if self._store is None:
@@ -122,11 +123,16 @@ class Meaning:
         store = self.store()
         model, catalog = store.model(identity), self._catalog.meta("uuid")
         now, last = (self._catalog.revision, store.highest()), self._catalog.last_passage()
+        counted = model, catalog, now
+        if self._missing[0] == counted:
+            return self._missing[1]
         then, whole, missing = store.counted(model, catalog)
         if now == then:
+            self._missing = counted, missing
             return missing
         self._catalog.attach_vectors(store.file)
         missing, first = self._catalog.missing(model, whole)
+        self._missing = counted, missing
         if last - whole >= MANY_PASSAGES:
             store.set_counted(model, catalog, *now, first - 1 if missing else last, missing)
         return missing
