@@ -416,9 +416,9 @@ class Index:
     def status(self, identity: str = "") -> IndexStatus:
         self._look_quietly()
         missing = self._meaning.count_missing(identity) if identity else 0
-        notes, passages, skipped = self._counted()
+        (_, revision), (notes, passages, skipped) = self._counted()
         return IndexStatus(
-            revision=self.revision,
+            revision=int(revision),
             notes=notes,
             passages=passages,
             embedded=max(0, passages - missing) if identity else 0,
@@ -426,11 +426,11 @@ class Index:
             fulltext=self._text_trouble or "ready",
         )
 
-    def _counted(self) -> tuple[int, int, Skipped]:
+    def _counted(self) -> tuple[Stamp, tuple[int, int, Skipped]]:
         """Notes, passages and what is skipped. Every answer says so, and counting the passages
         of a large vault takes milliseconds: it is done once for each revision."""
         now = self._catalog.stamp()
         if self._counts[0] != now:
             counts = self._catalog.count("note"), self._catalog.count("passage")
             self._counts = now, (*counts, tuple(self._catalog.skipped()))
-        return self._counts[1]
+        return self._counts

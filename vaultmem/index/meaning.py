@@ -121,11 +121,12 @@ class Meaning:
         """How many passages have no vector. A vector is never taken away, so the passages
         before the first of these need not be looked at again."""
         store = self.store()
-        model, catalog = store.model(identity), self._catalog.meta("uuid")
-        now, last = (self._catalog.revision, store.highest()), self._catalog.last_passage()
+        model, (catalog, revision) = store.model(identity), self._catalog.stamp()
+        now = int(revision), store.highest()
         counted = model, catalog, now
         if self._missing[0] == counted:
             return self._missing[1]
+        last = self._catalog.last_passage()
         then, whole, missing = store.counted(model, catalog)
         if now == then:
             self._missing = counted, missing
