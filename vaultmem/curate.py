@@ -67,14 +67,16 @@ class Curating(Remembering):
         self._require_writable()
         require_one_of(target_scope, ("project", "user"), "target_scope")
         note = self._note(memory_id)
-        before = attributes_of(note, self.settings)["scope"]
+        known = attributes_of(note, self.settings)
+        before = known["scope"]
         rank = {name: i for i, name in enumerate(SCOPES)}
         if rank.get(before, 0) >= rank[target_scope]:
             raise InvalidInput(
                 f"This memory has scope {before} already; promote it to a broader one, or leave it."
             )
         changes: list[Change] = [SetProperty("scope", target_scope)]
-        project = self._project(target_scope, None) if target_scope == "project" else ""
+        own = known["project"] or None
+        project = self._project(target_scope, own) if target_scope == "project" else ""
         if project:
             changes.append(SetProperty("project", project))
         drop = () if target_scope == "project" else ("project",)

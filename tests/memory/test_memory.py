@@ -342,6 +342,14 @@ def test_session_memories_are_volatile_until_promoted(open_vault: Open, root: Pa
         vault.promote(made.memory_id, "project")
 
 
+def test_promotion_to_the_project_is_to_its_own(open_vault: Open, root: Path) -> None:
+    vault = open_vault(session="s-1", default_project="Borealis")
+    made = vault.remember("The build is red.", scope="session", project="Atlas")
+    done = vault.promote(made.memory_id, "project")
+    assert done.path == "Memories/Atlas/The build is red.md"
+    assert parse((root / done.path).read_bytes()).string("project") == "Atlas"
+
+
 def test_promotion_to_the_user_leaves_the_project(open_vault: Open, root: Path) -> None:
     vault = open_vault(project="Atlas")
     made = vault.remember("Prefer small commits.", scope="project")
