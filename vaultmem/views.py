@@ -1,5 +1,8 @@
 """What operations answer with. Field names are the contract's JSON names; a field whose
-default is None is left out of the JSON when it has no value."""
+default is None is left out of the JSON when it has no value.
+
+They are not frozen: making frozen classes takes twice as long, and every command makes them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ DEFAULT_IMPORTANCE: Final = 0.5
 _EXCERPT: Final = 200
 
 
-@dataclass(frozen=True)
+@dataclass
 class Similar:
     id: str
     title: str
@@ -29,7 +32,7 @@ class Similar:
     relevance_score: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class Remembered:
     memory_id: str
     path: str
@@ -46,7 +49,7 @@ class Remembered:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Freshness:
     """How far an answer can be relied on to be complete."""
 
@@ -55,7 +58,7 @@ class Freshness:
     skipped: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class RecalledMemory:
     id: str
     title: str
@@ -79,7 +82,7 @@ class RecalledMemory:
     boosts: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recalled:
     memories: tuple[RecalledMemory, ...]
     total_matched: int
@@ -90,7 +93,7 @@ class Recalled:
     filters: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Memory:
     id: str
     path: str
@@ -125,13 +128,13 @@ class Memory:
     properties: Mapping[str, Value] | None = None  # those that are not ours
 
 
-@dataclass(frozen=True)
+@dataclass
 class Gotten:
     memories: tuple[Memory, ...]
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Summary:
     id: str
     path: str
@@ -148,14 +151,14 @@ class Summary:
     project: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Listed:
     memories: tuple[Summary, ...]
     total: int
     next_offset: int | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Updated:
     memory_id: str
     path: str
@@ -165,7 +168,7 @@ class Updated:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tagged:
     memory_id: str
     path: str
@@ -173,7 +176,7 @@ class Tagged:
     version: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Promoted:
     memory_id: str
     path: str
@@ -183,7 +186,7 @@ class Promoted:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Forgotten:
     memory_id: str
     path: str
@@ -192,7 +195,7 @@ class Forgotten:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Restored:
     memory_id: str
     path: str
@@ -200,14 +203,14 @@ class Restored:
     action: str  # what was undone
 
 
-@dataclass(frozen=True)
+@dataclass
 class Removed:
     memory_id: str
     path: str
     restore: str  # how to get it back
 
 
-@dataclass(frozen=True)
+@dataclass
 class PrunedNote:
     id: str
     path: str
@@ -215,14 +218,14 @@ class PrunedNote:
     restore: str | None = None  # how to get it back
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pruned:
     pruned_count: int
     pruned: tuple[PrunedNote, ...]
     dry_run: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class Version:
     version: str
     taken_at: dt.datetime
@@ -234,7 +237,7 @@ class Version:
     subject: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Versions:
     memory_id: str
     path: str
@@ -242,7 +245,7 @@ class Versions:
     number: int = 1  # of the present text, counting from 1
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
     """A note's whole text, properties included."""
 
@@ -252,7 +255,7 @@ class Source:
     version: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Project:
     name: str
     memories: int
@@ -262,18 +265,18 @@ class Project:
     path: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Projects:
     projects: tuple[Project, ...]
 
 
-@dataclass(frozen=True)
+@dataclass
 class TagCount:
     tag: str
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tags:
     tags: tuple[TagCount, ...]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-import importlib.metadata
 import json
 import re
 import shutil
@@ -60,9 +59,11 @@ class Recipe:
     reading: str = ""  # how our half reads the weights, where that has changed
 
     def source(self) -> Path | None:
+        from importlib import metadata  # takes as long as everything else here
+
         try:
-            package = importlib.metadata.distribution(self.package.partition("==")[0])
-        except importlib.metadata.PackageNotFoundError:
+            package = metadata.distribution(self.package.partition("==")[0])
+        except metadata.PackageNotFoundError:
             return None
         path = Path(str(package.locate_file(self.file)))
         return path if path.is_file() else None
