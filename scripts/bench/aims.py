@@ -40,6 +40,8 @@ def _below(most: float) -> Callable[[float], bool]:
     return lambda value: value < most
 
 
+ALL_REAL = 1_000  # notes; in a larger vault most vectors are made from others
+
 OWN = (
     Aim("start to first reply, warm", "under 1 s", _of("start.warm"), _below(1), " s"),
     Aim("… against an empty server", "at most 1.2 ×", _ratio("start.warm", "server.warm"), _below(1.2), " ×"),
@@ -50,7 +52,7 @@ OWN = (
     Aim("store p50", "under 60 ms", _of("served.write.p50"), _below(60), " ms"),
     Aim("a person's edit until found, p50", "under 500 ms", _of("served.edit.p50"), _below(500), " ms"),
     Aim("full text index", "over 1,000 notes/s", lambda ours, _: per_second("fill.seconds.text")(ours), lambda v: v > 1000, " notes/s"),
-    Aim("embedding against fastembed `embed()`", "at least 1.5 ×", _ratio("vectors.rate", "model.passages_per_second"), lambda v: v >= 1.5, " ×"),
+    Aim("embedding against fastembed `embed()`", "at least 1.5 ×", _ratio("vectors.rate", "model.passages_per_second"), lambda v: v >= 1.5, " ×", ALL_REAL),
     Aim("start on the unchanged vault", "under 1.5 s", _of("unchanged.seconds"), _below(1.5), " s"),
     Aim("memory idle", "under 120 MB", _of("served.memory_idle.own"), _below(120), " MB"),
     Aim("memory with model", "under 350 MB", _of("served.memory_asked.own"), _below(350), " MB"),
@@ -64,7 +66,7 @@ def own(ours: Mapping[int, Found], parts: Found) -> str:
     for each in OWN:
         size = min((s for s in ours if s >= each.size), default=max(ours))
         value = each.figure(ours[size], parts)
-        if value is not None and (size >= each.size or each.size == USUAL):
+        if value is not None and (size >= each.size or each.size <= USUAL):
             done = "reached" if each.reached(value) else "**missed**"
             shown = number(value, each.unit)
             lines.append([f"{each.title}, {size:,} notes", each.aim, shown, done])
