@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultmem")
 
+_ARENA_MAX: Final = -8  # M_ARENA_MAX in malloc.h
 _DIALECTS: Final = ("native", "evolution", "memory-mcp", "surreal", "trusty", "trae")
 
 
@@ -69,6 +71,7 @@ _DIALECTS: Final = ("native", "evolution", "memory-mcp", "surreal", "trusty", "t
 def command(vault: str | None, address: str | None, log_level: str | None, **given: Any) -> None:
     """Serve the vault to agents over MCP, on stdin and stdout or over HTTP."""
     _heed_signals_while_starting()
+    _let_threads_share_memory()
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
     log.setLevel(_level(log_level, given["dialect"]))
     spoken = _dialect(given, over_http=address is not None)
@@ -92,6 +95,15 @@ def _heed_signals_while_starting() -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
+
+
+def _let_threads_share_memory() -> None:
+    """glibc gives each thread a heap of its own, and each keeps what was freed: at 10,000 notes
+    80 MB of 385. To be said before there are threads."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc can
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
 
 
 def _ignore_signals() -> None:
