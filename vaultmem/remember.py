@@ -292,6 +292,7 @@ class Remembering(Graph):
         created: bool,
     ) -> Remembered:
         searchable = self._searchable(written)
+        others = [each for each in similar.result() if each.path != written.path]
         return Remembered(
             memory_id=str(values["id"]),
             path=written.path,
@@ -302,9 +303,7 @@ class Remembering(Graph):
             embedding_generated=searchable == "now",
             graph_edges_created=edges,
             searchable=searchable,
-            similar=tuple(each for each in similar.result() if each.path != written.path)[
-                :_SIMILAR
-            ],
+            similar=tuple(others[:_SIMILAR]),
             created=created,
             project=str(values["project"] or "") or None,
             warnings=(written.behind,) if written.behind else (),

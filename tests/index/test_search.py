@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE
 from tests.index.conftest import World
+from vaultmem.config import CHOICES
 from vaultmem.errors import InvalidInput
 from vaultmem.index import Filters
+from vaultmem.index.fulltext import FullText
 from vaultmem.recall import Recall, query_words, snippet
 
 DOCS = {
@@ -184,3 +188,8 @@ def test_the_match_is_marked() -> None:
     assert marked.endswith("…")
     assert len(marked) < 320
     assert "**记忆**" in snippet("我的记忆系统", query_words("记忆"))
+
+
+@pytest.mark.parametrize("language", CHOICES["language"])
+def test_the_engine_knows_every_language_of_the_settings(language: str, tmp_path: Path) -> None:
+    assert FullText(tmp_path / "text", language).search("x", Filters(), 5).total == 0

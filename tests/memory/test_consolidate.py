@@ -87,6 +87,7 @@ def test_what_is_alike_becomes_one_memory(open_vault: Open, root: Path, model: s
         assert stamp in after.values(), name
     found = vault.recall("refresh token grace period", type="semantic").memories
     assert found[0].id == made.id
+    assert {memory.id for memory in found} <= {each.id for each in done.consolidated_memories}
 
 
 def test_five_hundred_observations_are_drawn_together_at_once(vault: Vault, root: Path) -> None:

@@ -197,6 +197,21 @@ def test_similar_memories_are_named_and_never_merged(vault: Vault) -> None:
     assert not vault.remember("The cat sleeps on the keyboard.").similar
 
 
+def test_a_new_memory_is_found_by_meaning_at_once_and_is_not_similar_to_itself(
+    open_vault: Open,
+) -> None:
+    vault = open_vault({"model": ""})
+    assert vault.load_model()
+    for text in ("Herons hunt at dawn.", "The linker needs gold.", "Invoices go out on Monday."):
+        made = vault.remember(text)
+        assert (made.searchable, made.similar) == ("now", ())
+        found = vault.recall(text, strategy="vector").memories
+        assert found[0].id == made.memory_id
+    again = vault.remember("Herons go hunting at dawn.")
+    assert [each.path for each in again.similar] == ["Memories/Herons hunt at dawn.md"]
+    assert vault.remember("A long one. " * 800).searchable == "text"
+
+
 # --- changing --------------------------------------------------------------------------------
 
 
