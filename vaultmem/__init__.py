@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from vaultmem.base.telemetry import switch_off
+
+switch_off()  # before anything else can be imported
+
 TYPE_CHECKING = False  # typing itself takes a while to load, and everything begins here
 if TYPE_CHECKING:
     from typing import Any
 
-    from vaultmem.service import Vault as Vault
+    from vaultmem.vault import Vault as Vault
 
 __version__ = "0.1.0"
 __all__ = ["Vault", "__version__"]
@@ -15,7 +19,7 @@ __all__ = ["Vault", "__version__"]
 def __getattr__(name: str) -> Any:
     """`from vaultmem import Vault`, without loading it for whoever wants the version alone."""
     if name == "Vault":
-        from vaultmem.service import Vault
+        import importlib  # an import statement would tie every module to this one, for mypy
 
-        return Vault
+        return importlib.import_module("vaultmem.vault").Vault
     raise AttributeError(f"module 'vaultmem' has no attribute {name!r}")

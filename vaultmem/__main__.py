@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+import vaultmem.base.parent_process  # noqa: F401 (it looks first of all who started us)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn

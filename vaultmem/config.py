@@ -5,17 +5,20 @@ The only module that reads the environment.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from vaultmem import setting_values
+from vaultmem.base import small_files
+from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.setting_values import CHOICES as CHOICES
+from vaultmem.setting_values import DEFAULTS as DEFAULTS
 
 STATE: Final = ".vaultmem"
 REVIEW: Final = "vaultmem review.md"  # a list for people, and no memory
@@ -30,56 +33,18 @@ PROPERTIES: Final = (
     *("forgotten", "forgotten_at", "forgotten_reason", "created", "updated"),
 )
 
-# Every setting with its default; the default's type is the setting's type.
-DEFAULTS: Final[Mapping[str, Any]] = {
-    "user": "",
-    "project": "",
-    "read_only": False,
-    "state_dir": "",
-    "model": "",
-    "language": "english",
-    "exclude": (),
-    "http.hosts": (),
-    "folders.memories": "Memories",
-    "folders.entities": "Entities",
-    "folders.sessions": "Sessions",
-    "folders.templates": "Templates",
-    "typing.quiet_seconds": 3.0,
-    "typing.wait_seconds": 5.0,
-    "sessions.keep": False,
-    "upkeep.review": False,
-    "upkeep.stale_days": 180.0,
-    "privacy.redact": True,
-    "privacy.patterns": (),
-    "hooks.inject": ("start", "prompt"),
-    "hooks.keep": ("edit", "failure", "compact"),
-    "hooks.subagents": False,
-}
-# What a text, or the texts of a list, may be.
-CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "language": (
-        *("", "arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek"),
-        *("hungarian", "italian", "norwegian", "portuguese", "romanian", "russian", "spanish"),
-        *("swedish", "tamil", "turkish"),
-    ),
-    "hooks.inject": ("start", "prompt"),
-    "hooks.keep": (
-        *("edit", "failure", "command", "read", "search", "web", "tool"),
-        *("prompt", "answer", "compact"),
-    ),
-}
+_MOST_BYTES: Final = 100_000  # of the file
+_LONGEST_NAME: Final = 100  # of a property
+_MOST_UNKNOWN: Final = 20  # settings that are named; the rest is counted
 _OTHER_VARIABLES: Final = {"sessions.keep": "MEMORY_MCP_SESSION_PERSIST"}  # of a dialect
-_KINDS: Final = {str: "text", bool: "true or false", float: "a number", tuple: "a list of texts"}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     value: Any
     origin: str  # "default", ".vaultmem/config.toml:12", "$VAULTMEM_USER", "--user"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsProblem:
+class SettingsProblem(NamedTuple):
     message: str
     line: int = 0
     fatal: bool = True
@@ -134,77 +99,106 @@ def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
     for name, value in (flags or {}).items():
         if value is not None:
             values[name] = Setting(value, "--" + name.rpartition(".")[2].replace("_", "-"))
+    state = values["state_dir"]
+    if state.origin.startswith(CONFIG) and state.value and not _is_usual_state(state.value):
+        problems.append(SettingsProblem(f"{state.origin}: {_ELSEWHERE}"))
+        values["state_dir"] = Setting("", "default")
     return Settings(values, properties, tuple(problems))
 
 
-def state_dir(root: Path, settings: Settings) -> Path:
+def state_dir(root: Path, settings: Settings) -> OwnPath:
     """Where the index and this machine's own state live."""
     configured = settings["state_dir"]
     if not configured:
-        return root / STATE
+        return OwnPath(root, (STATE,))
     key = re.sub(r"[^A-Za-z0-9]+", "-", str(root)).strip("-")
-    return Path(configured).expanduser() / key
+    return OwnPath(Path(configured).expanduser().absolute(), (key,))
+
+
+_ELSEWHERE: Final = (
+    "state_dir may be no other folder here than ~/.local/share/vaultmem (or this system's own for "
+    "the state of programs): these settings travel with the vault, and one from elsewhere could "
+    "have vaultmem write anywhere. Name another one in $VAULTMEM_STATE_DIR on this machine."
+)
+
+
+def _is_usual_state(folder: str) -> bool:
+    """Whether programs keep their state there. The person may name any folder, but not the
+    vault's file, which anybody may have written."""
+    home = Path.home()
+    usual = [home / ".local" / "share", home / ".local" / "state", home / ".cache"]
+    usual += [home / "Library" / "Application Support", home / "Library" / "Caches"]
+    variables = ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
+    usual += [Path(os.environ[name]) for name in variables if os.environ.get(name)]
+    try:
+        given = Path(folder).expanduser()
+    except RuntimeError:  # ~somebody
+        return False
+    return any(given == place / "vaultmem" for place in usual)
 
 
 def _obsidian_templates(root: Path) -> str:
     """The folder of Obsidian's own templates plugin, so that a template is never a memory."""
     try:
-        data = json.loads((root / ".obsidian" / "templates.json").read_bytes())
+        data = small_files.parse_json(small_files.read(root / ".obsidian" / "templates.json"))
         folder = data.get("folder") if isinstance(data, dict) else None
     except (OSError, ValueError):
         return ""
     folder = folder.strip("/") if isinstance(folder, str) else ""
-    return folder if _is_folder(folder) else ""
-
-
-def _is_folder(path: str) -> bool:
-    """A plain path that stays inside the vault and is not hidden."""
-    if "\0" in path or "\\" in path or ":" in path or path.startswith("/"):
-        return False
-    return all(part and not part.startswith(".") for part in path.strip("/").split("/"))
+    return folder if setting_values.is_folder(folder) else ""
 
 
 def _from_file(
     path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
 ) -> dict[str, str]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        data = tomllib.loads(text)
+        text = small_files.read(path, _MOST_BYTES).decode("utf-8-sig")
+        data = small_files.parse_toml(text)
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error}."))
         return {}
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
         return {}
-    renamed = data.pop("properties", {})
-    for name, value in _flat(data):
-        line = _line_of(text, name)
-        if name not in DEFAULTS:
-            message = f"{CONFIG}:{line}: there is no setting {name!r}{_nearest(name)}"
-            problems.append(SettingsProblem(message, line, fatal=False))
-        elif (typed := _typed(value, DEFAULTS[name])) is None:
-            message = f"{CONFIG}:{line}: {name} must be {_kind(name)}, not {value!r}."
-            problems.append(SettingsProblem(message, line))
-        elif name.startswith("folders.") and not _is_folder(typed):
-            message = f"{CONFIG}:{line}: {name} must be a folder inside the vault, not {value!r}."
-            problems.append(SettingsProblem(message, line))
-        elif wrong := _wrong_item(name, typed):
-            problems.append(SettingsProblem(f"{CONFIG}:{line}: {name}: {wrong}.", line))
-        else:
-            values[name] = Setting(typed, f"{CONFIG}:{line}")
-    return _renamed_properties(text, renamed, problems)
+    renamed, lines, pairs = data.pop("properties", {}), _lines(text), _flat(data)
+    _name_unknown([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
+    for name, value in pairs:
+        if name in DEFAULTS:
+            line = _line_of(lines, name)
+            try:
+                typed = setting_values.taken(name, value, name)
+                values[name] = Setting(typed, f"{CONFIG}:{line}")
+            except ValueError as error:
+                problems.append(SettingsProblem(f"{CONFIG}:{line}: {error}", line))
+    return _renamed_properties(lines, renamed, problems)
 
 
-def _renamed_properties(text: str, renamed: Any, problems: list[SettingsProblem]) -> dict[str, str]:
+def _name_unknown(
+    names: list[str], lines: Mapping[str, int], problems: list[SettingsProblem]
+) -> None:
+    for name in names[:_MOST_UNKNOWN]:
+        line = _line_of(lines, name)
+        message = f"there is no setting {setting_values.shown(name)}{setting_values.nearest(name)}"
+        problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
+    if more := len(names[_MOST_UNKNOWN:]):
+        message = f"{CONFIG} has {more:,} more settings that there are not."
+        problems.append(SettingsProblem(message, fatal=False))
+
+
+def _renamed_properties(
+    lines: Mapping[str, int], renamed: Any, problems: list[SettingsProblem]
+) -> dict[str, str]:
     result: dict[str, str] = {}
-    for name, value in renamed.items() if isinstance(renamed, dict) else ():
-        line = _line_of(text, f"properties.{name}")
-        if name not in PROPERTIES:
-            message = f"{CONFIG}:{line}: {name!r} is not one of vaultmem's properties."
-            problems.append(SettingsProblem(message, line, fatal=False))
-        elif not isinstance(value, str) or not value.strip():
+    given = renamed if isinstance(renamed, dict) else {}
+    for name in [name for name in given if name not in PROPERTIES][:_MOST_UNKNOWN]:
+        line = _line_of(lines, f"properties.{name}")
+        message = f"{setting_values.shown(name)} is not one of vaultmem's properties."
+        problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
+    for name in [name for name in PROPERTIES if name in given]:
+        value, line = given[name], _line_of(lines, f"properties.{name}")
+        if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME:
             message = f"{CONFIG}:{line}: properties.{name} must be a property name."
             problems.append(SettingsProblem(message, line))
         else:
@@ -213,66 +207,24 @@ def _renamed_properties(text: str, renamed: Any, problems: list[SettingsProblem]
 
 
 def _from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
-    for name, default in DEFAULTS.items():
+    for name in DEFAULTS:
         variable = "VAULTMEM_" + name.replace(".", "_").upper()
         other = _OTHER_VARIABLES.get(name, "")
-        if variable not in os.environ and _from_text(os.environ.get(other, ""), default):
+        if variable not in os.environ and _is_true(other):
             variable = other
-        text = os.environ.get(variable)
-        if text is None:
+        if (text := os.environ.get(variable)) is None:
             continue
-        typed = _from_text(text, default)
-        if typed is None or (name.startswith("folders.") and not _is_folder(typed)):
-            message = f"${variable} must be {_kind(name)}, not {text!r}."
-            problems.append(SettingsProblem(message))
-        elif wrong := _wrong_item(name, typed):
-            problems.append(SettingsProblem(f"${variable}: {wrong}."))
-        else:
-            values[name] = Setting(typed, f"${variable}")
-
-
-def _typed(value: Any, default: Any) -> Any:
-    if isinstance(default, tuple):
-        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return tuple(value) if texts else None
-    if isinstance(default, float):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if number and 0 <= value < 1e9 else None
-    return value if type(value) is type(default) else None
-
-
-def _from_text(text: str, default: Any) -> Any:
-    if isinstance(default, bool):
-        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
-            text.strip().lower()
-        )
-    if isinstance(default, tuple):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
-    if isinstance(default, float):
         try:
-            return _typed(float(text), default)
-        except ValueError:
-            return None
-    return text
+            given = setting_values.from_text(name, text)
+            values[name] = Setting(
+                setting_values.taken(name, given, f"${variable}"), f"${variable}"
+            )
+        except ValueError as error:
+            problems.append(SettingsProblem(str(error)))
 
 
-def _wrong_item(name: str, value: Any) -> str:
-    """What is wrong with a text, or with one of a list, where not every text will do."""
-    items = (value,) if isinstance(value, str) else value
-    for item in items if name in CHOICES or name == "privacy.patterns" else ():
-        if name in CHOICES and item not in CHOICES[name]:
-            choices = (choice or '""' for choice in CHOICES[name])
-            return f"{item!r} is none of {', '.join(choices)}"
-        if name not in CHOICES:
-            from vaultmem import secrets
-
-            if why := secrets.wrong_pattern(item):
-                return f"the pattern {item!r} cannot be used, as {why}"
-    return ""
-
-
-def _kind(name: str) -> str:
-    return _KINDS[type(DEFAULTS[name])]
+def _is_true(variable: str) -> bool:
+    return os.environ.get(variable, "").strip().lower() in ("1", "true", "yes")
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -283,31 +235,24 @@ def _flat(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return pairs
 
 
-def _line_of(text: str, name: str) -> int:
-    """The line on which a setting stands: tomllib does not say."""
-    table = name.rpartition(".")[0]
+def _lines(text: str) -> dict[str, int]:
+    """The line on which each setting stands, and each inline table: tomllib does not say."""
+    found: dict[str, int] = {}
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if header := re.match(r"\[([^\[\]]+)\]", stripped):
             current = header[1].strip().replace('"', "")
-        written = re.match(r"""(["']?)([\w.-]+)\1\s*=""", stripped)
-        if written and ".".join(filter(None, (current, written[2]))) == name:
-            return number
-        if written and current == "" and written[2] == table:
-            return number
-    return 0
+        if written := re.match(r"""(["']?)([\w.-]+)\1\s*=""", stripped):
+            found.setdefault(".".join(filter(None, (current, written[2]))), number)
+    return found
 
 
-def _nearest(name: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, DEFAULTS, n=1)
-    return f"; did you mean {close[0]!r}?" if close else "."
+def _line_of(lines: Mapping[str, int], name: str) -> int:
+    return lines.get(name) or lines.get(name.rpartition(".")[0], 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What an agent's program says about itself to the servers it starts."""
 
     session: str = ""
@@ -320,8 +265,7 @@ def surroundings() -> Surroundings:
     return Surroundings(os.environ.get("CLAUDE_CODE_SESSION_ID", ""), name)
 
 
-@dataclass(frozen=True, slots=True)
-class DialectVariables:
+class DialectVariables(NamedTuple):
     """What the variables of other memory systems say, for the dialects that speak as they do."""
 
     user: str = ""  # $MCP_USER_ID
@@ -336,11 +280,10 @@ class DialectVariables:
 def dialect_variables() -> DialectVariables:
     tracing = re.search(r"(?:^|[=,])(trace|debug|info|warn|error)", os.environ.get("RUST_LOG", ""))
     places = ("CONFIG_PATH", "DEPLOYMENT_MODE", "DB_PATH", "REMOTE_URL")
-    keep = _from_text(os.environ.get("MEMORY_MCP_SESSION_PERSIST", ""), False)
     return DialectVariables(
         user=os.environ.get("MCP_USER_ID", "").strip(),
         session=os.environ.get("MEMORY_MCP_SESSION_ID", "").strip(),
-        keep_session=bool(keep),
+        keep_session=_is_true("MEMORY_MCP_SESSION_PERSIST"),
         resume_session=os.environ.get("MEMORY_SESSION_ID", "").strip(),
         log_level=os.environ.get("MEMORY_LOG_LEVEL", "").strip().lower(),
         tracing=tracing[1].replace("trace", "debug") if tracing else "",
@@ -354,18 +297,49 @@ def editor() -> str:
     return next(filter(None, named), "notepad" if os.name == "nt" else "vi")
 
 
-def git_environment(more: Mapping[str, str]) -> dict[str, str]:
-    """For running git: its messages in English, paths as they are, the folder's own repository."""
+def git_environment(
+    more: Mapping[str, str], usual: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """For running git: its messages in English, paths as they are, the folder's own repository,
+    no editor, and programs only from folders that do not depend on where one stands.
+
+    `usual` holds where the person has not set a variable.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in _GIT_PLACES}
-    return (
-        kept | {"LC_ALL": "C", "GIT_LITERAL_PATHSPECS": "1", "GIT_OPTIONAL_LOCKS": "0"} | dict(more)
-    )
+    kept["PATH"] = os.pathsep.join(_program_folders())
+    fixed = {"LC_ALL": "C", "GIT_LITERAL_PATHSPECS": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    return dict(usual or {}) | kept | fixed | {"GIT_EDITOR": ":"} | dict(more)
 
 
 _GIT_PLACES: Final = frozenset(  # set where git itself runs us, in a hook of some repository
     f"GIT_{name}"
-    for name in ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "OBJECT_DIRECTORY", "COMMON_DIR")
+    for name in (
+        *("DIR", "WORK_TREE", "IMPLICIT_WORK_TREE", "INDEX_FILE", "PREFIX", "COMMON_DIR"),
+        *("OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "QUARANTINE_PATH", "NAMESPACE"),
+        *("SHALLOW_FILE", "GRAFT_FILE", "REPLACE_REF_BASE", "NO_REPLACE_OBJECTS", "CONFIG"),
+        *("INTERNAL_SUPER_PREFIX", "EXTERNAL_DIFF", "DIFF_OPTS"),
+        *("GLOB_PATHSPECS", "NOGLOB_PATHSPECS", "ICASE_PATHSPECS"),
+    )
 )
+
+
+def git_program(away_from: Path) -> str:
+    """Where git is, by its absolute path and not in the vault; empty where there is none.
+
+    Windows would look in the folder one stands in first.
+    """
+    name = "git.exe" if os.name == "nt" else "git"
+    for folder in _program_folders():
+        file = Path(folder, name)
+        inside = away_from.resolve() in file.resolve().parents
+        if not inside and file.is_file() and os.access(file, os.X_OK):
+            return str(file)
+    return ""
+
+
+def _program_folders() -> list[str]:
+    listed = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return [folder for folder in listed if os.path.isabs(folder)]
 
 
 def no_colour() -> bool:
@@ -378,8 +352,7 @@ def debugging() -> bool:
     return bool(os.environ.get("VAULTMEM_DEBUG"))
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """Where programs keep their settings, on each kind of system."""
 
     system: str  # as sys.platform names it

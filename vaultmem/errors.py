@@ -69,5 +69,11 @@ class Unavailable(VaultmemError):
     code = "memory_unavailable"
 
 
+class Away(Unavailable):
+    """The vault's folder, or what it needs, is not there now and may come back."""
+
+    retry_possible = True
+
+
 class StorageFull(VaultmemError):
     code = "storage_full"

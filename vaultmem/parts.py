@@ -5,32 +5,58 @@ A command pays only for what it does: nothing heavy is loaded before it is neede
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultmem import config, lock
-from vaultmem.history import History
-from vaultmem.store import Store
-from vaultmem.usage import Usage
-from vaultmem.views import Freshness
-from vaultmem.volatile import Volatile
+from vaultmem import config
+from vaultmem.base import lock
+from vaultmem.base.own_path import OwnPath
+from vaultmem.errors import Away, VaultmemError
+from vaultmem.index import TROUBLE
+from vaultmem.storage.authorship import Authorship
+from vaultmem.storage.history import History
+from vaultmem.storage.session_folders import SessionFolders
+from vaultmem.storage.store import Store
+from vaultmem.storage.usage import Usage
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from vaultmem.index import Index, IndexStatus
-    from vaultmem.index.embed import Embedder, ModelState
-    from vaultmem.recall import Recall
-    from vaultmem.sync import Progress, Report, Sync
+    from vaultmem.embedding.embedder import Embedder, ModelState
+    from vaultmem.index import Filters, Index, IndexStatus
+    from vaultmem.indexing.reconcile import Progress, Reconciler, ReconcileReport
+    from vaultmem.recall.recall import Recall
+
+log = logging.getLogger("vaultmem")
 
 # A vault of this size is looked through before a question that nobody follows the files for.
 SMALL_VAULT: Final = 2_000
 _LOOK_SECONDS: Final = 1.0  # and not again within this time
+_NOBODY_FOLLOWS: Final = (
+    "index_behind: nobody follows the files now; vaultmem index brings it up to date."
+)
+_OTHER_LANGUAGE: Final = (
+    "partial_results: a running server searches words as {} ones, and this process is set to {}; "
+    "start that server again to have its setting changed."
+)
+_PATIENCE: Final = 1.0  # seconds that a question waits for an index that is being filled
+
+
+@dataclass
+class Freshness:
+    """How far an answer can be relied on to be complete."""
+
+    revision: int
+    pending: int  # passages that have no vector yet
+    skipped: int
 
 
 class Parts:
@@ -46,6 +72,19 @@ class Parts:
         self._index: Index | None = None
         self._model: tuple[Embedder | None] | None = None
         self._looked = float("-inf")
+        self._awaited = ""  # the index that was waited for in vain
+        self._behind: set[str] = set()  # written, and not in the index
+        self._tried = float("-inf")
+        self.store.knows = self._knows
+
+    def _knows(self, path: str) -> bool:
+        """Whether the index has a note there; asked only while it is open."""
+        if self._index is None:
+            return False
+        try:
+            return bool(self._index.inventory.known([path]))
+        except TROUBLE:
+            return False
 
     @property
     def index(self) -> Index:
@@ -56,32 +95,44 @@ class Parts:
                 if self._index is None:
                     self.store.local()
                     folder = self.store.state / "index"
-                    self._index = Index(folder, self.settings["language"])
+                    away = self.store.own.trouble
+                    self._index = Index(folder, self.settings["language"], away)
+                    if self.store.kept.anchor != self.store.root:
+                        self.store.home.expect(self._index.inventory.some_paths)
         return self._index
 
     @cached_property
-    def sync(self) -> Sync:
-        from vaultmem.sync import Sync
+    def reconciler(self) -> Reconciler:
+        from vaultmem.indexing.reconcile import Reconciler
 
-        return Sync(self.store, self.index)
+        return Reconciler(self.store, self.index)
 
     @cached_property
     def recall(self) -> Recall:
-        from vaultmem.recall import Recall
+        from vaultmem.recall.recall import Recall
 
         return Recall(self.store, self.index, self.embedder)
 
     @cached_property
     def history(self) -> History:
-        return History(self.store.local() / "history")
+        self.store.local()
+        return History(self.store.kept / "local" / "history")
+
+    @cached_property
+    def authorship(self) -> Authorship:
+        return Authorship(self.store.local())
 
     @cached_property
     def usage(self) -> Usage:
-        return Usage(self.store.local() / "usage.db")
+        with contextlib.suppress(VaultmemError):  # then nothing is counted
+            self.store.local()
+        usage = Usage(self.store.state / "local" / "usage.db")
+        usage.away = self.store.own.trouble
+        return usage
 
     @cached_property
-    def volatile(self) -> Volatile:
-        return Volatile(self.store)
+    def session_folders(self) -> SessionFolders:
+        return SessionFolders(self.store)
 
     @cached_property
     def aside(self) -> ThreadPoolExecutor:
@@ -91,16 +142,17 @@ class Parts:
         return ThreadPoolExecutor(2, thread_name_prefix="aside")
 
     @property
-    def models_dir(self) -> Path:
-        return self.store.state / "index" / "models"
+    def models_dir(self) -> OwnPath:
+        return self.store.kept / "index" / "models"
 
     def embedder(self) -> Embedder | None:
         """The model, loaded once; None when there is none."""
-        from vaultmem.index import embed
+        from vaultmem.embedding import embedder as embed
 
         with self._loading:
             if self._model is None:
-                self.store.local()
+                with contextlib.suppress(VaultmemError):  # it is not where most models are
+                    self.store.local()
                 self._model = (embed.load(self.settings["model"], self.models_dir),)
             return self._model[0]
 
@@ -108,55 +160,130 @@ class Parts:
         return self._model[0] if self._model else None
 
     def model_state(self) -> ModelState:
-        from vaultmem.index import embed
+        from vaultmem.embedding import embedder as embed
 
         return embed.state(self.settings["model"], self.models_dir)
 
     def is_followed(self) -> bool:
-        return lock.is_held(self.store.local() / lock.LEADER)
+        with contextlib.suppress(Away):
+            return lock.is_held(self.store.local() / lock.LEADER)
+        return False
 
     def catch_up(self) -> str:
-        """Where nobody follows the files: look at a small vault now, say so of a large one."""
-        if time.monotonic() - self._looked < _LOOK_SECONDS:
-            return ""
-        if self.is_followed():
+        """Bring in what can be brought in at once; returns what an answer may lack.
+
+        Where nobody follows the files, a small vault is looked at now. While whoever follows
+        them fills the index, that is waited for, once and for a moment.
+        """
+        if away := self.absence():
+            return away
+        state = self.index.state()
+        if not state.is_whole:
+            return self._fill()
+        self.retry()
+        if self._behind:
+            return "index_behind: what was written last is not in the index yet; it is tried again."
+        other = "" if state.language == self.index.language else state.language or "no language"
+        if time.monotonic() - self._looked >= _LOOK_SECONDS:
+            if not self.is_followed():
+                if self.index.size > SMALL_VAULT and not other:
+                    return _NOBODY_FOLLOWS
+                self.bring_up_to_date()
+                other = ""
             self._looked = time.monotonic()
-            return ""
-        if self.index.size <= SMALL_VAULT or self.index.needs_rebuild:
+        return _OTHER_LANGUAGE.format(other, self.index.language or "no language") if other else ""
+
+    def _fill(self) -> str:
+        if not self.is_followed():
             self.bring_up_to_date()
-            self._looked = time.monotonic()
-            return ""
-        return "index_behind: nobody follows the files now; vaultmem index brings it up to date."
+        begun, until = self.index.identity, time.monotonic() + _PATIENCE
+        while not self.index.is_whole:
+            if self._awaited == begun or time.monotonic() > until:
+                self._awaited = begun
+                return "partial_results: the index is being filled, so notes may be missing here."
+            time.sleep(0.02)
+        return ""
+
+    def unindexed(self, *, text: bool = True) -> list[str]:
+        """Notes that the index lacks as far as we know; or, without `text`, the catalog alone."""
+        if self.absence():
+            return []  # what stands there now is not the vault
+        if self.index.is_whole:
+            return sorted(self._behind)
+        known = self.index.inventory.known()
+        has = {path for path, row in known.items() if row.version or not text}
+        return [path for path in self.store.walk().notes if path not in has]
+
+    def fell_behind(self, paths: Iterable[str]) -> None:
+        """These were written, and the index could not take them in."""
+        self._behind |= set(paths)
+        self._tried = time.monotonic()
+
+    def retry(self) -> None:
+        """Try again what the index could not take in, now and then."""
+        if not self._behind or time.monotonic() - self._tried < _LOOK_SECONDS:
+            return
+        paths, self._tried = sorted(self._behind), time.monotonic()
+        try:
+            self.reconciler.these(paths)
+        except TROUBLE as error:
+            log.debug("the index stays behind: %s", error)
+        else:
+            self._behind -= set(paths)
+
+    def absence(self) -> str:
+        """What an answer says that is given from the index alone, while the vault is away."""
+        reason = self.store.home.trouble()
+        return (
+            f"partial_results: {reason} Texts cannot be shown until it is back." if reason else ""
+        )
 
     def bring_up_to_date(
         self, *, rebuild: bool = False, progress: Progress | None = None
-    ) -> Report:
+    ) -> ReconcileReport:
+        first = self.index.inventory.known() if rebuild else {}  # what was the original stays it
         if rebuild:
-            self.index.rebuild()
-        elif self.index.needs_rebuild:
-            self.index.rebuild_text()
-        return self.sync.everything(told=rebuild, progress=progress)
+            index = self.index
+            self.store.home.accept()
+            index.rebuild()
+        elif not self.is_followed():  # else the language is the leader's to choose
+            self.index.take_language()
+        return self.reconciler.everything(told=rebuild, progress=progress, first=first)
 
     def health(self) -> tuple[IndexStatus, ModelState, str]:
         model = self.model_state()
         followed = self.is_followed()
         following = "a server follows the files" if followed else "nobody follows the files now"
-        return self.index.status(model.identity), model, following
+        return self._index_status(model.identity), model, following
 
-    def freshness(self) -> Freshness:
+    def _index_status(self, identity: str) -> IndexStatus:
+        from vaultmem.index import TROUBLE, IndexStatus
+
+        try:
+            return self.index.status(identity)
+        except TROUBLE as error:
+            return IndexStatus(0, 0, 0, 0, (), str(error))
+
+    def freshness(self, of: Filters | None = None) -> Freshness:
+        """How far answers can be relied on, of all notes or of those that a caller may see."""
         loaded = self.loaded_embedder()
-        status = self.index.status(loaded.identity if loaded else self.index.last_model())
+        model = loaded.identity if loaded else self.index.vectors.last_model()
+        status = self.index.status(model)
         left = max(0, status.passages - status.embedded)
-        return Freshness(status.revision, left, len(status.skipped))
+        if of is None or not (left or status.skipped):
+            return Freshness(status.revision, left, len(status.skipped))
+        left = self.index.vectors.count_missing(model, of) if left and model else 0
+        return Freshness(status.revision, left, len(self.index.lookup.problems(of)))
 
     def close(self) -> None:
         if "aside" in self.__dict__:
             self.aside.shutdown()
-        if "volatile" in self.__dict__:
-            self.volatile.close()
+        if "session_folders" in self.__dict__:
+            self.session_folders.close()
         if "recall" in self.__dict__:
             self.recall.close()
         if self._index is not None:
             self._index.close()
         if "usage" in self.__dict__:
             self.usage.close()
+        self.store.own.close()

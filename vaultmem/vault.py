@@ -1,30 +1,63 @@
-"""The composition root: one open vault with everything that can be done in it."""
+"""One open vault: everything that can be done in it, each group of operations made when needed."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from vaultmem.consolidate import Reflection
-from vaultmem.context import Contexts
-from vaultmem.errors import InvalidInput
-from vaultmem.git.syncing import Syncing
-from vaultmem.keyed import Keyed
-from vaultmem.moving.moves import Moving
-from vaultmem.names import safe_name
-from vaultmem.reader import Reader
+from vaultmem import config
+from vaultmem.notes.file_names import safe_name
+from vaultmem.operations.caller import Caller
+from vaultmem.operations.view import View
+from vaultmem.parts import Parts
 
 if TYPE_CHECKING:
-    from vaultmem.doctor import Finding
-    from vaultmem.follow import Follower
-    from vaultmem.index.models import ModelInfo
-    from vaultmem.sync import Progress, Report
-    from vaultmem.template import Plan
+    from vaultmem.git.conflicts import Exchange
+    from vaultmem.indexing.follower import Follower
+    from vaultmem.indexing.reconcile import ReconcileReport
+    from vaultmem.operations.context import Contexts
+    from vaultmem.operations.facts import KnownFacts
+    from vaultmem.operations.forget import Forgetting
+    from vaultmem.operations.graph import Graph
+    from vaultmem.operations.input import Input
+    from vaultmem.operations.memories import Memories
+    from vaultmem.operations.projects import ProjectNotes
+    from vaultmem.operations.read import Reader
+    from vaultmem.operations.remember import Remembering
+    from vaultmem.operations.sessions import Sessions
+    from vaultmem.operations.versions import VersionHistory
+    from vaultmem.operations.wording import Wordings
+    from vaultmem.operations.writing import Writing
+    from vaultmem.storage.history import Commit
+    from vaultmem.transfer.operations import Transfer
+    from vaultmem.upkeep.consolidate import Consolidation
+    from vaultmem.upkeep.maintenance import Maintenance
+    from vaultmem.upkeep.review import Review
+    from vaultmem.upkeep.status import Health
+    from vaultmem.upkeep.template import VaultPlan
+
+Operation = TypeVar("Operation")
 
 
-class Vault(Syncing, Moving, Contexts, Keyed, Reflection, Reader):
+class _Offered(Generic[Operation]):
+    """An operation of one of the groups, under its own name on the vault."""
+
+    def __init__(self, found: Callable[[Vault], Operation]) -> None:
+        self._found = found
+
+    @overload
+    def __get__(self, vault: None, owner: type[Vault]) -> Self: ...
+    @overload
+    def __get__(self, vault: Vault, owner: type[Vault]) -> Operation: ...
+    def __get__(self, vault: Vault | None, owner: type[Vault]) -> Self | Operation:
+        return self if vault is None else self._found(vault)
+
+
+class Vault:
     """An open vault, and everything one can do with the memories in it.
 
     with Vault.open("~/Notes") as vault:
@@ -32,106 +65,304 @@ class Vault(Syncing, Moving, Contexts, Keyed, Reflection, Reader):
         vault.recall("how long do tokens live?")
     """
 
+    def __init__(self, parts: Parts, caller: Caller) -> None:
+        self.parts = parts
+        self.view = View(parts, caller)
+
+    @classmethod
+    def open(
+        cls,
+        vault: str | Path | None = None,
+        flags: Mapping[str, Any] | None = None,
+        *,
+        caller: Caller | None = None,
+        strict: bool = True,
+    ) -> Self:
+        """Open a vault that exists; `strict` refuses wrong settings instead of ignoring them."""
+        root = config.find_vault(str(vault) if vault else None)
+        settings = config.load(root, flags)
+        if strict:
+            settings.require_valid()
+        pinned = Caller(user=settings["user"], project=settings["project"])
+        return cls(Parts(root, settings), caller or pinned)
+
+    def for_caller(self, caller: Caller) -> Self:
+        """The same open vault for someone else."""
+        return type(self)(self.parts, caller)
+
+    def close(self) -> None:
+        self.parts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def root(self) -> Path:
+        return self.parts.store.root
+
+    @property
+    def caller(self) -> Caller:
+        return self.view.caller
+
+    @property
+    def settings(self) -> config.Settings:
+        return self.parts.settings
+
+    @property
+    def revision(self) -> int:
+        """Another one whenever the index took something in."""
+        return self.parts.index.revision
+
     @property
     def on_write(self) -> list[Callable[[Sequence[str]], None]]:
         """Who wants to be told which notes were written here."""
-        return self._parts.on_write
+        return self.parts.on_write
 
-    def follower(self, on_change: Callable[[Report], None], *, watch: bool = True) -> Follower:
+    # --- the groups ----------------------------------------------------------------------
+
+    @cached_property
+    def _writing(self) -> Writing:
+        from vaultmem.operations.writing import Writing
+
+        return Writing(self.view)
+
+    @cached_property
+    def _input(self) -> Input:
+        from vaultmem.operations.input import Input
+
+        return Input(self.settings)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        from vaultmem.operations.read import Reader
+
+        return Reader(self.view)
+
+    @cached_property
+    def _wordings(self) -> Wordings:
+        from vaultmem.operations.wording import Wordings
+
+        return Wordings(self.view, self._writing)
+
+    @cached_property
+    def _facts(self) -> KnownFacts:
+        from vaultmem.operations.facts import KnownFacts
+
+        return KnownFacts(self.view, self._writing, self._input)
+
+    @cached_property
+    def _graph(self) -> Graph:
+        from vaultmem.operations.graph import Graph
+
+        return Graph(self.view, self._facts)
+
+    @cached_property
+    def _projects(self) -> ProjectNotes:
+        from vaultmem.operations.projects import ProjectNotes
+
+        return ProjectNotes(self.view, self._writing, self._input)
+
+    @cached_property
+    def _remembering(self) -> Remembering:
+        from vaultmem.operations.remember import Remembering
+
+        return Remembering(
+            self.view, self._writing, self._input, self._facts, self._wordings, self._projects
+        )
+
+    @cached_property
+    def _memories(self) -> Memories:
+        from vaultmem.operations.memories import Memories
+
+        return Memories(
+            self.view,
+            self._writing,
+            self._input,
+            self._sessions,
+            self._wordings,
+            self._remembering,
+        )
+
+    @cached_property
+    def _forgetting(self) -> Forgetting:
+        from vaultmem.operations.forget import Forgetting
+
+        return Forgetting(self.view, self._writing, self._input, self._projects, self._remembering)
+
+    @cached_property
+    def _versions(self) -> VersionHistory:
+        from vaultmem.operations.versions import VersionHistory
+
+        return VersionHistory(self.view, self._writing, self._commits)
+
+    def _commits(self, path: str) -> list[Commit]:
+        from vaultmem.git import repo
+
+        return repo.versions(self.root, path)
+
+    @cached_property
+    def _sessions(self) -> Sessions:
+        from vaultmem.operations.sessions import Sessions
+
+        return Sessions(self.view, self._writing, self._input)
+
+    @cached_property
+    def _contexts(self) -> Contexts:
+        from vaultmem.operations.context import Contexts
+
+        return Contexts(self.view, self._reader, self._sessions, self._facts)
+
+    @cached_property
+    def _review(self) -> Review:
+        from vaultmem.upkeep.review import Review
+
+        return Review(self.view, self._writing)
+
+    @cached_property
+    def _consolidation(self) -> Consolidation:
+        from vaultmem.upkeep.consolidate import Consolidation
+
+        return Consolidation(
+            self.view, self._writing, self._input, self._sessions, self._projects, self._review
+        )
+
+    @cached_property
+    def _health(self) -> Health:
+        from vaultmem.upkeep.status import Health
+
+        return Health(self.view)
+
+    @cached_property
+    def _maintenance(self) -> Maintenance:
+        from vaultmem.upkeep.maintenance import Maintenance
+
+        return Maintenance(self.parts)
+
+    @cached_property
+    def _exchange(self) -> Exchange:
+        from vaultmem.git.conflicts import Exchange
+
+        return Exchange(self.view, self._writing)
+
+    @cached_property
+    def _transfer(self) -> Transfer:
+        from vaultmem.transfer.operations import Transfer
+
+        return Transfer(self.view, self._writing, self._input)
+
+    # --- what they offer -----------------------------------------------------------------
+
+    recall = _Offered(lambda vault: vault._reader.recall)
+    list = _Offered(lambda vault: vault._reader.list)
+    recent = _Offered(lambda vault: vault._reader.recent)
+    tags = _Offered(lambda vault: vault._reader.tags)
+    beginning = _Offered(lambda vault: vault._reader.beginning)
+
+    remember = _Offered(lambda vault: vault._remembering.remember)
+    get = _Offered(lambda vault: vault._memories.get)
+    source = _Offered(lambda vault: vault._memories.source)
+    update = _Offered(lambda vault: vault._memories.update)
+    rewrite = _Offered(lambda vault: vault._memories.rewrite)
+    tag = _Offered(lambda vault: vault._memories.tag)
+    forget = _Offered(lambda vault: vault._forgetting.forget)
+    promote = _Offered(lambda vault: vault._forgetting.promote)
+    remove = _Offered(lambda vault: vault._forgetting.remove)
+    prune = _Offered(lambda vault: vault._forgetting.prune)
+    history = _Offered(lambda vault: vault._versions.history)
+    version_text = _Offered(lambda vault: vault._versions.version_text)
+    restore = _Offered(lambda vault: vault._versions.restore)
+
+    start_session = _Offered(lambda vault: vault._sessions.start_session)
+    log = _Offered(lambda vault: vault._sessions.log)
+    end_session = _Offered(lambda vault: vault._sessions.end_session)
+    timeline = _Offered(lambda vault: vault._sessions.timeline)
+    observation = _Offered(lambda vault: vault._sessions.observation)
+    clear_session = _Offered(lambda vault: vault._sessions.clear_session)
+    session_summary = _Offered(lambda vault: vault._sessions.session_summary)
+    context = _Offered(lambda vault: vault._contexts.context)
+
+    assert_fact = _Offered(lambda vault: vault._facts.assert_fact)
+    facts = _Offered(lambda vault: vault._facts.facts)
+    ensure_entity = _Offered(lambda vault: vault._facts.ensure_entity)
+    entity_names = _Offered(lambda vault: vault._graph.entity_names)
+    search_graph = _Offered(lambda vault: vault._graph.search_graph)
+    project = _Offered(lambda vault: vault._projects.project)
+    projects = _Offered(lambda vault: vault._projects.projects)
+    make_project = _Offered(lambda vault: vault._projects.make_project)
+
+    consolidate = _Offered(lambda vault: vault._consolidation.consolidate)
+    prose_wanted = _Offered(lambda vault: vault._consolidation.prose_wanted)
+    upkeep = _Offered(lambda vault: vault._review.upkeep)
+    review_note = _Offered(lambda vault: vault._review.review_note)
+    to_review = _Offered(lambda vault: vault._review.to_review)
+    status = _Offered(lambda vault: vault._health.status)
+    behind = _Offered(lambda vault: vault._health.behind)
+
+    index_now = _Offered(lambda vault: vault._maintenance.index_now)
+    embed_all = _Offered(lambda vault: vault._maintenance.embed_all)
+    examine = _Offered(lambda vault: vault._maintenance.examine)
+    fix = _Offered(lambda vault: vault._maintenance.fix)
+    verify = _Offered(lambda vault: vault._maintenance.verify)
+    repair = _Offered(lambda vault: vault._maintenance.repair)
+    load_model = _Offered(lambda vault: vault._maintenance.load_model)
+    models = _Offered(lambda vault: vault._maintenance.models)
+    pull_model = _Offered(lambda vault: vault._maintenance.pull_model)
+    import_model = _Offered(lambda vault: vault._maintenance.import_model)
+
+    sync = _Offered(lambda vault: vault._exchange.sync)
+    conflicts = _Offered(lambda vault: vault._exchange.conflicts)
+    resolve = _Offered(lambda vault: vault._exchange.resolve)
+    import_ = _Offered(lambda vault: vault._transfer.import_)
+    export = _Offered(lambda vault: vault._transfer.export)
+    export_lines = _Offered(lambda vault: vault._transfer.export_lines)
+
+    # --- following the files -------------------------------------------------------------
+
+    def follower(
+        self, on_change: Callable[[ReconcileReport], None], *, watch: bool = True
+    ) -> Follower:
         """Whoever follows the files serves the session of its caller, and clears up after others."""
-        from vaultmem.follow import Follower
+        from vaultmem.indexing.follower import Follower
 
-        parts, writable = self._parts, not self.settings["read_only"]
+        parts, writable = self.parts, not self.settings["read_only"]
         if self.caller.session and writable:
-            parts.volatile.serve(safe_name(self.caller.session))
+            parts.session_folders.serve(safe_name(self.caller.session))
         upkeep = self._upkeep_rounds if self.settings["upkeep.review"] and writable else None
         return Follower(
-            parts.sync,
+            parts.reconciler,
             parts.embedder,
             on_change,
             watch=watch,
-            sweep=parts.volatile.sweep,
+            sweep=parts.session_folders.sweep,
             upkeep=upkeep,
+            renew=parts.session_folders.renew,
+            retry=parts.retry,
         )
 
     def _upkeep_rounds(self, stopping: threading.Event) -> None:
-        from vaultmem import upkeep
-        from vaultmem.desk import Caller
+        from vaultmem.upkeep import review
 
         mine = self.for_caller(Caller(client="vaultmem"))
-        upkeep.rounds(mine.upkeep, lambda: self.index.revision, stopping)
-
-    # --- indexing ------------------------------------------------------------------------
-
-    def index_now(self, *, rebuild: bool = False, progress: Progress | None = None) -> Report:
-        return self._parts.bring_up_to_date(rebuild=rebuild, progress=progress)
-
-    def embed_all(self, progress: Progress | None = None) -> int:
-        """Embed whatever has no vector yet; answers with how many passages that were."""
-        embedder = self._parts.embedder()
-        if embedder is None:
-            raise InvalidInput(
-                self._parts.model_state().reason or "No embedding model is available."
-            )
-        total = self._parts.freshness().pending
-        done = 0
-        while made := self._parts.sync.embed_some(embedder):
-            done += made
-            if progress:
-                progress(min(done, total), total)
-        return done
-
-    # --- health --------------------------------------------------------------------------
-
-    def examine(self, *, secrets: bool = False) -> list[Finding]:
-        from vaultmem import doctor
-
-        findings = doctor.examine(self.store, secrets=secrets)
-        if (self.store.state / "index" / "catalog.db").exists():  # looking makes no index
-            findings += doctor.examine_index(self.store, self.index)
-        return findings
-
-    def fix(self, findings: list[Finding]) -> list[Finding]:
-        from vaultmem import doctor
-
-        fixed = doctor.fix(self.store, findings)
-        stale = [finding for finding in findings if finding.problem == "index-behind"]
-        if stale:
-            self.index_now()
-            fixed += stale
-        return fixed
-
-    # --- models --------------------------------------------------------------------------
-
-    def load_model(self) -> bool:
-        """Load the embedding model now, and not with the first question; False: there is none."""
-        return self._parts.embedder() is not None
-
-    def models(self) -> list[ModelInfo]:
-        from vaultmem.index import models
-
-        return models.available(self._parts.models_dir)
-
-    def pull_model(self, name: str) -> ModelInfo:
-        from vaultmem.index import models
-
-        return models.pull(name, self._parts.models_dir)
-
-    def import_model(self, folder: str) -> ModelInfo:
-        from vaultmem.index import models
-
-        return models.import_folder(Path(folder).expanduser(), self._parts.models_dir)
+        review.rounds(mine.upkeep, lambda: self.revision, stopping)
 
 
-def plan_vault(folder: str, *, git: bool, examples: bool) -> Plan:
-    from vaultmem import template
+def plan_vault(folder: str, *, git: bool, examples: bool) -> VaultPlan:
+    from vaultmem.upkeep import template
 
     return template.plan(Path(folder).expanduser().absolute(), git=git, examples=examples)
 
 
-def make_vault(plan: Plan, *, git: bool) -> str:
-    """Carry out a plan; answers with what git had to say, if it was asked."""
-    from vaultmem import template
+def make_vault(plan: VaultPlan, *, git: bool) -> str:
+    """Carry out a plan; returns what git had to say, if it was asked."""
+    from vaultmem.upkeep import template
 
     template.apply(plan)
     return template.start_git(plan.root, plan.add) if git else ""

@@ -1,44 +1,205 @@
-"""A SQLite file that several threads and processes use: a connection for each thread."""
+"""A SQLite file that several threads and processes use: a connection for each thread.
+
+The files may be deleted, cut or replaced under us. What SQLite would do then is go on with
+files that nobody else sees, or die of memory that is mapped from a file grown shorter; so
+whoever relies on a database asks now and then whether it is still `whereabouts` it was.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sqlite3
+import stat
 import threading
 import weakref
+from collections.abc import Callable, Iterable
+from enum import Enum
 from pathlib import Path
+from typing import Final, NamedTuple
+
+from vaultmem.base.own_path import OwnPath, is_link
+from vaultmem.errors import Away
+
+_PAGE_OF_SHM: Final = 32_768  # SQLite maps the file beside it in pieces of this size
+_MAIN, _LOG, _SHARED = "", "-wal", "-shm"
+_FILES: Final = (_MAIN, _LOG, _SHARED)
+COMPANIONS: Final = (_LOG, _SHARED, "-journal")  # files that SQLite keeps beside its own
+
+# `IN` any number of values: a variable for each would meet SQLite's limit in a large vault.
+LISTED: Final = "(SELECT value FROM json_each(?))"
+LISTED_BYTES: Final = "(SELECT from_hex(value) FROM json_each(?))"
+
+
+def listed(values: Iterable[int | str] | Iterable[bytes]) -> str:
+    """The values for `LISTED`, or for `LISTED_BYTES`."""
+    plain = [value.hex() if isinstance(value, bytes) else value for value in values]
+    return json.dumps(plain, ensure_ascii=False)
+
+
+class _Look(NamedTuple):
+    identity: tuple[int, int]  # with the device: another drive may have the same number
+    size: int
+
+
+class Whereabouts(Enum):
+    SAME = "the files that were opened"
+    ELSEWHERE = "another file has the name, or none"
+    TORN = "a file beside it is gone, another one, or shorter"
 
 
 class Database:
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, place: Path | OwnPath) -> None:
+        self.place = OwnPath.of(place)
+        self.file = self.place.path
+        self.away: Callable[[], object] = bool  # while it is, what has its name is another file
         self._local = threading.local()
+        self._generation = 0
         self._connections: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
+        self._opened: dict[str, _Look] = {}  # by ending
         # Once nobody has the database any more, nobody is using what is left of its connections.
         weakref.finalize(self, _close_all, self._connections).atexit = False
 
     @property
     def db(self) -> sqlite3.Connection:
         """This thread's connection."""
-        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
+        local = self._local
+        if getattr(local, "generation", None) != self._generation:
+            self._let_go(getattr(local, "db", None))
+            local.generation, local.db = self._generation, None
+        connection: sqlite3.Connection | None = local.db
         if connection is None:
-            connection = self._connect()
-            self._local.db = connection
+            connection = local.db = self._left_open() if self.away() else self._connect()
+            self._note_files()
         return connection
 
+    @property
+    def is_open(self) -> bool:
+        return bool(self._connections)
+
+    def require_there(self) -> None:
+        if reason := self.away():
+            raise Away(str(reason))
+
+    def _left_open(self) -> sqlite3.Connection:
+        """The connection of a thread that has ended: a file that was opened stays readable."""
+        with self._opening:
+            for place, (thread, db) in enumerate(self._connections):
+                if not thread.is_alive():
+                    self._connections[place] = threading.current_thread(), db
+                    return db
+        self.require_there()
+        return self._connect()
+
     def _connect(self) -> sqlite3.Connection:
+        with contextlib.suppress(FileNotFoundError):  # SQLite has its own word for that
+            self.place.checked(*COMPANIONS)
         db = sqlite3.connect(self.file, timeout=10, isolation_level=None, check_same_thread=False)
         with self._opening:
             self._connections.append((threading.current_thread(), db))
+        db.create_function("from_hex", 1, bytes.fromhex, deterministic=True)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         return db
+
+    def _note_files(self) -> None:
+        """Which files these are. All connections of a process share those of the first."""
+        with self._opening:
+            if not self._opened:
+                self._opened = {end: look for end in _FILES if (look := self._look_at(end))}
+
+    def _look_at(self, ending: str) -> _Look | None:
+        try:
+            found = os.stat(f"{self.file}{ending}")
+        except OSError:
+            return None
+        return _Look((found.st_dev, found.st_ino), found.st_size)
+
+    # --- what others do to the files -----------------------------------------------------
+
+    def whereabouts(self) -> Whereabouts:
+        """Whether the names still mean the files that are open here. Takes microseconds."""
+        opened = self._opened
+        if not opened:
+            return Whereabouts.SAME  # none is open
+        for ending in _FILES:
+            known, now = opened.get(ending), self._look_at(ending)
+            if known is None:
+                opened |= {ending: now} if now else {}  # SQLite makes them when it needs them
+            elif now is None or now.identity != known.identity:
+                return Whereabouts.TORN if ending else Whereabouts.ELSEWHERE
+            elif ending != _LOG and now.size != known.size:  # the log is emptied now and then
+                if now.size < known.size:
+                    return Whereabouts.TORN
+                opened[ending] = now
+        return Whereabouts.SAME
+
+    def is_there(self) -> bool:
+        """Whether there is a file, and no folder where SQLite would put one beside it."""
+        kinds = [self._kind(ending) for ending in ("", *COMPANIONS)]
+        return kinds[0] == "file" and "folder" not in kinds
+
+    def _kind(self, ending: str) -> str:
+        try:
+            found = os.lstat(f"{self.file}{ending}")
+        except OSError:
+            return ""
+        is_folder = stat.S_ISDIR(found.st_mode) and not is_link(found)
+        return "folder" if is_folder else "file"  # what links are for is refused elsewhere
+
+    @property
+    def inode(self) -> int:
+        return self._opened[_MAIN].identity[1] if _MAIN in self._opened else 0
+
+    def log_size(self) -> int:
+        """Bytes that are not in the file itself yet."""
+        found = self._look_at(_LOG)
+        return found.size if found else 0
+
+    def passes_check(self) -> bool:
+        """Whether SQLite finds nothing wrong with the file. Takes a while."""
+        try:
+            return bool(self.db.execute("PRAGMA main.quick_check(1)").fetchone()[0] == "ok")
+        except sqlite3.OperationalError as error:
+            return error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        except sqlite3.DatabaseError:
+            return False
+
+    def renew(self) -> None:
+        """Let every thread open the file anew, whatever it is now."""
+        self._mend_shared()
+        with self._opening:
+            self._generation += 1
+            self._opened = {}
+        self.close()
+
+    def discard(self) -> None:
+        """Close the database and take its files away."""
+        self.renew()
+        for ending in (_MAIN, *COMPANIONS):
+            place = self.place.parent / (self.place.name + ending)
+            place.remove()
+            place.remove_folder()  # an empty one; anything else is not ours
+
+    def _mend_shared(self) -> None:
+        """Closing a connection reads the shared memory. Where that file was cut, touching it would
+        end the process; with zeros in it SQLite begins it anew."""
+        known, now = self._opened.get(_SHARED), self._look_at(_SHARED)
+        if known and now and now.identity == known.identity:
+            whole = max(known.size, _PAGE_OF_SHM)
+            if now.size < whole:
+                with contextlib.suppress(OSError):
+                    os.truncate(f"{self.file}{_SHARED}", whole)
+
+    # --- closing -------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close this thread's connection and those of threads that have ended.
 
         One that another thread is using must not be closed under it: that crashes the process.
+        It is closed by its own thread, which then opens another, or when the thread ends.
         """
         me = threading.current_thread()
         with self._opening:
@@ -49,7 +210,18 @@ class Database:
             self._connections[:] = [
                 pair for pair in self._connections if pair[0] is not me and pair[0].is_alive()
             ]
-        self._local = threading.local()
+            if not self._connections:
+                self._opened = {}
+        self._local.__dict__.clear()
+
+    def _let_go(self, old: sqlite3.Connection | None) -> None:
+        """This thread's connection to what the file was before."""
+        if old is None:
+            return
+        with self._opening:
+            self._connections[:] = [pair for pair in self._connections if pair[1] is not old]
+        with contextlib.suppress(sqlite3.Error):
+            old.close()
 
 
 def _close_all(connections: list[tuple[threading.Thread, sqlite3.Connection]]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Busy
 
 if sys.platform == "win32":
@@ -47,18 +48,18 @@ class Held:
             self._fd = -1
 
 
-def try_hold(path: Path) -> Held | None:
+def try_hold(place: Path | OwnPath) -> Held | None:
     """The lock if nobody has it; None at once if somebody does."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fd = OwnPath.of(place).open(os.O_RDWR | os.O_CREAT, 0o600)
     if _try_lock(fd):
         return Held(fd)
     os.close(fd)
     return None
 
 
-def is_held(path: Path) -> bool:
+def is_held(place: Path | OwnPath) -> bool:
     """Whether somebody has the lock now."""
-    mine = try_hold(path)
+    mine = try_hold(place)
     if mine is None:
         return True
     mine.release()
@@ -66,16 +67,26 @@ def is_held(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def held(path: Path, *, timeout: float, what: str) -> Iterator[None]:
+def held(place: Path | OwnPath, *, timeout: float, what: str) -> Iterator[None]:
     """Hold the lock file, waiting for others at most `timeout` seconds; then Busy."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline, pause = time.monotonic() + timeout, 0.0005
+    while True:
+        fd = OwnPath.of(place).open(os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            while not _try_lock(fd):
+                if time.monotonic() >= deadline:
+                    raise Busy(f"Another process is {what}; try again in a moment.")
+                time.sleep(pause)
+                pause = min(pause * 2, 0.02)
+            if _is_at(fd, place):  # else it was deleted meanwhile, and is nobody's lock any more
+                yield
+                return
+        finally:
+            os.close(fd)
+
+
+def _is_at(fd: int, place: Path | OwnPath) -> bool:
     try:
-        deadline, pause = time.monotonic() + timeout, 0.0005
-        while not _try_lock(fd):
-            if time.monotonic() >= deadline:
-                raise Busy(f"Another process is {what}; try again in a moment.")
-            time.sleep(pause)
-            pause = min(pause * 2, 0.02)
-        yield
-    finally:
-        os.close(fd)
+        return os.path.samestat(os.fstat(fd), os.stat(OwnPath.of(place).path))
+    except OSError:
+        return False

@@ -20,13 +20,12 @@ from typing import Final
 _SHORTEST: Final = 8  # characters that a text with a secret in it has at least
 _PASSES: Final = 5  # what is left may have become a secret; that ends soon
 _MOST_PATTERNS, _LONGEST_PATTERN = 50, 500
-_LONGEST_LINE: Final = 2_000  # that a person's own pattern is tried on at once
 OWN: Final = "secret"  # what a person's own patterns find
 _MARK: Final = re.compile(r"\[redacted: ([\w .-]{1,60})\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSecret:
     kind: str  # "github token"
     line: int
     start: int
@@ -57,11 +56,13 @@ def redacted(text: str, more: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]
     return text, tuple(kinds)
 
 
-def find(text: str, more: Sequence[str] = ()) -> list[Found]:
+def find(text: str, more: Sequence[str] = ()) -> list[FoundSecret]:
     """The secrets in a text, in order. Their values are not told: a report is kept and shared."""
     found = _secrets(text, more)
     lines = [match.start() for match in re.finditer("\n", text)] if found else []
-    return [Found(kind, bisect_right(lines, start) + 1, start, end) for start, end, kind in found]
+    return [
+        FoundSecret(kind, bisect_right(lines, start) + 1, start, end) for start, end, kind in found
+    ]
 
 
 def replaced(before: str, after: str) -> tuple[str, ...]:
@@ -80,6 +81,10 @@ def wrong_pattern(pattern: str) -> str:
         return f"it is no regular expression: {error}"
     if compiled.search(""):
         return "it matches even an empty text"
+    from vaultmem.base import redaction_patterns
+
+    if why := redaction_patterns.wrong_here(pattern):
+        return why
     if _REPEATED_REPEAT.search(re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)):
         return "it repeats a repetition, like (a+)+, which can take forever"
     return ""
@@ -94,50 +99,50 @@ _REPEATED_REPEAT: Final = re.compile(
 # --- looking ---------------------------------------------------------------------------------
 
 
-def _secrets(text: str, more: Sequence[str]) -> list[tuple[int, int, str]]:
+_Span = tuple[int, int, str]
+
+
+def _secrets(text: str, more: Sequence[str]) -> list[_Span]:
     """Spans that do not overlap, in order; of two that do the rule that comes first wins.
 
     What was redacted before is no secret: were it one, redacting would never end.
     """
     if len(text) < _SHORTEST:
         return []
-    spans = [(*mark.span(), "") for mark in _marks(text)]
-    for span in _matches(text, more):
-        at = bisect_left(spans, span)
-        after_last = at == 0 or spans[at - 1][1] <= span[0]
-        if after_last and (at == len(spans) or span[1] <= spans[at][0]):
-            spans.insert(at, span)
+    spans: list[_Span] = [(*mark.span(), "") for mark in _marks(text)]
+    for found in _matches(text, more):
+        spans = sorted([*spans, *(span for span in found if _is_free(spans, span))])
     return [span for span in spans if span[2]]
+
+
+def _is_free(spans: list[_Span], span: _Span) -> bool:
+    at = bisect_left(spans, span)
+    after_last = at == 0 or spans[at - 1][1] <= span[0]
+    return after_last and (at == len(spans) or span[1] <= spans[at][0])
 
 
 def _marks(text: str) -> list[re.Match[str]]:
     return [mark for mark in _MARK.finditer(text) if mark[1] in _kinds()]
 
 
-def _matches(text: str, more: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def _matches(text: str, more: Sequence[str]) -> Iterator[list[_Span]]:
+    """What each rule finds, in order, where it finds something."""
     folded = text.lower()
     for number in sorted({number for word, number in _words() if word in folded}):
-        yield from _matches_of(rule(number), text)
-    for pattern in more[:_MOST_PATTERNS]:
-        yield from _own(pattern, text)
+        if found := list(_matches_of(rule(number), text)):
+            yield found
+    if more:
+        from vaultmem.base import redaction_patterns
+
+        for places in redaction_patterns.all_places(more[:_MOST_PATTERNS], text):
+            yield [(start, end, OWN) for start, end in places]
 
 
-def _matches_of(rule: Rule, text: str) -> Iterator[tuple[int, int, str]]:
+def _matches_of(rule: Rule, text: str) -> Iterator[_Span]:
     for match in rule.pattern.finditer(text):
         group = next((i for i, part in enumerate(match.groups(), 1) if part), 0)
         if rule.accepts(match[group]):
             yield *match.span(group), rule.kind
-
-
-def _own(pattern: str, text: str) -> Iterator[tuple[int, int, str]]:
-    """By lines: a pattern that is slow on long texts stays bearable."""
-    compiled, at = re.compile(pattern), 0
-    for line in text.splitlines(keepends=True):
-        for first in range(0, len(line), _LONGEST_LINE):
-            for match in compiled.finditer(line[first : first + _LONGEST_LINE]):
-                if match[0]:
-                    yield at + first + match.start(), at + first + match.end(), OWN
-        at += len(line)
 
 
 # --- what looks like chance ------------------------------------------------------------------
@@ -150,11 +155,22 @@ def entropy(text: str) -> float:
 
 
 _PIECES: Final = re.compile(r"[A-Za-z0-9]+")
+_LEFT_OUT: Final = re.compile(r"\*{3}|\.{3}|…|x{4}", re.IGNORECASE)
+_SIGNS: Final = re.compile(r"\W*")
 _NO_SECRET: Final = re.compile(
-    r"\W*(?:\$.*|%.*|.*(?:\*{3}|\.{3}|…|x{4}|X{4}).*|<.*|\{.*|your.*|my.*|example.*|change.?me|none"
-    r"|null|true|false|argon2\w*|bcrypt\w*|scrypt\w*|pbkdf2.*|sha-?\d.*|md5|hs\d+|rs\d+|es\d+|aes.*)\W*",
+    r"your|my|example|pbkdf2|sha-?\d|aes"
+    r"|(?:change.?me|none|null|true|false|argon2\w*|bcrypt\w*|scrypt\w*|md5|[hre]s\d+)\W*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+def _stands_for_one(value: str) -> bool:
+    """`$TOKEN`, `<token>`, `***`, `your-key`: the place of a secret, or the name of a method."""
+    signs = _SIGNS.match(value)
+    before = signs[0] if signs else ""
+    if any(sign in before for sign in "$%<{") or _LEFT_OUT.search(value):
+        return True
+    return _NO_SECRET.match(value, len(before)) is not None
 
 
 def _is_random(value: str) -> bool:
@@ -162,14 +178,14 @@ def _is_random(value: str) -> bool:
     pieces = _PIECES.findall(value)
     longest = max(pieces, key=len, default="")
     mixed = any(c.isdigit() for c in longest) and any(c.isalpha() for c in longest)
-    return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _NO_SECRET.fullmatch(value)
+    return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _stands_for_one(value)
 
 
 def _is_password(value: str) -> bool:
     """A value as people choose them: not one word, and no place holder."""
     letters = any(c.isalpha() for c in value)
     others = any(c.isdigit() or c in "!@#$%^&*+=?~" for c in value)
-    return letters and others and not _NO_SECRET.fullmatch(value)
+    return letters and others and not _stands_for_one(value)
 
 
 def _is_url_password(value: str) -> bool:
@@ -191,8 +207,8 @@ _TOKENS: Final[tuple[_Given, ...]] = (
         "private key",
         (
             r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?:(?!-----)[\s\S])*+-----END [A-Z0-9 ]{1,40}-----"
-            r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]{40,}+={0,2}+)++(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]++={1,2})?+)"
+            r"(?:[^-]*(?:-{1,4}(?!-)[^-]*)*-----END [A-Z0-9 ]{1,40}-----"
+            r"|(?:(?:\s|\\[nr])*[A-Za-z0-9+/]{40,}={0,2})+(?:(?:\s|\\[nr])*[A-Za-z0-9+/]+={1,2})?)"
         ),
         ("private key",),
         bool,
@@ -282,8 +298,8 @@ _TOKENS: Final[tuple[_Given, ...]] = (
     (
         "web token",
         (
-            r"(?<![A-Za-z0-9])eyJ[\w-]{8,1000}+\.(?:eyJ[\w-]{8,8000}+(?:\.[\w-]*+)?"
-            r"|[\w-]*+\.[\w-]*+\.[\w-]*+\.[\w-]{15,}+)"
+            r"(?<![A-Za-z0-9])eyJ[\w-]{8,1000}\.(?:eyJ[\w-]{8,8000}(?:\.[\w-]*)?"
+            r"|[\w-]{0,2000}\.[\w-]{0,200}\.[\w-]{0,100000}\.[\w-]{15,})"
         ),
         ("eyj",),
         bool,
@@ -366,7 +382,7 @@ _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know bett
     ),
     (
         "password",
-        rf"(?i)(?:passwor[dt]|passwd|passphrase|pwd){_ASSIGNED}({_VALUE}{{7,}}+)",
+        rf"(?i)(?:passwor[dt]|passwd|passphrase|pwd){_ASSIGNED}({_VALUE}{{7,}})",
         ("password", "passwort", "passwd", "passphrase", "pwd"),
         _is_password,
     ),
@@ -375,7 +391,7 @@ _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know bett
         (
             r"(?i)(?:secret|token|credentials?|(?:api|app|access|account|auth|client|encryption"
             r"|master|private|secret|service|shared|signing)[ _.-]?key)"
-            rf"{_ASSIGNED}({_VALUE}{{12,}}+)"
+            rf"{_ASSIGNED}({_VALUE}{{12,}})"
         ),
         ("secret", "token", "credential", "key"),
         _is_random,

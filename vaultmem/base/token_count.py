@@ -1,5 +1,5 @@
 """How many tokens a text takes, without a tokenizer: within a tenth of a real one on prose,
-Markdown and code (`tests/unit/test_tokens.py`)."""
+Markdown and code (`tests/base/test_token_count.py`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The programs that vaultmem connects itself to, and how their settings are edited."""
+"""Other programs' settings, edited in place."""

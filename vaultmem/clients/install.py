@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem import config
+from vaultmem.clients import our_entry, settings_edit, settings_file
+from vaultmem.clients.catalogue import CLIENTS, Client, claude_code_settings, is_here
+from vaultmem.clients.our_entry import EntryOptions
+from vaultmem.clients.settings_file import Edit, Outcome, SettingsChange
 from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.surfaces.clients import edits, entry, files
-from vaultmem.surfaces.clients.entry import Wanted
-from vaultmem.surfaces.clients.files import Edit, Outcome, Step
-from vaultmem.surfaces.clients.known import CLIENTS, Client, claude_code_settings, is_here
 
 _PLUGIN: Final = "vaultmem@"
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ClientChange:
     client: Client
     outcomes: tuple[Outcome, ...]
     notes: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ClientState:
     client: str
     title: str
     state: str  # connected, here, absent, unreadable
@@ -43,12 +43,12 @@ class State:
 
 def install(
     client: Client,
-    wanted: Wanted,
+    wanted: EntryOptions,
     *,
     file: Path | None = None,
     hooks: bool | None = None,
     dry_run: bool = False,
-) -> Done:
+) -> ClientChange:
     """Hooks come with Claude Code unless they are declined, or would go beyond what is allowed."""
     if hooks and (client.name != "claude-code" or file):
         raise InvalidInput("--hooks belongs to Claude Code's own settings; leave it out here.")
@@ -59,39 +59,39 @@ def install(
         )
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [Step("server", settings, _adding(settings, client, wanted))]
+    steps = [SettingsChange("server", settings, _adding(settings, client, wanted))]
     if client.name == "claude-code" and file is None and _hooks_wanted(hooks, wanted, places):
         place = claude_code_settings(places)
-        steps.append(Step("hooks", place, _adding_hooks(place, wanted)))
+        steps.append(SettingsChange("hooks", place, _adding_hooks(place, wanted)))
     outcomes = _run(steps, dry_run)
     notes = [*_strict_notes(client, outcomes), *_claude_notes(client, file, hooks, wanted, places)]
-    return Done(client, outcomes, tuple(notes))
+    return ClientChange(client, outcomes, tuple(notes))
 
 
-def _run(steps: list[Step], dry_run: bool) -> tuple[Outcome, ...]:
+def _run(steps: list[SettingsChange], dry_run: bool) -> tuple[Outcome, ...]:
     """First all are tried: what cannot be done is refused before anything is written."""
-    tried = tuple(map(files.preview, steps))
-    return tried if dry_run else tuple(map(files.apply, steps))
+    tried = tuple(map(settings_file.preview, steps))
+    return tried if dry_run else tuple(map(settings_file.apply, steps))
 
 
-def _adding(file: Path, client: Client, wanted: Wanted) -> Edit:
-    server = entry.server(client, wanted)
-    return lambda raw: edits.add_server(file, raw or b"", client, server)
+def _adding(file: Path, client: Client, wanted: EntryOptions) -> Edit:
+    server = our_entry.server(client, wanted)
+    return lambda raw: settings_edit.add_server(file, raw or b"", client, server)
 
 
-def _adding_hooks(file: Path, wanted: Wanted) -> Edit:
-    groups = entry.hooks(wanted.vault)
+def _adding_hooks(file: Path, wanted: EntryOptions) -> Edit:
+    groups = our_entry.hooks(wanted.vault)
 
     def edit(raw: bytes | None) -> bytes:
         try:
-            return edits.add_hooks(file, raw or b"", groups)
+            return settings_edit.add_hooks(file, raw or b"", groups)
         except InvalidInput as error:
             raise InvalidInput(f"{error.message} Or leave hooks out with --no-hooks.") from None
 
     return edit
 
 
-def _hooks_wanted(hooks: bool | None, wanted: Wanted, places: config.Places) -> bool:
+def _hooks_wanted(hooks: bool | None, wanted: EntryOptions, places: config.Places) -> bool:
     if hooks is None:
         return not wanted.narrowed and not _has_plugin(places)
     return hooks
@@ -101,7 +101,9 @@ def _has_plugin(places: config.Places) -> bool:
     """Whether our plugin is on in Claude Code: it brings its own server and hooks."""
     place = claude_code_settings(places)
     try:
-        plugins = edits.settings_in(place, files.read(place) or b"").get("enabledPlugins")
+        plugins = settings_edit.settings_in(place, settings_file.read(place) or b"").get(
+            "enabledPlugins"
+        )
     except VaultmemError:
         return False
     return isinstance(plugins, dict) and any(
@@ -111,7 +113,7 @@ def _has_plugin(places: config.Places) -> bool:
 
 def _strict_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str]:
     for outcome in outcomes:
-        if client.strict and outcome.after and not edits.is_plain_json(outcome.after):
+        if client.strict and outcome.after and not settings_edit.is_plain_json(outcome.after):
             yield (
                 f"{client.title} reads plain JSON: it may not accept the comments or trailing "
                 f"commas in {outcome.path}."
@@ -122,7 +124,7 @@ def _claude_notes(
     client: Client,
     file: Path | None,
     hooks: bool | None,
-    wanted: Wanted,
+    wanted: EntryOptions,
     places: config.Places,
 ) -> Iterator[str]:
     if client.name != "claude-code" or file is not None:
@@ -136,35 +138,35 @@ def _claude_notes(
 # --- disconnecting -------------------------------------------------------------------------
 
 
-def uninstall(client: Client, *, file: Path | None = None, dry_run: bool = False) -> Done:
+def uninstall(client: Client, *, file: Path | None = None, dry_run: bool = False) -> ClientChange:
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [Step("server", settings, _removing(settings, client))]
+    steps = [SettingsChange("server", settings, _removing(settings, client))]
     if client.name == "claude-code" and file is None:
         place = claude_code_settings(places)
-        steps.append(Step("hooks", place, _removing_hooks(place)))
-    return Done(client, _run(steps, dry_run))
+        steps.append(SettingsChange("hooks", place, _removing_hooks(place)))
+    return ClientChange(client, _run(steps, dry_run))
 
 
 def _removing(file: Path, client: Client) -> Edit:
     def edit(raw: bytes | None) -> bytes | None:
-        return raw and _chosen(file, raw, edits.remove_server(file, raw, client))
+        return raw and _chosen(file, raw, settings_edit.remove_server(file, raw, client))
 
     return edit
 
 
 def _removing_hooks(file: Path) -> Edit:
     def edit(raw: bytes | None) -> bytes | None:
-        return raw and _chosen(file, raw, edits.remove_hooks(file, raw))
+        return raw and _chosen(file, raw, settings_edit.remove_hooks(file, raw))
 
     return edit
 
 
-def _chosen(file: Path, raw: bytes, left: edits.Left | None) -> bytes | None:
+def _chosen(file: Path, raw: bytes, left: settings_edit.CleanedSettings | None) -> bytes | None:
     """What the file was before we came, where its backup tells; a file that we made goes."""
     if left is None:
         return raw
-    earlier = files.backups(file)
+    earlier = settings_file.backups(file)
     for known in (left.bare, left.emptied):
         if known in earlier:
             return known
@@ -174,18 +176,18 @@ def _chosen(file: Path, raw: bytes, left: edits.Left | None) -> bytes | None:
 # --- looking -------------------------------------------------------------------------------
 
 
-def overview() -> list[State]:
+def overview() -> list[ClientState]:
     places = config.places()
     return [_state(client, places) for client in CLIENTS.values()]
 
 
-def _state(client: Client, places: config.Places) -> State:
+def _state(client: Client, places: config.Places) -> ClientState:
     file = client.file(places)
     known: dict[str, Any] = {"client": client.name, "title": client.title, "file": str(file)}
     try:
-        found = edits.server_in(file, files.read(file) or b"", client)
+        found = settings_edit.server_in(file, settings_file.read(file) or b"", client)
     except VaultmemError as error:
-        return State(**known, state="unreadable", problem=error.message)
+        return ClientState(**known, state="unreadable", problem=error.message)
     if found is not None:
-        return State(**known, state="connected", vault=entry.vault_of(found))
-    return State(**known, state="here" if is_here(client, places) else "absent")
+        return ClientState(**known, state="connected", vault=our_entry.vault_of(found))
+    return ClientState(**known, state="here" if is_here(client, places) else "absent")

@@ -26,7 +26,7 @@ _LONGEST_NUMBER: Final = 300
 Step = str | int
 
 
-class Malformed(ValueError):
+class MalformedJson(ValueError):
     """Not JSON; `where` says on which line and column."""
 
     def __init__(self, what: str, text: str, position: int) -> None:
@@ -83,7 +83,7 @@ def parse(text: str) -> Value:
     value = reader.value(start, 0)
     end = reader.blank(value.end)
     if end < len(text):
-        raise Malformed("there is something behind the end", text, end)
+        raise MalformedJson("there is something behind the end", text, end)
     return value
 
 
@@ -95,14 +95,14 @@ class _Reader:
         found = _BLANK.match(self.text, at)
         at = found.end() if found else at
         if self.text.startswith("/*", at):
-            raise Malformed("a comment is not closed", self.text, at)
+            raise MalformedJson("a comment is not closed", self.text, at)
         return at
 
     def value(self, at: int, depth: int) -> Value:
         first = self.text[at : at + 1]
         if first in ("{", "["):
             if depth >= _DEEPEST:
-                raise Malformed("it is nested too deeply", self.text, at)
+                raise MalformedJson("it is nested too deeply", self.text, at)
             return self._container(at, depth + 1, "}" if first == "{" else "]")
         if first == '"':
             plain, end = self._string(at)
@@ -114,7 +114,7 @@ class _Reader:
         at = self.blank(start + 1)
         while not self.text.startswith(closing, at):
             if items and items[-1].comma < 0:
-                raise Malformed(f"a comma or {closing} is missing", self.text, at)
+                raise MalformedJson(f"a comma or {closing} is missing", self.text, at)
             item = self._item(at, depth, keyed=closing == "}")
             items.append(item)
             at = self.blank(item.end)
@@ -129,18 +129,18 @@ class _Reader:
 
     def _key(self, at: int) -> tuple[str, int]:
         if not self.text.startswith('"', at):
-            raise Malformed("a name in double quotes is missing", self.text, at)
+            raise MalformedJson("a name in double quotes is missing", self.text, at)
         key, end = self._string(at)
         at = self.blank(end)
         if not self.text.startswith(":", at):
-            raise Malformed("a colon is missing", self.text, at)
+            raise MalformedJson("a colon is missing", self.text, at)
         return key, self.blank(at + 1)
 
     def _string(self, at: int) -> tuple[str, int]:
         try:
             text, end = _STRINGS.raw_decode(self.text, at)
         except json.JSONDecodeError as error:
-            raise Malformed(
+            raise MalformedJson(
                 "a text is not closed or not well written", self.text, error.pos
             ) from None
         return text, end
@@ -151,7 +151,7 @@ class _Reader:
             return Value(at, word.end(), _WORDS[word[0]])
         number = _NUMBER.fullmatch(word[0]) if word else None
         if word is None or number is None:
-            raise Malformed("a value is missing or not well written", self.text, at)
+            raise MalformedJson("a value is missing or not well written", self.text, at)
         whole = number[1] is None and number[2] is None and len(word[0]) < _LONGEST_NUMBER
         return Value(at, word.end(), int(word[0]) if whole else float(word[0]))
 
@@ -215,12 +215,12 @@ def remove(text: str, path: Sequence[Step]) -> str:
 def _replace(text: str, there: Value, value: Any) -> str:
     indent = _indent(text, there.start)
     spread = "\n" in text[: there.start]
-    printed = _printed(value, _Style.of(text), indent) if spread else _flat(value)
+    printed = _printed(value, _JsonStyle.of(text), indent) if spread else _flat(value)
     return text[: there.start] + printed + text[there.end :]
 
 
 def _insert(text: str, owner: Value, key: str | None, value: Any) -> str:
-    style = _Style.of(text)
+    style = _JsonStyle.of(text)
     last = owner.items[-1] if owner.items else None
     behind = last.end if last else owner.start + 1
     kept = text[behind : owner.inside].rstrip(_SPACES)  # comments
@@ -258,7 +258,7 @@ def _remove(text: str, owner: Value, place: int) -> str:
     if place == 0 and not kept and not _starts_line(text, item.start):
         rest = rest.lstrip(" \t")
     if _ends_in_line_comment(kept) and not rest.lstrip(" \t").startswith(("\r", "\n")):
-        rest = _Style.of(text).newline + rest.lstrip(" \t")
+        rest = _JsonStyle.of(text).newline + rest.lstrip(" \t")
     start = text[:behind]
     if before and before.comma >= 0 and place + 1 == len(owner.items) and item.comma < 0:
         start = start[:-1]  # the comma: it is the last one now
@@ -282,13 +282,13 @@ def _ends_in_line_comment(kept: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Style:
+class _JsonStyle:
     newline: str
     unit: str  # of indentation
     spread: bool  # over several lines
 
     @classmethod
-    def of(cls, text: str) -> _Style:
+    def of(cls, text: str) -> _JsonStyle:
         newline = "\r\n" if re.match(r"[^\n]*\r\n", text) else "\n"
         indented = re.search(r'\n([ \t]+)["{\[]', text)
         bare = not re.search(r"[^\s{}\[\]]", text)
@@ -310,7 +310,7 @@ def _flat(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _printed(value: Any, style: _Style, indent: str) -> str:
+def _printed(value: Any, style: _JsonStyle, indent: str) -> str:
     """Objects over several lines; lists of plain values, such as arguments, on one."""
     inner = indent + style.unit
     if isinstance(value, dict) and value:
@@ -321,7 +321,7 @@ def _printed(value: Any, style: _Style, indent: str) -> str:
     return _flat(value)
 
 
-def _block(brackets: str, parts: Iterator[str], style: _Style, indent: str) -> str:
+def _block(brackets: str, parts: Iterator[str], style: _JsonStyle, indent: str) -> str:
     newline = style.newline + indent
     body = f",{newline}{style.unit}".join(parts)
     return f"{brackets[0]}{newline}{style.unit}{body}{newline}{brackets[1]}"
@@ -329,4 +329,4 @@ def _block(brackets: str, parts: Iterator[str], style: _Style, indent: str) -> s
 
 def fresh(value: Any) -> str:
     """A new file with this in it."""
-    return _printed(value, _Style("\n", "  ", True), "") + "\n"
+    return _printed(value, _JsonStyle("\n", "  ", True), "") + "\n"

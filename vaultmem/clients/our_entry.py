@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import vaultmem
+from vaultmem.base import own_program
+from vaultmem.clients.catalogue import Client
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.clients.known import Client
 
-NAME: Final = "vaultmem"
-_PROGRAM: Final = (NAME, f"{NAME}.exe", f"{NAME}.cmd")
 _SECONDS: Final = 10  # a hook ends by itself after two
 
 # Claude Code's events, the tools of each that matter, and whether the agent waits for it.
@@ -31,7 +27,7 @@ EVENTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EntryOptions:
     """A vault, and how narrowly a client is to use it."""
 
     vault: Path
@@ -51,21 +47,10 @@ class Wanted:
         return options + (["--toolsets", self.toolsets] if self.toolsets else [])
 
 
-def this_program() -> list[str]:
-    """How to start what runs now, from anywhere: a client has neither our PATH nor our folder."""
-    launcher = Path(vaultmem.__file__).resolve().parents[1] / "scripts" / NAME
-    if sys.platform != "win32" and os.access(launcher, os.X_OK) and launcher.is_file():
-        return [str(launcher)]
-    python = Path(sys.executable).absolute()  # not resolved: its environment goes by the link
-    installed = python.with_name(_PROGRAM[1] if sys.platform == "win32" else NAME)
-    return [str(installed)] if installed.is_file() else [str(python), "-P", "-m", NAME]
-
-
-def server(client: Client, wanted: Wanted) -> dict[str, Any]:
-    program = this_program()
-    arguments = [*program[1:], *wanted.arguments()]
-    _require_writable([program[0], *arguments])
-    entry = {"command": program[0], "args": arguments}
+def server(client: Client, wanted: EntryOptions) -> dict[str, Any]:
+    command, *arguments = own_program.from_anywhere(*wanted.arguments())
+    _require_writable([command, *arguments])
+    entry = {"command": command, "args": arguments}
     return {"type": "stdio", **entry} if client.typed else entry
 
 
@@ -100,7 +85,7 @@ def _texts(value: Any) -> list[str]:
 def _after_program(words: Sequence[str]) -> list[str]:
     """What follows our own name on a command line."""
     names = [re.split(r"[\\/]", word)[-1].lower() for word in words]
-    found = next((at for at, name in enumerate(names) if name in _PROGRAM), None)
+    found = next((at for at, name in enumerate(names) if name in own_program.FILE_NAMES), None)
     return [] if found is None else list(words[found + 1 :])
 
 
@@ -109,7 +94,7 @@ def _after_program(words: Sequence[str]) -> list[str]:
 
 def hooks(vault: Path) -> dict[str, dict[str, Any]]:
     """One group for each event, as Claude Code's settings have them."""
-    command = shlex.join([*this_program(), "hook", "--vault", str(vault)])
+    command = shlex.join(own_program.from_anywhere("hook", "--vault", str(vault)))
     return {event: _group(command, tools, waits) for event, tools, waits in EVENTS}
 
 

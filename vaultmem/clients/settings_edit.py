@@ -7,23 +7,23 @@ rest must be what it was.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from vaultmem.base.own_program import NAME
+from vaultmem.clients import jsonc, toml_edit
+from vaultmem.clients.catalogue import Client
+from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.clients import jsonc, tomltext
-from vaultmem.surfaces.clients.entry import NAME, is_our_hook, starts_vaultmem
-from vaultmem.surfaces.clients.known import Client
 
 _BOM: Final = "\ufeff"
 _UNTOUCHED: Final = "Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class CleanedSettings:
     """A file without us: as it is without what we alone filled, or with that left empty."""
 
     bare: bytes
@@ -31,7 +31,7 @@ class Left:
     ours: bool  # nothing else was ever in it: install made it
 
     @classmethod
-    def of(cls, raw: bytes, bare: str, emptied: str, fresh: str) -> Left:
+    def of(cls, raw: bytes, bare: str, emptied: str, fresh: str) -> CleanedSettings:
         mark = raw[:3] if raw.startswith(_BOM.encode()) else b""
         ours = raw == fresh.encode(errors="replace")
         return cls(mark + bare.encode(), mark + emptied.encode(), ours)
@@ -51,7 +51,7 @@ def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]
         return raw
     expected = _with(data, (client.under, NAME), {**(there or {}), **wanted})
     if client.toml:
-        edited = tomltext.set_table(text, (client.under, NAME), wanted)
+        edited = toml_edit.set_table(text, (client.under, NAME), wanted)
     elif not text.strip():
         edited = jsonc.fresh(expected)
     elif there is None:
@@ -64,7 +64,7 @@ def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]
     return _checked(file, raw, edited, client.toml, expected, by_hand=by_hand)
 
 
-def remove_server(file: Path, raw: bytes, client: Client) -> Left | None:
+def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | None:
     """Nothing where there is nothing of ours."""
     data = read(file, raw, client)
     servers = _servers(file, data, client)
@@ -75,19 +75,21 @@ def remove_server(file: Path, raw: bytes, client: Client) -> Left | None:
     text = _text(file, raw)
     path = (client.under, NAME)
     if client.toml:
-        bare = emptied = tomltext.remove_table(text, path)
+        bare = emptied = toml_edit.remove_table(text, path)
     else:
         emptied = jsonc.remove(text, path)
         bare = jsonc.remove(emptied, path[:1]) if len(servers) == 1 else emptied
     _checked(file, raw, bare, client.toml, _without(data, client), empty_too=client.under)
     only_ours = servers[NAME].keys() <= {"type", "command", "args"}
-    return Left.of(raw, bare, emptied, _fresh(client, servers[NAME]) if only_ours else "")
+    return CleanedSettings.of(
+        raw, bare, emptied, _fresh(client, servers[NAME]) if only_ours else ""
+    )
 
 
 def _fresh(client: Client, entry: Mapping[str, Any]) -> str:
     """A file with nothing in it but the entry."""
     if client.toml:
-        return tomltext.set_table("", (client.under, NAME), entry)
+        return toml_edit.set_table("", (client.under, NAME), entry)
     return jsonc.fresh({client.under: {NAME: dict(entry)}})
 
 
@@ -143,14 +145,14 @@ def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -
     return _checked(file, raw, edited, False, expected)
 
 
-def remove_hooks(file: Path, raw: bytes) -> Left | None:
+def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
     data = _read_json(file, raw, ("hooks",))
     found = our_hooks(file, data)
     if not found:
         return None
     bare, emptied = _without_hooks(file, _text(file, raw), data)
     _checked(file, raw, bare, False, _hooks_removed(data))
-    return Left.of(raw, bare, emptied, jsonc.fresh({"hooks": data["hooks"]}))
+    return CleanedSettings.of(raw, bare, emptied, jsonc.fresh({"hooks": data["hooks"]}))
 
 
 def our_hooks(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -238,7 +240,7 @@ def _read_json(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
         return {}
     try:
         root = jsonc.parse(text)
-    except jsonc.Malformed as error:
+    except jsonc.MalformedJson as error:
         raise _broken(file, "JSON", f"{error.where}: {error.what}") from None
     if not isinstance(root.plain, dict):
         raise _broken(file, "settings", "it holds no object")
@@ -250,8 +252,8 @@ def _read_json(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
 
 def _read_toml(file: Path, raw: bytes) -> dict[str, Any]:
     try:
-        return tomltext.parse(_text(file, raw))
-    except tomllib.TOMLDecodeError as error:
+        return toml_edit.parse(_text(file, raw))
+    except ValueError as error:
         raise _broken(file, "TOML", str(error).rstrip(".")) from None
 
 
@@ -265,7 +267,7 @@ def is_plain_json(raw: bytes) -> bool:
     """Without comments and trailing commas."""
     try:
         json.loads(raw.decode("utf-8-sig"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -280,7 +282,7 @@ def _checked(
     empty_too: str = "",
     by_hand: str = "",
 ) -> bytes:
-    parse: Callable[[str], Any] = tomltext.parse if toml else lambda text: jsonc.parse(text).plain
+    parse: Callable[[str], Any] = toml_edit.parse if toml else lambda text: jsonc.parse(text).plain
     try:
         found = parse(edited) if edited.strip() else {}
     except ValueError:

@@ -8,7 +8,6 @@ link, as managers of dotfiles make them, is followed and stays a link.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import os
 import stat
@@ -17,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from vaultmem import durable
+from vaultmem.base import durable
+from vaultmem.base.line_difference import unified
 from vaultmem.errors import Busy, InvalidInput
 
 _LARGEST: Final = 50_000_000  # bytes; Claude Code's own file can be large
@@ -30,7 +30,7 @@ Edit = Callable[[bytes | None], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SettingsChange:
     what: str  # of ours goes into the file, or out of it
     path: Path
     edit: Edit
@@ -40,7 +40,7 @@ class Step:
 class Outcome:
     """What was done to a file, or would be."""
 
-    step: Step
+    step: SettingsChange
     before: bytes | None
     after: bytes | None
     backup: Path | None = None
@@ -58,12 +58,12 @@ class Outcome:
         return "\n".join(_diff(self))
 
 
-def preview(step: Step) -> Outcome:
+def preview(step: SettingsChange) -> Outcome:
     before = read(step.path)
     return Outcome(step, before, step.edit(before))
 
 
-def apply(step: Step) -> Outcome:
+def apply(step: SettingsChange) -> Outcome:
     path = step.path
     for _ in range(_ATTEMPTS):
         outcome = preview(step)
@@ -103,7 +103,7 @@ def _write(target: Path, outcome: Outcome) -> bool:
             return False
         target.unlink()
         return True
-    return durable.replace(target, outcome.after, lambda: target.read_bytes() == outcome.before)
+    return durable.replace(target, outcome.after, outcome.before)
 
 
 # --- backups -------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _diff(outcome: Outcome) -> Iterator[str]:
     from_name = "nothing" if outcome.before is None else path
     to_name = "nothing" if outcome.after is None else path
     start = _common(old[0], new[0]) if len(old) == len(new) == 1 else 0
-    for line in difflib.unified_diff(old, new, from_name, to_name, n=_CONTEXT, lineterm=""):
+    for line in unified(old, new, (from_name, to_name), _CONTEXT):
         yield line if len(line) < _WIDEST else _part(line, start)
 
 

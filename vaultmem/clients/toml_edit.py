@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vaultmem.base import small_files
+
 _TOKEN: Final = re.compile(
     r'"""(?:\\[\s\S]|[^\\])*?"""|' + r"'''[\s\S]*?'''|"
     r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|"
@@ -34,7 +36,7 @@ class Statement:
 
 
 def parse(text: str) -> dict[str, Any]:
-    return tomllib.loads(text)
+    return small_files.parse_toml(text)
 
 
 def statements(text: str) -> list[Statement]:

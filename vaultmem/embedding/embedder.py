@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
+from vaultmem.embedding import fastembed_session, models
+from vaultmem.embedding.models import Model, Place, Recipe, Unusable
 from vaultmem.errors import Unavailable, VaultmemError
-from vaultmem.index import models, session
-from vaultmem.index.models import Model, Recipe, Unusable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,18 +64,18 @@ class ModelState:
     dimensions: int = 0
 
 
-def state(settings_model: str, models_dir: Path) -> ModelState:
+def state(settings_model: str, models_dir: Place) -> ModelState:
     """What `load` would load, and if it is not the first choice, why."""
     return _choose(settings_model, models_dir)[0]
 
 
-def load(settings_model: str, models_dir: Path) -> Embedder | None:
+def load(settings_model: str, models_dir: Place) -> Embedder | None:
     """The embedder for the setting `model`; None when there is none, and `state` says why."""
     model = _choose(settings_model, models_dir)[1]
     return _embedder(model) if model else None
 
 
-def _choose(setting: str, models_dir: Path) -> tuple[ModelState, Model | None]:
+def _choose(setting: str, models_dir: Place) -> tuple[ModelState, Model | None]:
     if setting.strip().lower() == OFF:
         return ModelState("", OFF, "The setting model is off.", ""), None
     problems: list[tuple[str, Unusable]] = []
@@ -94,7 +94,7 @@ def _choose(setting: str, models_dir: Path) -> tuple[ModelState, Model | None]:
     return ModelState(name, problems[0][1].state, reason, ""), None
 
 
-def _find(choice: str, models_dir: Path) -> Model:
+def _find(choice: str, models_dir: Place) -> Model:
     try:
         recipe = models.built_in(choice)
         if recipe is models.MULTILINGUAL:
@@ -111,7 +111,7 @@ def _find(choice: str, models_dir: Path) -> Model:
         raise Unusable("missing", reason) from error
 
 
-def _added(name: str, models_dir: Path) -> Model:
+def _added(name: str, models_dir: Place) -> Model:
     for model in models.added(models_dir):
         if model.name.lower() == name.lower():
             if models.is_whole(model, models_dir):
@@ -120,7 +120,7 @@ def _added(name: str, models_dir: Path) -> Model:
     raise Unusable("missing", f"There is no model {name}. See what there is: vaultmem models list")
 
 
-def _prepare(recipe: Recipe, models_dir: Path) -> Model:
+def _prepare(recipe: Recipe, models_dir: Place) -> Model:
     if model := models.prepared(recipe, models_dir):
         return model
     source = models.checked_source(recipe, models_dir)
@@ -157,7 +157,7 @@ def read_header(pack: IO[bytes]) -> dict[str, Any]:
 
 
 # One embedder, and so one session, for the whole process.
-_loaded: list[Embedder] = []
+_loaded: list[Fastembed | Multilingual] = []
 _loading: Final = threading.Lock()
 
 
@@ -166,6 +166,7 @@ def _embedder(model: Model) -> Embedder:
         if not _loaded or _loaded[0].identity != model.identity:
             kind = Multilingual if model.name == models.MULTILINGUAL.name else Fastembed
             _loaded[:] = [kind(model)]
+        _loaded[0].model = model  # the vault that it was opened for first may be gone
         return _loaded[0]
 
 
@@ -177,7 +178,7 @@ class _Base:
         self.name = model.name
         self.dimension = model.dimension
         self.max_tokens = model.max_tokens
-        self._model = model
+        self.model = model
         self._opening = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -236,7 +237,7 @@ class Fastembed(_Base):
     def _open_session(self) -> TextEmbedding:
         with self._opening:
             if self._session is None:
-                self._session = session.open_session(self._model)
+                self._session = fastembed_session.open_session(self.model)
             return self._session
 
     def _open_tokenizer(self) -> Tokenizer:
@@ -245,7 +246,7 @@ class Fastembed(_Base):
             if self._tokenizer is None:
                 from tokenizers import Tokenizer
 
-                tokenizer = Tokenizer.from_file(str(self._model.folder / "tokenizer.json"))
+                tokenizer = Tokenizer.from_file(str(self.model.folder / "tokenizer.json"))
                 tokenizer.no_truncation()
                 tokenizer.no_padding()
                 self._tokenizer = tokenizer

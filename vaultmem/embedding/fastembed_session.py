@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,6 +32,7 @@ def open_session(model: Loadable) -> TextEmbedding:
     from loguru import logger
 
     logger.disable("fastembed")  # it would write to stderr
+    load_runtime()
     _let_threads_sleep()
     name = f"vaultmem/{model.identity}/{model.pooling}" if model.pooling else model.name
     if model.pooling:
@@ -48,6 +50,13 @@ def open_session(model: Loadable) -> TextEmbedding:
         )
     give_back_memory()
     return opened
+
+
+def load_runtime() -> None:
+    """onnxruntime, and nothing that it would tell its maker. `telemetry` has told it so before
+    the import; this is for Windows, where the system collects, and for a program that had
+    imported it before us."""
+    importlib.import_module("onnxruntime").disable_telemetry_events()
 
 
 def give_back_memory() -> None:

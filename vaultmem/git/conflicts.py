@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem import lock, names
-from vaultmem.desk import Desk
+from vaultmem.base import line_difference, lock
+from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
 from vaultmem.git import merge
-from vaultmem.git.flow import QUIET_SECONDS, Flow, Report
-from vaultmem.git.plan import is_note
+from vaultmem.git.merge_tree import is_note
 from vaultmem.git.repo import Repo
-from vaultmem.hidden import without_private
+from vaultmem.git.share import QUIET_SECONDS, Share, SyncReport
 from vaultmem.index import TROUBLE
-from vaultmem.note import Note, parse, printable, version
-from vaultmem.store import Listing
+from vaultmem.limits import bounded
+from vaultmem.notes import file_names
+from vaultmem.notes.masking import without_private
+from vaultmem.notes.note import Note, one_line, parse, printable, title_of, version
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
+from vaultmem.storage.listing import Listing
 
 SIDES: Final = (merge.OURS, merge.THEIRS, merge.BOTH)
 _MANY: Final = 1000  # changed files; beyond it the whole vault is looked at
@@ -55,23 +60,33 @@ class Resolved:
     next: str | None = None  # what finishes the merge
 
 
-class Exchange(Desk):
+class Exchange:
     """The work behind `sync`, `conflicts` and `resolve`."""
 
+    def __init__(self, view: View, writing: Writing) -> None:
+        self._view = view
+        self._writing = writing
+
+    @bounded()
     def sync(
         self,
         *,
         dry_run: bool = False,
         leave_conflicts: bool = True,
         quiet_seconds: float | None = None,
-    ) -> Report:
-        self._require_writable()
-        file = self.store.local() / "git.lock"
+    ) -> SyncReport:
+        """Commit what is here, merge what others did, share both, and index what changed.
+
+        Without `leave_conflicts` nothing is merged where a person must choose; so long may
+        it take, in seconds, until nobody is typing.
+        """
+        self._writing.require_writable()
+        file = self._view.store.local() / "git.lock"
         with lock.held(file, timeout=_LOCK_SECONDS, what="syncing this vault"):
-            flow = Flow(
-                Repo(self.store.root),
-                self.store,
-                self._parts.history,
+            flow = Share(
+                Repo(self._view.store.root),
+                self._view.store,
+                self._view.parts.history,
                 leave_conflicts=leave_conflicts,
                 quiet_seconds=QUIET_SECONDS if quiet_seconds is None else quiet_seconds,
             )
@@ -80,14 +95,14 @@ class Exchange(Desk):
             self._index(report)
         return report
 
-    def _index(self, report: Report) -> None:
+    def _index(self, report: SyncReport) -> None:
         """One reconcile for everything that came; a server's own would find nothing left."""
         own = (path for commit in report.committed for path in commit.paths)
         paths = [p for p in (*report.pulled, *own, *report.conflicts) if is_note(p)]
         if not paths:
             return
         try:
-            sync = self._parts.sync
+            sync = self._view.parts.reconciler
             done = sync.everything() if len(paths) > _MANY else sync.these(paths)
             report.indexed = len(done.touched)
         except TROUBLE as error:
@@ -95,27 +110,39 @@ class Exchange(Desk):
 
     # --- looking ---------------------------------------------------------------------------
 
+    @bounded()
     def conflicts(self, *, diffs: bool = True) -> Conflicts:
+        """Everything that waits for a person: unfinished merges and sync services' copies."""
         repo = self._repo()
         found = [*self._unmerged(repo, diffs), *self._marked_and_copies(repo, diffs)]
         seen: dict[str, ConflictView] = {}
         for view in found:
             seen.setdefault(view.path, view)
-        return Conflicts(tuple(view for view in seen.values() if self._may_see(view.path)))
+        return Conflicts(tuple(view for view in seen.values() if self._may_see(view)))
 
     def _repo(self) -> Repo | None:
         try:
-            return Repo(self.store.root)
+            return Repo(self._view.store.root)
         except (InvalidInput, Unavailable):
             return None
 
-    def _may_see(self, path: str) -> bool:
-        if not (self.caller.user or self.caller.project):
+    def _may_see(self, view: ConflictView) -> bool:
+        """Also the note that a copy was made from must be this caller's to see."""
+        if not self._view.is_bound() or view.problem == "unmerged":  # whose sides were looked at
             return True
         try:
-            return self._visible(self.store.note(path))
+            notes = [self._view.store.note(path) for path in (view.path, view.original) if path]
         except VaultmemError:
             return False
+        return all(map(self._view.visible, notes))
+
+    def _may_see_sides(self, path: str, *sides: bytes | None) -> bool:
+        if not self._view.is_bound():
+            return True
+        notes = (
+            parse(raw, path, self._view.settings.properties) for raw in sides if raw is not None
+        )
+        return all(map(self._view.visible, notes))
 
     def _unmerged(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
         if repo is None:
@@ -125,6 +152,8 @@ class Exchange(Desk):
             if path is None:
                 continue
             ours, theirs = _sides(repo, stages)
+            if not self._may_see_sides(path, ours, theirs):
+                continue
             message = "Both sides changed the same lines."
             if ours is None or theirs is None:
                 message = "One side deleted it, the other changed it."
@@ -135,12 +164,12 @@ class Exchange(Desk):
             yield ConflictView(path, "unmerged", message, _fix(path), diff=diff)
 
     def _marked_and_copies(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
-        listing = self.store.walk()
+        listing = self._view.store.walk()
         by_id: dict[str, list[Note]] = defaultdict(list)
         named: list[Note] = []
         for path in listing.notes:
             try:
-                note = self.store.note(path)
+                note = self._view.store.note(path)
             except VaultmemError:
                 continue
             if any(problem.kind == "conflict-markers" for problem in note.problems):
@@ -148,7 +177,7 @@ class Exchange(Desk):
                 yield ConflictView(path, "conflict-markers", message, _fix(path))
             if note.id:
                 by_id[note.id.upper()].append(note)
-            if names.conflict_original(note.title):
+            if file_names.conflict_original(note.title):
                 named.append(note)
         copies = {c.path for same in by_id.values() for c, _ in _same_ids(same, listing)}
         for same in by_id.values():
@@ -159,14 +188,14 @@ class Exchange(Desk):
                 yield self._copy_view(repo, copy, self._named_original(copy), diffs)
 
     def _named_original(self, copy: Note) -> Note | str:
-        name = names.conflict_original(copy.title) or ""
+        name = file_names.conflict_original(copy.title) or ""
         path = posixpath.join(posixpath.dirname(copy.path), name + ".md")
-        return self.store.note(path) if self.store.stat(path) else name
+        return self._view.store.note(path) if self._view.store.stat(path) else name
 
     def _copy_view(
         self, repo: Repo | None, copy: Note, original: Note | str, diffs: bool
     ) -> ConflictView:
-        problem = "conflict-copy" if names.conflict_original(copy.title) else "duplicate-id"
+        problem = "conflict-copy" if file_names.conflict_original(copy.title) else "duplicate-id"
         if isinstance(original, str):
             message = f"A sync service's copy of {original!r}, which is not there."
             return ConflictView(copy.path, problem, message, "Rename it, or delete it.")
@@ -197,31 +226,34 @@ class Exchange(Desk):
 
     # --- settling --------------------------------------------------------------------------
 
+    @bounded()
     def resolve(self, note: str, side: str) -> Resolved:
-        self._require_writable()
+        """Settle one conflict: `ours` is this machine's (or a copy's original), `theirs` the
+        other, `both` keeps the lines of both."""
+        self._writing.require_writable()
         if side not in SIDES:
             raise InvalidInput(f"The side must be one of {', '.join(SIDES)}, not {side!r}.")
         repo = self._repo()
-        path = self._conflict_named(repo, note)
+        path = self._conflict_named(note)
         unmerged = repo.unmerged() if repo else {}
         if repo and repo.theirs(path) in unmerged:
             return self._resolve_merge(repo, path, unmerged[repo.theirs(path)], side)
-        found = self.store.note(path)
+        found = self._view.store.note(path)
         if any(problem.kind == "conflict-markers" for problem in found.problems):
             return self._resolve_markers(found, side)
         return self._resolve_copy(repo, found, side)
 
-    def _conflict_named(self, repo: Repo | None, ref: str) -> str:
+    def _conflict_named(self, ref: str) -> str:
         """The conflict that a path, a title or an id means."""
         known = self.conflicts(diffs=False).conflicts
         wanted = ref.strip().removeprefix("memory:")
-        key = names.name_key(posixpath.basename(wanted).removesuffix(".md"))
+        key = file_names.name_key(posixpath.basename(wanted).removesuffix(".md"))
         for view in known:
             if wanted in (view.path, view.path.removesuffix(".md")):
                 return view.path
-        near = [v.path for v in known if names.name_key(_title(v.path)) == key]
+        near = [v.path for v in known if file_names.name_key(_title(v.path)) == key]
         near = near or [
-            v.path for v in known if v.original and names.name_key(_title(v.original)) == key
+            v.path for v in known if v.original and file_names.name_key(_title(v.original)) == key
         ]
         near = near or [v.path for v in known if self._id_at(v.path) == wanted.upper()]
         if len(near) == 1:
@@ -232,11 +264,12 @@ class Exchange(Desk):
 
     def _id_at(self, path: str) -> str:
         try:
-            return self.store.note(path).id.upper()
+            return self._view.store.note(path).id.upper()
         except VaultmemError:
             return ""
 
     def _resolve_merge(self, repo: Repo, path: str, stages: dict[int, str], side: str) -> Resolved:
+        repo.trust.require()  # before a note is touched
         base = repo.blob(stages[1]) if 1 in stages else None
         ours, theirs = _sides(repo, stages)
         clean = True
@@ -251,11 +284,11 @@ class Exchange(Desk):
         elif not is_note(path):
             raw = ours if side == merge.OURS else theirs
         else:
-            names_ = self.settings.properties
+            names_ = self._view.settings.properties
             done = merge.merge(base, ours, theirs, names=names_, favour=side)
             raw, clean = done.raw, done.clean
         self._put(path, raw)
-        repo.git("add", "--all", "--", repo.theirs(path))
+        repo.act("add", "--all", "--", repo.theirs(path))
         left = len(repo.unmerged())
         made = version(raw) if raw is not None else ""
         return Resolved(path, side, made, clean, left, next=self._ending(repo, left))
@@ -263,7 +296,7 @@ class Exchange(Desk):
     def _ending(self, repo: Repo, left: int) -> str | None:
         if left:
             return f"vaultmem conflicts shows the other {left}"
-        if (self.store.local() / "git-merge").exists():
+        if (self._view.store.local() / "git-merge").stat():
             return "vaultmem sync finishes the merge"
         if repo.place("rebase-merge").exists() or repo.place("rebase-apply").exists():
             return "git rebase --continue finishes the rebase"
@@ -271,30 +304,32 @@ class Exchange(Desk):
 
     def _keep_beside(self, repo: Repo, path: str, raw: bytes) -> None:
         folder, _, name = path.rpartition("/")
-        written = self._place(folder, name.removesuffix(".md"), raw)
-        repo.git("add", "--", repo.theirs(written.path))
+        written = self._writing.place(folder, name.removesuffix(".md"), raw)
+        repo.act("add", "--", repo.theirs(written.path))
 
     def _put(self, path: str, raw: bytes | None) -> None:
         """The decision, as the note or file it is about; its last text is kept first."""
         if not is_note(path):
-            file = self.store.locate(path)
+            file = self._view.store.paths.locate(path)
             if raw is None:
                 file.unlink(missing_ok=True)
             else:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(raw)
-        elif self.store.stat(path) is None and raw is not None:
-            self.store.create(path, raw)
-            self._wrote([path])
-        elif raw is None and self.store.stat(path) is not None:
-            self._trash(self.store.note(path), "resolve")
+                place = OwnPath(self._view.store.root, tuple(path.split("/")))
+                fd = place.open(os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # never through a link
+                with open(fd, "wb") as opened:
+                    opened.write(raw)
+        elif self._view.store.stat(path) is None and raw is not None:
+            self._view.store.create(path, raw)
+            self._writing.wrote([path])
+        elif raw is None and self._view.store.stat(path) is not None:
+            self._writing.trash(self._view.store.note(path), "resolve")
         elif raw is not None:
-            self._rewrite(self.store.note(path), "resolve", lambda current: raw)
+            self._writing.rewrite(self._view.store.note(path), "resolve", lambda current: raw)
 
     def _resolve_markers(self, note: Note, side: str) -> Resolved:
         """Markers that git knows nothing of any more: ours is what stands above."""
         text = chosen(note.text, side)
-        written = self._rewrite(
+        written = self._writing.rewrite(
             note, "resolve", lambda current: text.encode("utf-8", "surrogateescape")
         )
         left = len(self.conflicts(diffs=False).conflicts)
@@ -304,7 +339,7 @@ class Exchange(Desk):
         view = next(v for v in self.conflicts(diffs=False).conflicts if v.path == copy.path)
         if view.original is None:
             raise InvalidInput(f"{view.message} {view.fix}")
-        original = self.store.note(view.original)
+        original = self._view.store.note(view.original)
         raw, clean = {merge.OURS: original.raw, merge.THEIRS: copy.raw}.get(side), True
         if raw is None:
             base = self._ancestor(repo, original, copy)
@@ -312,9 +347,9 @@ class Exchange(Desk):
             done = merge.merge(base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH)
             raw, clean = done.raw, marked.clean
         wanted = raw
-        written = self._rewrite(original, "resolve", lambda current: wanted)
-        place = self._trash(copy, "resolve")
-        self._wrote([original.path, copy.path])
+        written = self._writing.rewrite(original, "resolve", lambda current: wanted)
+        place = self._writing.trash(copy, "resolve")
+        self._writing.wrote([original.path, copy.path])
         left = len(self.conflicts(diffs=False).conflicts)
         return Resolved(original.path, side, written.version, clean, left, trashed=place)
 
@@ -332,7 +367,7 @@ def _sides(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, bytes | No
 def _same_ids(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
     """Of notes with one id: each copy, and what it was made from."""
     first = min(
-        notes, key=lambda n: (names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path)
+        notes, key=lambda n: (file_names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path)
     )
     return ((note, first) for note in notes if note is not first)
 
@@ -357,23 +392,20 @@ def chosen(text: str, side: str) -> str:
 
 
 def _distance(a: list[str], b: list[str]) -> int:
-    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
-    return len(a) + len(b) - 2 * sum(block.size for block in matcher.get_matching_blocks())
+    return len(a) + len(b) - 2 * sum(block.size for block in line_difference.blocks(a, b))
 
 
 def _diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str]) -> str:
     """Without private passages: agents read this too, and a person has the files."""
     before, after = (
-        printable(without_private(raw.decode("utf-8", "surrogateescape")))
-        .replace("\r\n", "\n")
-        .split("\n")
+        unix_lines(printable(without_private(raw.decode("utf-8", "surrogateescape")))).split("\n")
         for raw in (ours, theirs)
     )
     one, other = (
-        f"{path} ({label})".removesuffix(" ()")
+        one_line(f"{path} ({label})".removesuffix(" ()"))
         for path, label in zip((old, new), labels, strict=True)
     )
-    return "\n".join(difflib.unified_diff(before, after, one, other, lineterm=""))
+    return "\n".join(line_difference.unified(before, after, (one, other)))
 
 
 def _fix(path: str) -> str:
@@ -381,4 +413,4 @@ def _fix(path: str) -> str:
 
 
 def _title(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
+    return title_of(path)

@@ -57,10 +57,15 @@ def _say(path: str, text: str) -> None:
 
 def _property_names(path: str) -> Mapping[str, str]:
     """The vault's own names of our properties; git runs a driver at the top of the work tree."""
+    from vaultmem.base import small_files
+
     for folder in Path(path).parents:
         settings = folder / ".vaultmem" / "config.toml"
         if settings.is_file():
-            if b"[properties]" not in settings.read_bytes():
+            try:
+                if b"[properties]" not in small_files.read(settings):
+                    return {}
+            except OSError:
                 return {}
             from vaultmem import config
 

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from vaultmem.base.line_ends import converted, newline_of, unix_lines
 from vaultmem.errors import NoteMalformed
-from vaultmem.git import frontmatter, lines
-from vaultmem.git.lines import Clash, Part, Unit
-from vaultmem.note import BOM, Note, encode, newline_of, parse
-from vaultmem.properties import Value
-from vaultmem.splice import same
+from vaultmem.git import merge_properties
+from vaultmem.notes import line_merge
+from vaultmem.notes.frontmatter import Value
+from vaultmem.notes.frontmatter_edit import same
+from vaultmem.notes.line_merge import Clash, Part, Unit
+from vaultmem.notes.note import BOM, Note, encode, parse
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
 _UNREADABLE: Final = frozenset(
@@ -52,7 +54,7 @@ def merge(
         return Merged(ours, False, blended=False)
     notes = _Notes(base, ours, theirs, names or {})
     side = {OURS: 1 if notes.swapped else 0, THEIRS: 0 if notes.swapped else 1}.get(favour)
-    style = _Style(side, favour == BOTH, marker, _labels(notes.first, notes.second))
+    style = _ClashStyle(side, favour == BOTH, marker, _labels(notes.first, notes.second))
     for way in () if notes.unreadable else (_head, _one_head):
         try:
             return _blend(notes, style, way(notes, style))
@@ -89,7 +91,7 @@ class _Notes:
 
         def note(text: str) -> Note:
             text = text.removeprefix(BOM)
-            return parse(encode(text.replace("\r\n", "\n") if mixed else text), names=names)
+            return parse(encode(unix_lines(text) if mixed else text), names=names)
 
         self.first, self.second = map(note, texts)
         self.base = None if old is None else note(old)
@@ -127,7 +129,7 @@ def _chosen(
 
 
 @dataclass(frozen=True, slots=True)
-class _Style:
+class _ClashStyle:
     """How clashes are written."""
 
     side: int | None  # the first or the second alone
@@ -171,12 +173,12 @@ class _Head:
     clean: bool = True
 
 
-def _blend(notes: _Notes, style: _Style, top: _Head) -> Merged:
+def _blend(notes: _Notes, style: _ClashStyle, top: _Head) -> Merged:
     head = top.text
-    body = lines.merge(
-        lines.units_of(notes.base) if notes.base else None,
-        lines.units_of(notes.first),
-        lines.units_of(notes.second),
+    body = line_merge.merge(
+        line_merge.units_of(notes.base) if notes.base else None,
+        line_merge.units_of(notes.first),
+        line_merge.units_of(notes.second),
     )
     text = _body_text(body.parts, style)
     marked = bool(body.clashes) and style.marks
@@ -190,19 +192,19 @@ def _blend(notes: _Notes, style: _Style, top: _Head) -> Merged:
     return Merged(notes.finished(head + text), clean, (*top.lost, *body.lost))
 
 
-def _head(notes: _Notes, style: _Style) -> _Head:
-    base, first, second = map(frontmatter.side_of, (notes.base, notes.first, notes.second))
+def _head(notes: _Notes, style: _ClashStyle) -> _Head:
+    base, first, second = map(merge_properties.side_of, (notes.base, notes.first, notes.second))
     if first.block is None and second.block is None:
         return _Head("", {})
-    found = frontmatter.merge(base, first, second, notes.first.names)
+    found = merge_properties.merge(base, first, second, notes.first.names)
     if not found.values:
         return _Head(_empty_head(notes), {}, found.lost)
     newline = "\r\n" if notes.newline == "\r\n" and not notes.convert else "\n"
-    text = found.text.replace("\r\n", "\n").replace("\n", newline)
+    text = converted(found.text, newline)
     return _Head(f"---{newline}{text}---{newline}", found.values, found.lost)
 
 
-def _one_head(notes: _Notes, style: _Style) -> _Head:
+def _one_head(notes: _Notes, style: _ClashStyle) -> _Head:
     """Properties on one line, say, that cannot be taken apart: one side's, whole."""
     sides = (notes.first, notes.second)
     old = dict(notes.base.properties) if notes.base else None
@@ -221,7 +223,7 @@ def _empty_head(notes: _Notes) -> str:
     return next(iter(heads), "")
 
 
-def _body_text(parts: tuple[Part, ...], style: _Style) -> str:
+def _body_text(parts: tuple[Part, ...], style: _ClashStyle) -> str:
     found: list[str] = []
     for part in parts:
         found += [part.text] if isinstance(part, Unit) else style.written(part)
@@ -244,19 +246,21 @@ def by_git(
     if ours == base:
         return Merged(theirs, True)
     side = {OURS: 0, THEIRS: 1}.get(favour)
-    style = _Style(side, favour == BOTH, marker, ("one version", "another version"))
+    style = _ClashStyle(side, favour == BOTH, marker, ("one version", "another version"))
     if favour or ours < theirs:
         return _by_git(base, ours, theirs, style) or Merged(ours, False)
     return _by_git(base, theirs, ours, style) or Merged(ours, False)
 
 
-def _by_git(base: bytes | None, first: bytes, second: bytes, style: _Style) -> Merged | None:
+def _by_git(base: bytes | None, first: bytes, second: bytes, style: _ClashStyle) -> Merged | None:
     """None for what is not text: there is nothing to put together."""
-    import subprocess  # late: a note that can be read needs neither of them
+    import subprocess  # late: a note that can be read needs none of them
     import tempfile
     from pathlib import Path
 
-    command = ["git", "merge-file", "-p", f"--marker-size={style.marker}"]
+    from vaultmem import config
+
+    command = ["merge-file", "-p", f"--marker-size={style.marker}"]
     if style.side is not None:
         command.append("--ours" if style.side == 0 else "--theirs")
     elif style.both:
@@ -267,7 +271,10 @@ def _by_git(base: bytes | None, first: bytes, second: bytes, style: _Style) -> M
         files = [Path(folder, name) for name in ("first", "base", "second")]
         for file, raw in zip(files, (first, base or b"", second), strict=True):
             file.write_bytes(raw)
-        done = subprocess.run([*command, *map(str, files)], capture_output=True)
+        # In that folder it finds no repository, and so no settings but the person's own.
+        program, env = config.git_program(Path(folder)) or "git", config.git_environment({})
+        asked = [program, *command, "--", *map(str, files)]
+        done = subprocess.run(asked, cwd=folder, env=env, capture_output=True)
     if done.returncode < 0 or done.returncode > 127:
         return None
     return Merged(done.stdout, done.returncode == 0)

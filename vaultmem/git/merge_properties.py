@@ -13,12 +13,15 @@ from typing import Any, Final
 
 import yaml
 
-from vaultmem import printing
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import InvalidInput, NoteMalformed
-from vaultmem.git.lines import Key, sequence
-from vaultmem.note import Note, moment, printable
-from vaultmem.properties import Malformed, Value, read
-from vaultmem.splice import Block, same
+from vaultmem.notes import yaml_writer
+from vaultmem.notes.frontmatter import MalformedFrontmatter, Value, read
+from vaultmem.notes.frontmatter_edit import FrontmatterBlock, same
+from vaultmem.notes.line_merge import Key, sequence
+from vaultmem.notes.masking import public_value
+from vaultmem.notes.note import Note, moment, printable
+from vaultmem.notes.tags import tag_key
 
 _MISSING: Final = object()
 _WORDS: Final = re.compile(r"[,\s]+")
@@ -32,7 +35,7 @@ class Side:
     values: Mapping[str, Value] = field(default_factory=dict)  # by folded name
     lines: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)  # folded -> as written
-    block: Block | None = None
+    block: FrontmatterBlock | None = None
 
     def get(self, key: str) -> Value:
         return self.values.get(key, _MISSING)
@@ -42,7 +45,7 @@ def side_of(note: Note | None) -> Side:
     """Raises NoteMalformed where the properties cannot be told apart line by line."""
     if note is None or note.block is None:
         return Side(note)
-    block = Block(note)
+    block = FrontmatterBlock(note)
     names = {name.casefold(): name for name in note.properties}
     if len(names) != len(note.properties):
         raise NoteMalformed(f"{note.path} has a property in two spellings; keep one.")
@@ -51,7 +54,7 @@ def side_of(note: Note | None) -> Side:
     return Side(note, values, lines, names, block)
 
 
-def _segments(block: Block) -> Iterator[tuple[str, str]]:
+def _segments(block: FrontmatterBlock) -> Iterator[tuple[str, str]]:
     """Each property with its lines; comments belong to what follows them."""
     start = 0
     for number, (key, value) in enumerate(block.pairs):
@@ -153,6 +156,7 @@ def _rank(value: Value) -> tuple[str, str]:
 
 
 def shown(value: Value) -> str:
+    value = public_value(value)
     text = "true" if value is True else "false" if value is False else str(value)
     text = " ".join(printable(text).split())
     return text if len(text) <= 80 else text[:79] + "…"
@@ -183,7 +187,7 @@ def _keys(name: str, value: Value) -> dict[Key, Value]:
 
 def _key(name: str, item: Value) -> Key:
     if isinstance(item, str):
-        return ("text", item.lstrip("#").casefold() if name in ("tags", "tag") else item)
+        return ("text", tag_key(item) if name in ("tags", "tag") else item)
     if isinstance(item, bool) or item is None:
         return ("word", str(item))
     if isinstance(item, (int, float)):
@@ -206,7 +210,7 @@ def _lines(key: str, name: str, value: Value, sides: tuple[Side, Side, Side]) ->
             return side.lines[key]
     if isinstance(value, list) and value:
         return _list_lines(key, name, value, (second, first))
-    return printing.render_property(name, value) + "\n"
+    return yaml_writer.render_property(name, value) + "\n"
 
 
 def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[Side]) -> str:
@@ -217,8 +221,8 @@ def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[Sid
         comments = comments or head
         for item, row in found:
             rows.setdefault(_key(key, item), row)
-    texts = (rows.get(_key(key, item)) or printing.render_item(item) + "\n" for item in items)
-    return f"{comments}{printing.render(name, inline=True)}:\n{''.join(texts)}"
+    texts = (rows.get(_key(key, item)) or yaml_writer.render_item(item) + "\n" for item in items)
+    return f"{comments}{yaml_writer.render(name, inline=True)}:\n{''.join(texts)}"
 
 
 def _rows(side: Side, key: str) -> tuple[list[tuple[Value, str]], str]:
@@ -227,7 +231,7 @@ def _rows(side: Side, key: str) -> tuple[list[tuple[Value, str]], str]:
     if block is None or name is None or not isinstance(value, list):
         return [], ""
     node = block.pair(name)[1]
-    head = re.match(r"(?:[ \t]*(?:#.*)?\n)*", side.lines[key].replace("\r\n", "\n"))
+    head = re.match(r"(?:[ \t]*(?:#.*)?\n)*", unix_lines(side.lines[key]))
     if not isinstance(node, yaml.SequenceNode):
         return [], ""
     rows = (
@@ -236,19 +240,19 @@ def _rows(side: Side, key: str) -> tuple[list[tuple[Value, str]], str]:
     return list(zip(value, rows, strict=True)), head[0] if head else ""
 
 
-def _flow_row(block: Block, node: yaml.Node) -> str:
+def _flow_row(block: FrontmatterBlock, node: yaml.Node) -> str:
     spelling = block.text[node.start_mark.index : node.end_mark.index].strip()
     if "\n" in spelling:
         raise NoteMalformed("A list in the properties spreads over several lines.")
     return f"  - {spelling}\n"
 
 
-def _block_rows(block: Block, node: yaml.SequenceNode) -> Iterator[str]:
+def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[str]:
     """The lines of each item, comments before it included, indented as Obsidian does."""
     spans = block._row_spans(node)
     column, start = node.start_mark.column, spans[0][0]
     for _, end in spans:
-        text = block.text[start:end].replace("\r\n", "\n")
+        text = unix_lines(block.text[start:end])
         lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
         yield "".join(
             "  " + line[column:] if line[:column].isspace() or not column else line
@@ -262,7 +266,7 @@ def _checked(text: str, values: Mapping[str, Value]) -> str:
     if _reads_as(text, values):
         return text
     try:
-        text = "".join(printing.render_property(k, v) + "\n" for k, v in values.items())
+        text = "".join(yaml_writer.render_property(k, v) + "\n" for k, v in values.items())
     except InvalidInput as error:
         raise NoteMalformed(str(error)) from None
     if not _reads_as(text, values):
@@ -272,8 +276,8 @@ def _checked(text: str, values: Mapping[str, Value]) -> str:
 
 def _reads_as(text: str, values: Mapping[str, Value]) -> bool:
     try:
-        found: Any = read(text.replace("\r\n", "\n"))
-    except Malformed:
+        found: Any = read(unix_lines(text))
+    except MalformedFrontmatter:
         return False
     closed = re.search(r"(?m)^(?:---|\.\.\.)[ \t\r]*$", text)
     return same(found, dict(values)) and not closed

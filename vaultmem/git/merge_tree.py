@@ -12,18 +12,18 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from vaultmem import names
-from vaultmem.edit import AddItems, edit
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.git import merge
-from vaultmem.git.repo import Repo, driver_command
-from vaultmem.note import parse, printable
+from vaultmem.git.repo import DIFF, Repo, driver_command
+from vaultmem.notes import file_names
+from vaultmem.notes.edit import AddItems, edit
+from vaultmem.notes.note import parse, printable
 
 REFUSE = "exit 1"  # as a driver: tells git to leave what both sides changed to us
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FileOutcome:
     path: str
     what: str
 
@@ -37,12 +37,12 @@ class Lost:
 
 
 @dataclass
-class Plan:
+class MergePlan:
     tree: str = ""
     put: dict[str, tuple[str, str]] = field(default_factory=dict)  # path -> mode and object
     gone: set[str] = field(default_factory=set)
     clashes: list[str] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[FileOutcome] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)  # notes that both sides changed
 
@@ -53,15 +53,15 @@ class _File:
     oid: str
 
 
-class Merging:
+class TreeMerge:
     def __init__(self, repo: Repo, ours: str, theirs: str, properties: Mapping[str, str]) -> None:
         self.repo = repo
         self.commits = (ours, theirs)
         self.names = properties
-        self.plan = Plan()
+        self.plan = MergePlan()
         self._taken: set[str] | None = None
 
-    def worked_out(self) -> Plan:
+    def merge_plan(self) -> MergePlan:
         tree, files, renamed = self._asked()
         for old, one, other in renamed:
             self._both_renamed(files, old, one, other)
@@ -75,7 +75,10 @@ class Merging:
     def _asked(self) -> tuple[str, dict[str, dict[int, _File]], list[tuple[str, str, str]]]:
         settings = drivers(REFUSE)
         done = self.repo.git(
-            "merge-tree", "--write-tree", "-z", *self.commits, check=False, settings=settings
+            *("merge-tree", "--write-tree", "-z", *self.commits),
+            check=False,
+            settings=settings,
+            timeout=None,
         )
         if done.code > 1 or done.code < 0:
             if "unrelated histories" in done.err:
@@ -136,7 +139,9 @@ class Merging:
         name = self._free(path)
         self.plan.put |= {path: (first.mode, first.oid), name: (second.mode, second.oid)}
         self.plan.answers.append(
-            Answer(path, f"two notes had this name; the younger is {posixpath.basename(name)} now")
+            FileOutcome(
+                path, f"two notes had this name; the younger is {posixpath.basename(name)} now"
+            )
         )
 
     def _kept(self, path: str, base: _File, ours: _File | None, theirs: _File | None) -> None:
@@ -147,13 +152,15 @@ class Merging:
         if where is None:
             self.plan.put[path] = (edited.mode, edited.oid)
             self.plan.answers.append(
-                Answer(path, "deleted on one side, changed on the other: kept")
+                FileOutcome(path, "deleted on one side, changed on the other: kept")
             )
             return
         place, file = where
         self.plan.gone.add(path)
         self._merge(place, base, *((edited, file) if ours else (file, edited)))
-        self.plan.answers.append(Answer(place, f"changed on one side, renamed from {path}: both"))
+        self.plan.answers.append(
+            FileOutcome(place, f"changed on one side, renamed from {path}: both")
+        )
 
     def _moved_to(self, raw: bytes, deleted_by: int) -> tuple[str, _File] | None:
         """Where a note went that git no longer knew again: identity is the id."""
@@ -161,7 +168,7 @@ class Merging:
         if not wanted:
             return None
         base = self.repo.git("merge-base", *self.commits, check=False).text.split("\n")[0]
-        asked = ["diff", "--no-renames", "--diff-filter=A", "--raw", "--no-abbrev", "-z", base]
+        asked = [*DIFF, "--diff-filter=A", "--raw", "--no-abbrev", "-z", base]
         fields = self.repo.git(*asked, self.commits[deleted_by], check=False).names
         for info, path in zip(fields[::2], fields[1::2], strict=False):
             _, mode, _, oid, _ = info.split(" ")
@@ -190,7 +197,7 @@ class Merging:
             mode, oid = self.plan.put[kept]
             raw = _with_alias(self.repo.blob(oid), _title(dropped), self.names)
             self.plan.put[kept] = (mode, self.repo.write(raw))
-        self.plan.answers.append(Answer(kept, f"renamed on both sides; it was also {dropped}"))
+        self.plan.answers.append(FileOutcome(kept, f"renamed on both sides; it was also {dropped}"))
 
     # --- names and contents ----------------------------------------------------------------
 
@@ -205,9 +212,9 @@ class Merging:
                 for commit in self.commits
                 for name in self.repo.git("ls-tree", "-r", "-z", "--name-only", commit).names
             )
-            self._taken = {names.name_key(_title(name)) for name in listed if is_note(name)}
-        title = names.unique_name(_title(path), self._taken)
-        self._taken.add(names.name_key(title))
+            self._taken = {file_names.name_key(_title(name)) for name in listed if is_note(name)}
+        title = file_names.unique_name(_title(path), self._taken)
+        self._taken.add(file_names.name_key(title))
         return posixpath.join(posixpath.dirname(path), title + ".md")
 
 

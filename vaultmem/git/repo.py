@@ -1,7 +1,8 @@
 """The repository a vault lies in, through the git command: what is asked of it and what is said.
 
 Every path that goes in or comes out is a vault path; the vault may be a folder of a larger
-repository. Nothing here forces, stashes, resets or cleans.
+repository. Nothing here forces, stashes, resets or cleans. No program runs that only the
+repository's own settings name, unless the person trusts it (see `trust`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,12 +22,25 @@ from pathlib import Path
 from typing import Final
 
 from vaultmem import config
+from vaultmem.base import own_program
 from vaultmem.errors import Busy, InvalidInput, Unavailable
-from vaultmem.history import Commit
+from vaultmem.git.trust import (
+    LOCKS,
+    LOOKING,
+    SHARING,
+    Trust,
+    entries,
+    followed,
+    hooks_in,
+    require_plain,
+)
+from vaultmem.storage.history import Commit
 
 OLDEST_GIT: Final = (2, 38)  # the first that merges without touching the files
-NETWORK_SECONDS: Final = 300.0
+LOOKING_SECONDS: Final = 60.0
+_FINDING_SECONDS: Final = 15.0  # a file of the repository may be a pipe that nobody writes to
 LOCK_SECONDS: Final = 5.0
+DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames")
 _UNDER_WAY: Final = (
     ("rebase-merge", "A rebase", "git rebase --continue, or git rebase --abort"),
     ("rebase-apply", "A rebase", "git rebase --continue, or git rebase --abort"),
@@ -38,7 +51,7 @@ _UNDER_WAY: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class GitResult:
     code: int
     out: bytes
     err: str
@@ -77,16 +90,23 @@ class Upstream:
 class Repo:
     def __init__(self, root: Path) -> None:
         self.root = root
-        if shutil.which("git") is None:
+        self.program = config.git_program(root)
+        if not self.program:
             raise Unavailable("git is not installed; install it, then try again.")
-        asked = self.git("rev-parse", "--show-toplevel", "--show-prefix", "--git-dir", check=False)
+        wanted = ("--show-toplevel", "--show-prefix", "--git-dir")
+        asked = self.git("rev-parse", *wanted, check=False, timeout=_FINDING_SECONDS)
         if asked.code:
             raise InvalidInput(
                 f"{root} is not in a git repository. Start one with: vaultmem init {root} --git"
             )
         top, self.prefix, folder = asked.out.decode("utf-8", "surrogateescape").split("\n")[:3]
-        self.top = Path(top)
         self.folder = (root / folder).resolve()
+        if followed(Path(top, ".git")).resolve() != self.folder:
+            raise InvalidInput(
+                f"The files in {root} belong to a repository that does not lie at their top, "
+                "which vaultmem does not use."
+            )
+        self.top = Path(top)
 
     # --- asking git --------------------------------------------------------------------
 
@@ -97,27 +117,70 @@ class Repo:
         check: bool = True,
         settings: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
+        timeout: float | None = LOOKING_SECONDS,
+    ) -> GitResult:
+        """Ask; runs no program but git, whatever the repository's settings say."""
+        locks = {**LOCKS, **(settings or {})}
+        env = config.git_environment({**LOOKING, **(environment or {})})
+        return self._run(locks, arguments, input, check, env, timeout)
+
+    def act(
+        self,
+        *arguments: str,
+        input: bytes | None = None,
+        check: bool = True,
+        settings: Mapping[str, str] | None = None,
         timeout: float | None = None,
-    ) -> Done:
-        given = [
-            part for name, value in (settings or {}).items() for part in ("-c", f"{name}={value}")
-        ]
-        command = ["git", "-c", "core.quotepath=off", *given, *arguments]
+    ) -> GitResult:
+        """Change the repository or go to its remote, as the person would; after `require`."""
+        self.trust.require()
+        if self.trust.is_given:
+            locks, env = {"core.quotepath": "off"}, config.git_environment({})
+        else:
+            locks = {**LOCKS, "core.hooksPath": self.trust.hooks_path}
+            env = config.git_environment({}, SHARING)
+        return self._run({**locks, **(settings or {})}, arguments, input, check, env, timeout)
+
+    def _run(
+        self,
+        settings: Mapping[str, str],
+        arguments: Sequence[str],
+        input: bytes | None,
+        check: bool,
+        environment: Mapping[str, str],
+        timeout: float | None,
+    ) -> GitResult:
+        given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         try:
             done = subprocess.run(
-                command,
+                [self.program, "--no-pager", *given, *arguments],
                 cwd=getattr(self, "top", self.root),
-                env=config.git_environment(environment or {}),
+                env=environment,
                 capture_output=True,
                 timeout=timeout,
                 input=input or b"",
             )
         except subprocess.TimeoutExpired:
-            return Done(128, b"", f"fatal: no answer within {timeout:.0f} seconds")
-        answer = Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+            return GitResult(128, b"", f"fatal: no answer within {timeout:.0f} seconds")
+        answer = GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
         if check and answer.code:
             raise Unavailable(f"git {arguments[0]} said: {answer.why()}")
         return answer
+
+    # --- what the repository would run ---------------------------------------------------
+
+    @cached_property
+    def trust(self) -> Trust:
+        return self.trust_in(self.top, self.folder)
+
+    def trust_in(self, folder: Path, place: Path) -> Trust:
+        """What the repository at a place would run; without our own settings among its."""
+        asked = [f"--git-dir={place}", "config", "--list", "-z", "--show-scope"]
+        env = config.git_environment(LOOKING)
+        listed = self._run({}, asked, None, True, env, LOOKING_SECONDS)
+        return Trust(folder, entries(listed.out), hooks_in(place))
+
+    # --- paths and names -----------------------------------------------------------------
 
     def ours(self, path: str) -> str | None:
         """A path of the repository as a path of the vault; None outside of it."""
@@ -145,6 +208,7 @@ class Repo:
 
     def require_ready(self) -> str:
         """The branch, once nothing stands in the way; else what does, and what to do about it."""
+        self.trust.require()
         if self.git_version < OLDEST_GIT:
             wanted = ".".join(map(str, OLDEST_GIT))
             raise Unavailable(f"Syncing needs git {wanted} or newer; please update git.")
@@ -197,6 +261,7 @@ class Repo:
                 return None
             remote = "origin" if "origin" in remotes else remotes[0]
             name = f"refs/heads/{branch}"
+        require_plain(remote, "remote")
         tracking = f"refs/remotes/{remote}/{name.removeprefix('refs/heads/')}"
         return Upstream(remote, name, tracking, configured)
 
@@ -205,7 +270,8 @@ class Repo:
     def changes(self) -> list[Change]:
         """What is not committed yet, in the vault."""
         asked = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"]
-        found = self.git(*asked, "--", self.prefix or ".").names
+        asked.append("--ignore-submodules=all")
+        found = self.git(*asked, "--", self.prefix or ".", timeout=None).names
         return [change for entry in found if (change := self._change(entry)) is not None]
 
     def _change(self, entry: str) -> Change | None:
@@ -244,7 +310,7 @@ class Repo:
         if not old:
             listed = self.git("ls-tree", "-r", "-z", "--name-only", new).names
         else:
-            listed = self.git("diff", "--no-renames", "--name-only", "-z", old, new).names
+            listed = self.git(*DIFF, "--name-only", "-z", old, new).names
         return [path for name in listed if (path := self.ours(name)) is not None]
 
     # --- objects ---------------------------------------------------------------------------
@@ -291,6 +357,7 @@ class Repo:
         """The note's versions, newest first, also from before it was renamed."""
         form = "--format=%x01%H%x02%aI%x02%an%x02%s"
         asked = ["log", "--follow", f"-n{most}", "--no-merges", form, "--name-only", "-z"]
+        asked += ["--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-mailmap"]
         done = self.git(*asked, "--", self.theirs(path), check=False)
         found = list(_log_entries(done.out.decode("utf-8", "surrogateescape")))
         contents = self.blobs([f"{commit}:{name}" for commit, *_, name in found])
@@ -306,7 +373,7 @@ def _log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
         header, _, names = entry.partition("\0")
         commit, when, author, subject = header.split("\x02", 3)
         name = names.strip("\0\n")
-        if name and "\n" not in commit:
+        if name and "\n" not in name:  # such a one cannot be asked for
             yield commit, when, author, subject, name
 
 
@@ -320,12 +387,26 @@ def versions(root: Path, path: str) -> list[Commit]:
         return []
 
 
+def start(root: Path) -> Repo:
+    """A new repository at the vault's own top."""
+    program = config.git_program(root)
+    if not program:
+        raise Unavailable("git is not installed; install it, then run init --git again.")
+    asked = [program, "init", "--quiet", "--initial-branch=main"]
+    env = config.git_environment({})
+    done = subprocess.run(asked, cwd=root, env=env, capture_output=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        said = GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        raise Unavailable(f"git init said: {said.why()}")
+    return Repo(root)
+
+
 # --- the driver -----------------------------------------------------------------------------
 
 
 def driver_command() -> str:
     """By absolute path: programs with a window have another PATH."""
-    return f"{shlex.quote(sys.executable)} -P -m vaultmem merge-driver %O %A %B %L %P"
+    return f"{shlex.join(own_program.again('merge-driver'))} %O %A %B %L %P"
 
 
 def register(root: Path) -> None:

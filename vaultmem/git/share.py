@@ -17,15 +17,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from vaultmem import durable
+from vaultmem.base import durable
 from vaultmem.config import STATE
 from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
-from vaultmem.git import words
-from vaultmem.git.plan import Answer, Lost, Merging, Plan, drivers, is_note
-from vaultmem.git.repo import NETWORK_SECONDS, Change, Repo, Upstream, driver_command, message_file
-from vaultmem.history import History, Write
-from vaultmem.note import parse
-from vaultmem.store import TRASH, Store
+from vaultmem.git import commit_messages, own_state
+from vaultmem.git.merge_tree import FileOutcome, Lost, MergePlan, TreeMerge, drivers, is_note
+from vaultmem.git.remote import Remote
+from vaultmem.git.repo import DIFF, Change, Repo, Upstream, driver_command, message_file
+from vaultmem.git.trust import require_plain
+from vaultmem.notes.note import parse
+from vaultmem.storage.history import History, Write
+from vaultmem.storage.store import Store
+from vaultmem.storage.trash import TRASH
 
 QUIET_SECONDS: Final = 30.0  # the longest wait for someone who is typing
 _MANY_GONE: Final = 20  # notes; fewer than that anyone may delete at a stroke
@@ -34,7 +37,7 @@ ATTEMPTS: Final = 5  # to merge and push while others push too
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedFile:
     path: str
     reason: str
 
@@ -47,7 +50,7 @@ class Committed:
 
 
 @dataclass
-class Report:
+class SyncReport:
     """What a sync did. `status`: done, conflicts (a person must choose), waiting or offline."""
 
     status: str = "done"
@@ -57,15 +60,15 @@ class Report:
     pulled: list[str] = field(default_factory=list)  # notes and files that came or changed
     pushed: bool = False
     conflicts: list[str] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[FileOutcome] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: list[SkippedFile] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     indexed: int = 0
     dry_run: bool = False
 
 
-class Flow:
+class Share:
     def __init__(
         self,
         repo: Repo,
@@ -80,20 +83,23 @@ class Flow:
         self.history = history
         self.leave_conflicts = leave_conflicts
         self.quiet_seconds = quiet_seconds
-        self.report = Report()
+        self.report = SyncReport()
         self._quiet_until = 0.0
         self._trouble = ""
         self._mark = store.local() / "git-merge"  # names the merge that we left unfinished
 
-    def run(self) -> Report:
+    def run(self) -> SyncReport:
         report = self.report
         report.branch = self.repo.require_ready()
+        own_state.require_plain_ignore(self.repo)
         start = self.repo.head
         if not self._finished_merge():
             return report
         self._quiet_until = time.monotonic() + self.quiet_seconds
         upstream = self.repo.upstream(report.branch)
         report.remote = upstream.remote if upstream else None
+        if upstream:
+            Remote(self.repo, upstream).require_harmless()
         self._commit_local()
         if upstream is None:
             report.messages.append(
@@ -161,9 +167,9 @@ class Flow:
         emptied = self._looks_emptied(changes)
         for change in changes:
             if emptied and change.gone:
-                self.report.left.append(Left(change.path, _EMPTIED))
+                self.report.left.append(SkippedFile(change.path, _EMPTIED))
             elif reason := self._reason_to_leave(change, busy):
-                self.report.left.append(Left(change.path, reason))
+                self.report.left.append(SkippedFile(change.path, reason))
             else:
                 found.append(change)
         return found
@@ -207,30 +213,32 @@ class Flow:
         self, client: str | None, changes: list[Change], writes: dict[str, list[Write]]
     ) -> None:
         paths = _listed(self.repo.theirs(change.path) for change in changes)
-        subject = words.subject(client, changes, writes)
+        subject = commit_messages.subject(client, changes, writes)
         new = [self.repo.theirs(change.path) for change in changes if change.new]
-        author = [f"--author={words.author(client)}"] if client not in (None, "vaultmem") else []
+        author = (
+            [f"--author={commit_messages.author(client)}"]
+            if client not in (None, "vaultmem")
+            else []
+        )
         with (
             self.store.writing(),
-            message_file(words.message(subject, changes, writes)) as file,
+            message_file(commit_messages.message(subject, changes, writes)) as file,
         ):
             if new:  # only their names: what a person staged stays what it is
-                self.repo.git("add", "--intent-to-add", *_FROM_STDIN, input=_listed(new))
+                self.repo.act("add", "--intent-to-add", *_FROM_STDIN, input=_listed(new))
             asked = ["commit", "--quiet", "--only", "--file", file, "--no-edit", *author]
-            self.repo.git(*asked, *_FROM_STDIN, input=paths)
+            self.repo.act(*asked, *_FROM_STDIN, input=paths)
             # git reads each file twice; one that was saved in between would look staged.
-            if self.repo.git("diff", "--cached", "--quiet", check=False).code:
+            if self.repo.git(*DIFF, "--cached", "--quiet", check=False).code:
                 kept = _listed(self.repo.theirs(c.path) for c in changes if not c.gone)
-                self.repo.git("restore", "--staged", *_FROM_STDIN, input=kept, check=False)
+                self.repo.act("restore", "--staged", *_FROM_STDIN, input=kept, check=False)
         done = tuple(change.path for change in changes)
         self.report.committed.append(Committed(subject, done, client))
 
     # --- sharing ---------------------------------------------------------------------------
 
     def _fetched(self, upstream: Upstream) -> bool:
-        done = self.repo.git(
-            "fetch", "--quiet", upstream.remote, check=False, timeout=NETWORK_SECONDS
-        )
+        done = Remote(self.repo, upstream).fetch()
         if done.code == 0:
             return True
         self._is_offline(done.why())
@@ -267,17 +275,18 @@ class Flow:
         theirs, ours = self.repo.oid(upstream.tracking), self.repo.head
         if not theirs or theirs == ours or self._contains(ours, theirs):
             return True
+        own_state.refuse(self.repo, ours, theirs)
         if not ours or self._contains(theirs, ours):
             return self._moved_on(theirs)
-        plan = Merging(self.repo, ours, theirs, self.store.settings.properties).worked_out()
+        plan = TreeMerge(self.repo, ours, theirs, self.store.settings.properties).merge_plan()
         if plan.clashes:
             self._clashed(plan, theirs)
             return False
         self._told(plan)
-        message = words.merge_message(upstream, plan)
+        message = commit_messages.merge_message(upstream, plan)
         signed = ["-S"] if self.repo.setting("commit.gpgSign") == "true" else []
         asked = ["commit-tree", plan.tree, "-p", ours, "-p", theirs, *signed, "-F", "-"]
-        commit = self.repo.git(*asked, input=message.encode("utf-8", "replace"))
+        commit = self.repo.act(*asked, input=message.encode("utf-8", "replace"))
         return self._moved_on(commit.text)
 
     def _contains(self, commit: str, other: str) -> bool:
@@ -288,7 +297,7 @@ class Flow:
         """Move the branch forward, and the files with it; our own writers wait meanwhile."""
         with self.store.writing():
             asked = ["merge", "--ff-only", "--quiet", "--no-edit", commit]
-            done = self.repo.git(*asked, check=False, settings=drivers(driver_command()))
+            done = self.repo.act(*asked, check=False, settings=self._merge_settings())
         self.report.status = "waiting" if done.code else "done"
         self._trouble = (
             f"Files that are not committed stand in the way, so nothing was overwritten: "
@@ -298,7 +307,12 @@ class Flow:
         )
         return done.code == 0
 
-    def _told(self, plan: Plan) -> None:
+    def _merge_settings(self) -> dict[str, str]:
+        """Ours, and no options of the branch's own: what is merged and how is decided."""
+        options = f"branch.{self.report.branch}.mergeOptions"
+        return drivers(driver_command()) | {options: ""}
+
+    def _told(self, plan: MergePlan) -> None:
         for answer in plan.answers:
             path = self.repo.ours(answer.path)
             if path is not None and replace(answer, path=path) not in self.report.answers:
@@ -314,9 +328,7 @@ class Flow:
             return True
         if not head:
             return True  # an empty vault: there is nothing to share yet
-        link = () if upstream.configured else ("--set-upstream",)
-        asked = ["push", "--quiet", *link, upstream.remote, f"HEAD:{upstream.ref}"]
-        done = self.repo.git(*asked, check=False, timeout=NETWORK_SECONDS)
+        done = Remote(self.repo, upstream).push()
         if done.code == 0:
             self.report.pushed = True
             return True
@@ -326,7 +338,7 @@ class Flow:
 
     # --- when a person must choose ---------------------------------------------------------
 
-    def _clashed(self, plan: Plan, theirs: str) -> None:
+    def _clashed(self, plan: MergePlan, theirs: str) -> None:
         """Leave git's own unfinished merge, in which everything else is answered already."""
         self.report.status = "conflicts"
         self.report.conflicts = [self.repo.ours(path) or path for path in plan.clashes]
@@ -336,13 +348,12 @@ class Flow:
                 "the notes with: vaultmem sync"
             )
             return
-        durable.make_folders(self._mark.parent)
-        self._mark.write_text(theirs, encoding="ascii")
+        self._mark.write(theirs.encode("ascii"))
         with self.store.writing():
             asked = ["merge", "--no-commit", "--no-ff", "--quiet", theirs]
-            done = self.repo.git(*asked, check=False, settings=drivers(driver_command()))
+            done = self.repo.act(*asked, check=False, settings=self._merge_settings())
             if not self.repo.place("MERGE_HEAD").exists():
-                self._mark.unlink(missing_ok=True)
+                self._mark.remove()
                 raise Unavailable(
                     f"git merge said: {done.why()}. Nothing was merged; commit or put back what "
                     "is staged, then sync again."
@@ -352,41 +363,42 @@ class Flow:
         changed = self.repo.changed_between(self.repo.head, plan.tree)
         self.report.pulled = [path for path in changed if path not in self.report.conflicts]
 
-    def _answer(self, plan: Plan) -> None:
+    def _answer(self, plan: MergePlan) -> None:
         """Put into the unfinished merge what the plan has an answer for."""
         staged = self.repo.staged(plan.put)
         wanted = {path for path, (_, oid) in plan.put.items() if staged.get(path) != oid}
         wanted = (wanted | {*self.repo.unmerged()}) - {*plan.clashes}
         if wanted:
             asked = ["restore", f"--source={plan.tree}", "--staged", "--worktree"]
-            self.repo.git(*asked, *_FROM_STDIN, input=_listed(sorted(wanted)))
+            self.repo.act(*asked, *_FROM_STDIN, input=_listed(sorted(wanted)))
 
     def _finished_merge(self) -> bool:
         """Bring a merge to its end that we left to a person, or that we died in."""
         head = self.repo.place("MERGE_HEAD")
         if not head.exists():
-            self._mark.unlink(missing_ok=True)
+            self._mark.remove()
             return True
         theirs = head.read_text(encoding="ascii").split()[0]
-        if not self._mark.exists() or self._mark.read_text(encoding="ascii") != theirs:
+        require_plain(theirs, "merge under way")
+        if not self._mark.stat() or self._mark.read() != theirs.encode("ascii"):
             raise InvalidInput(
                 "A merge is under way here that vaultmem did not start. Finish it with git commit "
                 "(vaultmem conflicts shows what is open), or undo it with git merge --abort"
             )
         properties = self.store.settings.properties
-        plan = Merging(self.repo, self.repo.head, theirs, properties).worked_out()
+        plan = TreeMerge(self.repo, self.repo.head, theirs, properties).merge_plan()
         if {*self.repo.unmerged()} - {*plan.clashes}:
             with self.store.writing():
                 self._answer(plan)
         settled = [path for path in self.repo.unmerged() if self._is_settled(path)]
         if settled:
-            self.repo.git("add", *_FROM_STDIN, input=_listed(settled))
+            self.repo.act("add", *_FROM_STDIN, input=_listed(settled))
         if left := [self.repo.ours(path) or path for path in self.repo.unmerged()]:
             self.report.status = "conflicts"
             self.report.conflicts = left
             return False
-        self.repo.git("commit", "--quiet", "--no-edit")
-        self._mark.unlink(missing_ok=True)
+        self.repo.act("commit", "--quiet", "--no-edit")
+        self._mark.remove()
         self.report.messages.append("The merge that was waiting for you is finished.")
         return True
 
@@ -404,7 +416,7 @@ class Flow:
 
     # --- looking only ----------------------------------------------------------------------
 
-    def look(self) -> Report:
+    def look(self) -> SyncReport:
         """What a sync would do now; asks the remote, and changes nothing here."""
         report = self.report
         report.dry_run = True
@@ -414,14 +426,18 @@ class Flow:
             return report
         upstream = self.repo.upstream(report.branch)
         report.remote = upstream.remote if upstream else None
+        if upstream:
+            Remote(self.repo, upstream).require_harmless()
         changes = self._settled_changes()
         if changes:
-            subject = words.count(changes, "to be committed")
+            subject = commit_messages.count(changes, "to be committed")
             report.committed.append(Committed(subject, tuple(c.path for c in changes)))
         if upstream and self._fetched(upstream):
             theirs, ours = self.repo.oid(upstream.tracking), self.repo.head
             if theirs and ours and not self._contains(ours, theirs):
-                plan = Merging(self.repo, ours, theirs, self.store.settings.properties).worked_out()
+                plan = TreeMerge(
+                    self.repo, ours, theirs, self.store.settings.properties
+                ).merge_plan()
                 report.pulled = self.repo.changed_between(ours, plan.tree)
                 report.conflicts = [self.repo.ours(path) or path for path in plan.clashes]
                 report.status = "conflicts" if plan.clashes else "done"

@@ -1,30 +1,21 @@
-"""An agent's life-cycle events: what each one means, and what memory does about it.
+"""An agent's life-cycle events: what each one means, and what memory should do about it.
 
 Claude Code's events and the generic form (`{"event": …, "payload": {…}}`) are read alike. The
-decisions are made from the event and the settings alone; `answer` then carries them out.
+decisions are made from the event and the settings alone; `answer` carries them out.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem import reminders
-from vaultmem.names import safe_name
-from vaultmem.volatile import HOOKS
+from vaultmem.hooks import reminders
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from vaultmem.config import Settings
-    from vaultmem.reader import Reader
-    from vaultmem.service import Vault
 
 EVENTS: Final = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
@@ -96,10 +87,10 @@ def event_of(payload: object) -> Event | None:
         return None
     return Event(
         name=name,
-        session=_line(given.text("session_id", "sessionId", "session"), 200),
+        session=one_line(given.text("session_id", "sessionId", "session"), 200),
         folder=given.text("cwd", "project_path", "projectPath", "workspace", "project_dir"),
-        project=_line(_last_part(given.text("project", "project_name", "projectName")), 100),
-        agent=_line(given.text("agent_id", "agentId"), 200),
+        project=one_line(last_part(given.text("project", "project_name", "projectName")), 100),
+        agent=one_line(given.text("agent_id", "agentId"), 200),
         generic="hook_event_name" not in payload,
         details=details,
     )
@@ -121,7 +112,7 @@ def decide(event: Event, settings: Settings) -> Iterator[Action]:
             if asked and reminders.content_words(prompt):
                 yield Inject(prompt)
             if prompt and "prompt" in kept:
-                yield Log("prompt", f"Asked: {_line(prompt, _LINE)}")
+                yield Log("prompt", f"Asked: {one_line(prompt, _LINE)}")
         case "PostToolUse" | "PostToolUseFailure":
             kind, log = _seen(event)
             if log and kind in kept:
@@ -133,13 +124,9 @@ def decide(event: Event, settings: Settings) -> Iterator[Action]:
         case "Stop" | "SubagentStop":
             said = event.text("last_assistant_message", "message")
             if said and "answer" in kept and not event.details.get("stop_hook_active"):
-                yield Log("answer", f"Answered: {_line(said, _LINE)}")
+                yield Log("answer", f"Answered: {one_line(said, _LINE)}")
         case "SessionEnd":
             yield End()
-
-
-def writes(actions: Sequence[Action]) -> bool:
-    return any(not isinstance(action, Inject) for action in actions)
 
 
 # --- tools -----------------------------------------------------------------------------------
@@ -183,9 +170,9 @@ def _seen(event: Event) -> tuple[str, Log | None]:
         case "read":
             return family, Log("read", f"Read {what}") if what else None
         case "search" | "web":
-            sought = _line(_text_in(given, "pattern", "query", "url", "path"), _SHORT)
+            sought = one_line(_text_in(given, "pattern", "query", "url", "path"), _SHORT)
             return family, Log(family, f"Looked for {sought}") if sought else None
-    return family, Log("tool", f"Used {_line(name, _SHORT)}")
+    return family, Log("tool", f"Used {one_line(name, _SHORT)}")
 
 
 def _failure(event: Event) -> str:
@@ -214,7 +201,7 @@ def _failed(given: Mapping[str, Any], why: str) -> Log | None:
     ]
     told = [f"exit code {code[1]}"] if code else []
     if lines and _COMPLAINT.search(lines[-1]):  # what is no complaint may be a file's own line
-        told.append(_line(lines[-1], _LINE))
+        told.append(one_line(lines[-1], _LINE))
     return Log("failure", f"`{command}` failed" + (f": {', '.join(told)}" if told else ""))
 
 
@@ -222,7 +209,7 @@ def _path(given: Mapping[str, Any], folder: str) -> str:
     path = _text_in(given, "file_path", "filePath", "path", "notebook_path", "target_file")
     path, folder = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
     inside = folder and path.startswith(folder + "/")
-    return _line(path[len(folder) + 1 :] if inside else path, _LINE)
+    return one_line(path[len(folder) + 1 :] if inside else path, _LINE)
 
 
 def _text_in(given: Mapping[str, Any], *names: str) -> str:
@@ -230,17 +217,17 @@ def _text_in(given: Mapping[str, Any], *names: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    return _line(text.strip().partition("\n")[0].replace("`", "'"), _SHORT)
+    return one_line(text.strip().partition("\n")[0].replace("`", "'"), _SHORT)
 
 
-def _line(text: str, most: int) -> str:
+def one_line(text: str, most: int) -> str:
     """On one line, without what a terminal or a note takes for something else."""
     plain = re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+", " ", text[: 8 * most])
     plain = " ".join(plain.split())
     return plain if len(plain) <= most else plain[: most - 2].rstrip() + " …"
 
 
-def _last_part(path: str) -> str:
+def last_part(path: str) -> str:
     return posixpath.basename(path.replace("\\", "/").rstrip("/"))
 
 
@@ -250,129 +237,3 @@ def _plain_summary(text: str) -> str:
     text = before + (thoughts.partition("</analysis>")[2] or thoughts)
     text = re.sub(r"</?summary>|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "", text).strip()
     return text if len(text) <= _SUMMARY else text[:_SUMMARY].rpartition("\n")[0] + "\n…"
-
-
-# --- doing -----------------------------------------------------------------------------------
-
-
-def answer(vault: Reader, payload: object) -> dict[str, Any]:
-    """What memory says to an event, in the form of the one who asks; empty when nothing.
-
-    Events that write need a `Vault`; for those that only look a `Reader` will do.
-    """
-    event = event_of(payload)
-    if event is None:
-        return {}
-    said: dict[str, Any] = {}
-    known = _for_event(vault, event)
-    for action in decide(event, vault.settings):
-        match action:
-            case Inject(prompt):
-                said |= _injected(known, event, prompt)
-            case _:
-                said |= _written(known, event, action)  # type: ignore[arg-type]
-    if event.generic:
-        return {"event": event.name, **said} if said else {}
-    if not (context := said.get("context")):
-        return {}
-    output = {"hookEventName": event.name, "additionalContext": context}
-    return {"hookSpecificOutput": output, "suppressOutput": True}
-
-
-def _for_event(vault: Reader, event: Event) -> Reader:
-    caller = vault.caller
-    inside = event.folder.rstrip("/\\") == str(vault.root)
-    folder = "" if inside else _line(_last_part(event.folder), 100)
-    return vault.for_caller(
-        replace(
-            caller,
-            session=caller.session or event.session,
-            default_project=event.project or caller.default_project or folder,
-            client=caller.client or ("" if event.generic else "claude-code"),
-        )
-    )
-
-
-def _injected(vault: Reader, event: Event, prompt: str) -> dict[str, Any]:
-    shown = _Notebook(vault, event.session)
-    if prompt:
-        text, ids = reminders.for_prompt(vault, prompt, frozenset(shown.memories))
-    else:
-        text, ids = reminders.at_start(vault, vault.caller.project or vault.caller.default_project)
-        shown.forget_old()
-    shown.memories = [*shown.memories, *ids] if prompt else list(ids)
-    shown.save()
-    return {"context": text} if text else {}
-
-
-def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
-    session = event.session or vault.caller.session
-    match action:
-        case Log(kind, text) if session:
-            seen = _Notebook(vault, session)
-            if (mark := _mark(text)) in seen.lines:
-                return {}
-            seen.lines.append(mark)
-            logged = vault.log(text, session_id=session, type=kind)
-            seen.save()
-            return {"observation_id": logged.observation_id, "session_id": session}
-        case Remember(text):
-            scope = "project" if vault.caller.project or vault.caller.default_project else "user"
-            done = vault.remember(
-                text, type="episodic", scope=scope, tags=["session-summary"], session_id=session
-            )
-            return {"memory_id": done.memory_id}
-        case End() if session:
-            return _ended(vault, session)
-    return {}
-
-
-def _ended(vault: Vault, session: str) -> dict[str, Any]:
-    """The settings say whether what was stored for the session alone goes or stays."""
-    _Notebook(vault, session).remove()
-    ended = vault.end_session(session_id=session)
-    return {"session_id": session, "summary": ended.summary} if ended.path else {}
-
-
-def _mark(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
-
-
-class _Notebook:
-    """What a session was shown and what was logged of it, so that nothing is said twice.
-
-    This machine's own state: losing it costs a repetition.
-    """
-
-    def __init__(self, vault: Reader, session: str) -> None:
-        self.memories: list[str] = []
-        self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
-        folder = vault.store.local() / HOOKS
-        self._file: Path | None = folder / f"{safe_name(session)}.json" if session else None
-        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
-            if self._file:
-                data = json.loads(self._file.read_bytes())
-                self.memories = [str(item) for item in data.get("memories", [])]
-                self.lines = [str(item) for item in data.get("lines", [])]
-
-    def save(self) -> None:
-        if self._file is None or not (self.memories or self.lines):
-            return
-        kept = {"memories": self.memories[-500:], "lines": self.lines[-500:]}
-        with contextlib.suppress(OSError):
-            self._file.parent.mkdir(exist_ok=True)
-            self._file.write_text(json.dumps(kept), "utf-8")
-
-    def remove(self) -> None:
-        with contextlib.suppress(OSError):
-            if self._file:
-                self._file.unlink()
-
-    def forget_old(self) -> None:
-        """Sessions that never ended leave their file behind."""
-        import time
-
-        with contextlib.suppress(OSError):
-            for file in self._file.parent.iterdir() if self._file else ():
-                if file.stat().st_mtime < time.time() - 30 * 86_400:
-                    file.unlink()

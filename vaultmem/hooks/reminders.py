@@ -7,17 +7,21 @@ their weight, so that "ok, thanks" or a question about something else brings up 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vaultmem.base.words import ASKING_NOTHING, PLAIN_WORD, RUN, is_telling, pairs, stem
 from vaultmem.errors import VaultmemError
+from vaultmem.limits import QUESTION
+from vaultmem.notes.note import one_line, printable
 
 if TYPE_CHECKING:
-    from vaultmem.reader import Reader
-    from vaultmem.views import RecalledMemory
+    from vaultmem.operations.results import RecalledMemory
+    from vaultmem.vault import Vault
 
 MOST: Final = 9_000  # characters; of more than 10,000 Claude Code shows the beginning only
 _HEAD: Final = (
@@ -34,28 +38,9 @@ _ENOUGH: Final = 4.0  # unique words: a longer prompt weighs no more
 _COMMON, _FEW = 0.1, 8  # a share of all notes, and a number; a word in more proves nothing
 _SMALL: Final = 50  # notes; in fewer, how often a word is used says little
 _UNKNOWN: Final = 0.6  # what a word counts that stands in no note: it may be beside the point
-_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
-_WORD: Final = re.compile(r"\w+")
 _NAME: Final = re.compile(r"\w*[a-z]\w*[A-Z]|\w*\d|\w+_\w")
 _NOISE: Final = re.compile(r"(?:Wrote|Edited|Ran|Read|Looked for|Used|Asked:|Answered:) ")
-_ENDING: Final = re.compile(r"(?:ingly|ings?|edly|ied|ies|ed|es|ly|s)\Z")
-_EMPTY_WORDS: Final = """
-    about above actually after again ahead all alright also always am an and another any anything are
-    as ask at away back be because been before being below better between both but by call can
-    cannot change check come continue could did do does doing don done down each else even ever
-    every everything explain few file files find fine first fix for from get give go going good
-    got great had has have having he hello help her here hers hey hi him his how however i if in
-    into is it its just keep know last later let like little ll look looks lot made make makes
-    many may maybe me mean might mine more most much must my need never new next nice no nope not
-    nothing now of off ok okay on once one only or other our ours out over own perfect please
-    problem proceed put question quite ran re really right run same say see seem she should show
-    since so some someone something still stop such sure take tell than thank thanks that the
-    their them then there these they thing things think this those though through to too try two
-    under until up us use used using ve very want was way we well were what when where which while
-    who whole whose why will with without won work works would write wrong yeah yep yes yet you
-    your yours
-"""
-_EMPTY: Final = frozenset(_EMPTY_WORDS.split())
+_LONGEST: Final = 60  # letters of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +53,33 @@ class _Word:
 # --- what a prompt is about ------------------------------------------------------------------
 
 
-def for_prompt(vault: Reader, prompt: str, shown: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+def for_prompt(vault: Vault, prompt: str, shown: frozenset[str]) -> tuple[str, tuple[str, ...]]:
     """The memories that a prompt is about, and their ids; those just shown are left out."""
-    prompt = prompt[:_PROMPT]
+    prompt = printable(prompt[:_PROMPT]).replace("\0", " ")
     if not content_words(prompt):
         return "", ()
-    found = vault.recall(prompt, strategy="keyword", limit=_HITS, counted=False).memories
+    found = vault.recall(
+        prompt[: QUESTION.most], strategy="keyword", limit=_HITS, counted=False
+    ).memories
     words = _weighed(vault, prompt) if found else []  # only now: recall brings the index up to date
     relevant = [hit for hit in found if not _is_noise(hit) and is_relevant(_said(hit), words)]
     new = [hit for hit in relevant if hit.id not in shown][:_SHOWN]
     return _block(vault, [("", [(hit.id, hit.title, hit.content) for hit in new])])
 
 
-def _weighed(vault: Reader, prompt: str) -> list[_Word]:
-    from vaultmem.index import Filters
+def _weighed(vault: Vault, prompt: str) -> list[_Word]:
+    from vaultmem.index import TROUBLE, Filters
 
-    notes = max(1, vault.index.size)
+    notes = max(1, vault.parts.index.size)
     many = max(notes, _SMALL)
     found = []
     for word, is_name in content_words(prompt).items():
-        count = vault.index.search_text(word, Filters(), 1).total
+        count = 0
+        with contextlib.suppress(*TROUBLE):
+            count = vault.parts.index.search_text(word, Filters(), 1).total
         weight = math.log(1 + many / count) if count else _UNKNOWN * math.log(1 + many)
         rare = 0 < count <= max(_FEW, notes * _COMMON)
-        found.append(_Word(_stem(word), weight * (2 if is_name else 1), rare))
+        found.append(_Word(stem(word), weight * (2 if is_name else 1), rare))
     return found
 
 
@@ -98,34 +87,23 @@ def content_words(text: str) -> dict[str, bool]:
     """The words that carry a text, in order, and whether each is a name like `AuthService`."""
     found: dict[str, bool] = {}
     text = text[:_PROMPT]
-    for written in _WORD.findall(_CJK.sub(" ", text)):
+    for written in PLAIN_WORD.findall(RUN.sub(" ", text)):
         word = written.casefold()
-        if len(word) > 2 and word not in _EMPTY and not word.isdigit():
-            found[word] = found.get(word, False) or bool(_NAME.match(written))
-    for run in _CJK.findall(text):
-        found |= {run[i : i + 2]: False for i in range(max(1, len(run) - 1))}
+        if is_telling(word, ASKING_NOTHING):
+            found[word] = found.get(word, False) or bool(_NAME.match(written[:_LONGEST]))
+    found |= dict.fromkeys(pairs(text), False)
     return dict(list(found.items())[:_MOST_WORDS])
 
 
 def is_relevant(text: str, words: list[_Word]) -> bool:
     folded = text.casefold()
-    stems = {_stem(word) for word in _WORD.findall(folded)}
-    shared = [w for w in words if w.stem in stems or (_CJK.match(w.stem) and w.stem in folded)]
+    stems = {stem(word) for word in PLAIN_WORD.findall(folded)}
+    shared = [w for w in words if w.stem in stems or (RUN.match(w.stem) and w.stem in folded)]
     total = sum(word.weight for word in words)
     enough = min(total, _ENOUGH * max(word.weight for word in words)) * _SHARE
     several = len(shared) > 1 or len(words) <= 2 or any(w.weight > enough for w in shared)
     told = len(shared) > 2 or any(w.telling for w in shared)
     return told and several and sum(w.weight for w in shared) >= enough
-
-
-def _stem(word: str) -> str:
-    """A word without its ending, so that `rotates` and `rotating` are one."""
-    short = _ENDING.sub("", word)
-    if len(short) < 3 or not word.isascii():
-        return word
-    if len(short) > 3 and short[-1] == short[-2]:
-        short = short[:-1]
-    return short.removesuffix("e") if len(short) > 3 else short
 
 
 def _said(hit: RecalledMemory) -> str:
@@ -140,7 +118,7 @@ def _is_noise(hit: RecalledMemory) -> bool:
 # --- what an agent should know when it begins ------------------------------------------------
 
 
-def at_start(vault: Reader, project: str) -> tuple[str, tuple[str, ...]]:
+def at_start(vault: Vault, project: str) -> tuple[str, tuple[str, ...]]:
     """What the user prefers, what is known of the project, and how its last sessions ended."""
     folder = vault.settings["folders.memories"].strip("/")
     sections = [("User preferences", list(_listed(vault, scope="user", folder=folder)))]
@@ -152,19 +130,19 @@ def at_start(vault: Reader, project: str) -> tuple[str, tuple[str, ...]]:
     return _block(vault, sections)
 
 
-def _listed(vault: Reader, **which: str) -> Iterator[tuple[str, str, str]]:
+def _listed(vault: Vault, **which: str) -> Iterator[tuple[str, str, str]]:
     for type_ in ("procedural", "semantic"):
         listed = vault.list(type=type_, order="importance", limit=_LISTED, **which)  # type: ignore[arg-type]
         for memory in listed.memories:
             yield memory.id, memory.title, memory.excerpt
 
 
-def _sessions(vault: Reader, project: str) -> Iterator[tuple[str, str, str]]:
-    from vaultmem import journal
+def _sessions(vault: Vault, project: str) -> Iterator[tuple[str, str, str]]:
+    from vaultmem.notes import journal
 
     for memory in vault.list(type="session", project=project, limit=3).memories:
         try:
-            said = journal.summary_in(vault.store.note(memory.path))
+            said = journal.summary_in(vault.parts.store.note(memory.path))
         except VaultmemError:
             continue
         if said:
@@ -175,7 +153,7 @@ def _sessions(vault: Reader, project: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _block(
-    vault: Reader, sections: Iterable[tuple[str, list[tuple[str, str, str]]]]
+    vault: Vault, sections: Iterable[tuple[str, list[tuple[str, str, str]]]]
 ) -> tuple[str, tuple[str, ...]]:
     """Each memory is one line with the note it comes from, so that no text in it can pose as a
     part of the block. What was cut short does not count as shown."""
@@ -195,15 +173,15 @@ def _block(
     return (text, tuple(ids)) if used else ("", ())
 
 
-def _quoted(vault: Reader, text: str) -> str:
+def _quoted(vault: Vault, text: str) -> str:
     """A note may hold a secret of its owner's; nobody asked for it to be passed on."""
     if vault.settings["privacy.redact"]:
-        from vaultmem import secrets
+        from vaultmem.base import redaction
 
-        text = secrets.redacted(text, vault.settings["privacy.patterns"])[0]
+        text = redaction.redacted(text, vault.settings["privacy.patterns"])[0]
     line = _one_line(text)
     return line if len(line) <= _ITEM else line[:_ITEM].rpartition(" ")[0] + " …"
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(one_line(text).split())

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+import errno
+import functools
 import sqlite3
-from typing import Final
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final, ParamSpec, TypeVar
 
 from vaultmem.errors import Busy, StorageFull, Unavailable, VaultmemError
 
 TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C")
+
+_BROKEN: Final = (  # of SQLite's codes, the low byte
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+)
+_UNREADABLE: Final = (
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_READONLY_DBMOVED,
+)
+_NOT_OF_THE_FILES: Final = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
+_OF_THE_MACHINE: Final = ("os error 24", "os error 23", "os error 12")  # files, memory
+_BUSY: Final = ("LockBusy", "Lockfile")
+_RAW: Final = ("transaction", "noticed", "passes_check")  # told by whoever calls them
 
 
-def is_damage(error: sqlite3.DatabaseError) -> bool:
+class Damaged(Unavailable):
+    """A file of the index is not what its last writer left; it will be made anew."""
+
+    retry_possible = True
+
+
+def is_damage(error: sqlite3.Error) -> bool:
     """A broken file, as opposed to a busy or full one."""
-    return not isinstance(error, sqlite3.OperationalError) or "malformed" in str(error)
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error)
+    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith("no such ")
+    return missing or code in _UNREADABLE or code & 0xFF in _BROKEN
+
+
+def is_unopened(error: BaseException | None) -> bool:
+    """The file is not there, or is none, or none can be opened now."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF == sqlite3.SQLITE_CANTOPEN
 
 
 def explained(error: Exception) -> VaultmemError:
@@ -23,4 +61,63 @@ def explained(error: Exception) -> VaultmemError:
         )
     if "locked" in text:
         return Busy("The index is being written by another process; try again in a moment.")
+    if isinstance(error, sqlite3.Error) and (is_damage(error) or is_unopened(error)):
+        return Damaged("The index is damaged and will be rebuilt; the notes themselves are safe.")
     return Unavailable(f"The index could not be updated: {text}. The notes themselves are safe.")
+
+
+def is_panic(error: BaseException) -> bool:
+    """The engine's own crash, which is no Exception: nothing that catches those would see it."""
+    kind = type(error)
+    return kind.__name__ == "PanicException" and kind.__module__ == "pyo3_runtime"
+
+
+def engine_call(method: Callable[P, R]) -> Callable[P, R]:
+    """What the engine raises, its panics included, as what we say of it."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except BaseException as error:
+            if not _is_engines(error):
+                raise
+            raise _of_engine(error) from error  # in no variable: it would keep the writer alive
+
+    return call
+
+
+def _is_engines(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno not in _NOT_OF_THE_FILES
+    ours = isinstance(error, UnicodeError)  # half a character in a question or a note
+    return (isinstance(error, ValueError) and not ours) or is_panic(error)
+
+
+def _of_engine(error: BaseException) -> VaultmemError:
+    text = (str(error).splitlines() or [""])[0][:200]
+    if any(word in text for word in _BUSY):
+        return Busy("Another process writes the full text; try again in a moment.")
+    if any(word in text for word in _OF_THE_MACHINE):
+        return Unavailable(f"The full text cannot be read now: {text}")
+    return Damaged(f"The full text is damaged and will be rebuilt: {text}")
+
+
+def watched(kind: type[C]) -> type[C]:
+    """A class that asks the catalog: what SQLite raises in its methods becomes what we say of it,
+    and a file that seems to be broken is looked at before it is used again."""
+    for name, method in list(vars(kind).items()):
+        if isinstance(method, FunctionType) and not name.startswith("_") and name not in _RAW:
+            setattr(kind, name, _watched(method))
+    return kind
+
+
+def _watched(method: FunctionType) -> FunctionType:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except sqlite3.Error as error:
+            raise self._catalog.noticed(error) from error
+
+    return call  # type: ignore[return-value]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -16,13 +17,15 @@ class Stamp(Protocol):
     def size(self) -> int: ...
     @property
     def inode(self) -> int: ...
+    @property
+    def ctime_ns(self) -> int: ...
 
 
 S = TypeVar("S", bound=Stamp)
 
 
 @dataclass(frozen=True)
-class Look(Generic[S]):
+class StampComparison(Generic[S]):
     """What a first comparison, by stamps alone, leaves to be read or believed gone."""
 
     suspects: dict[str, S] = field(default_factory=dict)  # new or differently stamped
@@ -31,19 +34,21 @@ class Look(Generic[S]):
 
 def compare(
     known: Mapping[str, Stamp], seen: Mapping[str, S], unseen: Iterable[str] = ()
-) -> Look[S]:
-    """Stat filters: only what differs in time, size or inode is worth reading.
+) -> StampComparison[S]:
+    """Stat filters: only what differs in a time, size or inode is worth reading.
 
     What lies in a folder that could not be looked at is neither changed nor missing.
     """
     suspects = {path: stamp for path, stamp in seen.items() if not same(known.get(path), stamp)}
-    dark = tuple(f"{folder}/" if folder else "" for folder in unseen)
+    dark = tuple(folder.rstrip("/") + "/" if folder else "" for folder in unseen)
     missing = tuple(p for p in known if p not in seen and not (dark and p.startswith(dark)))
-    return Look(suspects, missing)
+    return StampComparison(suspects, missing)
 
 
 def same(a: Stamp | None, b: Stamp) -> bool:
-    return a is not None and (a.mtime_ns, a.size, a.inode) == (b.mtime_ns, b.size, b.inode)
+    return a is not None and (
+        (a.mtime_ns, a.size, a.inode, a.ctime_ns) == (b.mtime_ns, b.size, b.inode, b.ctime_ns)
+    )
 
 
 @dataclass(frozen=True)
@@ -54,19 +59,22 @@ class Identity:
     id: str = ""
 
 
-def moves(missing: Mapping[str, Identity], arrived: Mapping[str, Identity]) -> dict[str, str]:
-    """New path -> old path, for each missing note that turned up elsewhere; no path twice."""
-    by_id = {identity.id: path for path, identity in missing.items() if identity.id}
-    by_version = {identity.version: path for path, identity in missing.items()}
-    result: dict[str, str] = {}
-    used: set[str] = set()
-    for path, identity in arrived.items():
-        old = by_id.get(identity.id) if identity.id else None
-        old = old or by_version.get(identity.version)
-        if old is not None and old not in used:
-            result[path] = old
-            used.add(old)
-    return result
+class DepartedNotes:
+    """Notes that are no longer where they were, to be found again: by id, else by their bytes."""
+
+    def __init__(self, notes: Mapping[str, Identity]) -> None:
+        self._by_id: dict[str, list[str]] = defaultdict(list)
+        self._by_version: dict[str, list[str]] = defaultdict(list)
+        for path, identity in notes.items():
+            if identity.id:
+                self._by_id[identity.id].append(path)
+            self._by_version[identity.version].append(path)
+
+    def find(self, arrived: Identity, among: Container[str]) -> str | None:
+        """The old path of what has arrived, if it is one of those that are still looked for."""
+        by_id = self._by_id.get(arrived.id, ()) if arrived.id else ()
+        candidates = (*by_id, *self._by_version.get(arrived.version, ()))
+        return next((path for path in candidates if path in among), None)
 
 
 def looks_emptied(known: int, seen: int) -> bool:

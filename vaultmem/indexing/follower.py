@@ -8,53 +8,94 @@ process reconciles what it writes itself.
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vaultmem import lock
+from vaultmem.base import lock
 from vaultmem.errors import VaultmemError
-from vaultmem.sync import Report, Sync
-from vaultmem.watch import Hint, Watcher
+from vaultmem.index import TROUBLE
+from vaultmem.indexing.reconcile import Reconciler, ReconcileReport
+from vaultmem.indexing.watcher import Hint, Watcher
 
 if TYPE_CHECKING:
-    from vaultmem.index.embed import Embedder
+    from vaultmem.embedding.embedder import Embedder
 
 log = logging.getLogger("vaultmem")
 
 TAKEOVER_SECONDS: Final = 2.0
 SAFETY_SECONDS: Final = 300.0  # a look at everything, whatever the watcher said
+REMEMBER_SECONDS: Final = 60.0
+LONGEST_PAUSE: Final = 15.0  # seconds before what failed is tried again
+_EVERYTHING: Final = Hint(frozenset(), everything=True)
 _STEP: Final = 1  # notes embedded at a time: stopping waits for one step
+
+
+class Backlog:
+    """What could not be brought in, and when that is tried again: a full disk gets room, and
+    nothing tells us so."""
+
+    def __init__(self) -> None:
+        self._hint: Hint | None = None
+        self._pause = 0.0
+        self._at = 0.0
+
+    def add(self, hint: Hint) -> None:
+        old = self._hint or Hint(frozenset())
+        self._hint = Hint(old.paths | hint.paths, everything=old.everything or hint.everything)
+        self._pause = min(LONGEST_PAUSE, self._pause * 2 or 1.0)
+        self._at = time.monotonic() + self._pause
+
+    def clear(self) -> None:
+        self._hint, self._pause = None, 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._hint is not None and time.monotonic() < self._at
+
+    def due(self) -> Hint | None:
+        return None if self.is_waiting else self._hint
 
 
 class Follower:
     def __init__(
         self,
-        sync: Sync,
+        reconciler: Reconciler,
         embedder: Callable[[], Embedder | None],
-        on_change: Callable[[Report], None] = lambda report: None,
+        on_change: Callable[[ReconcileReport], None] = lambda report: None,
         *,
         watch: bool = True,
         sweep: Callable[[], Sequence[str]] = list,
         upkeep: Callable[[threading.Event], None] | None = None,
+        renew: Callable[[], None] = lambda: None,
+        retry: Callable[[], None] = lambda: None,
     ) -> None:
-        self.sync = sync
+        self.reconciler = reconciler
+        self._home = reconciler.store.home
+        self._renew = renew
+        self._seen = self._home.generation
+        self._away = ""
         self.leading = False
         self._embedder = embedder
         self._on_change = on_change
         self._watch = watch
         self._sweep = sweep
         self._upkeep = upkeep
+        self._retry = retry
+        self._backlog = Backlog()
         self._hints: queue.SimpleQueue[Hint] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
         self._embedding: threading.Thread | None = None
         self._tidying: threading.Thread | None = None
+        self._remembered = -math.inf
         self.watcher: Watcher | None = None
 
     def start(self) -> None:
+        self.reconciler.index.tell_when_begun(lambda: self.look(_EVERYTHING))
         self._thread.start()
 
     def stop(self) -> None:
@@ -77,27 +118,56 @@ class Follower:
 
     def _run(self) -> None:
         self._clear_up()
+        last_error = ""
         while not self._stopping.is_set():
             try:
-                held = lock.try_hold(self.sync.store.local() / lock.LEADER)
+                if self._is_away():
+                    self._stopping.wait(1)
+                    continue
+                held = lock.try_hold(self.reconciler.store.local() / lock.LEADER)
                 if held is None:
+                    self._remember()
                     self._stopping.wait(TAKEOVER_SECONDS)
+                    self._retry()
                     continue
                 try:
                     self._lead()
                 finally:
                     self.leading = False
                     held.release()
+            except VaultmemError as error:
+                if str(error) != last_error:  # it is tried again every other second
+                    log.warning("following the files waits: %s", error)
+                last_error = str(error)
+                self._stopping.wait(TAKEOVER_SECONDS)
             except Exception:
                 log.exception("following the files stopped; trying again")
                 self._stopping.wait(TAKEOVER_SECONDS)
 
+    def _is_away(self) -> bool:
+        """Whether the vault is; says so once. What we hold in a folder that came back as another
+        one is held there anew."""
+        reason = self._home.trouble()
+        if reason != self._away:
+            log.warning(reason or "The vault is back.")
+            self._away = reason
+        if self._seen != self._home.generation and not reason:
+            self._seen = self._home.generation
+            self._renew()
+        return bool(reason)
+
+    def _remember(self) -> None:
+        """Who does not lead does not look through the vault, and must know it again too."""
+        if time.monotonic() - self._remembered > REMEMBER_SECONDS:
+            self._remembered = time.monotonic()
+            self._home.remember(self.reconciler.index.inventory.some_paths())
+
     def _lead(self) -> None:
         self.leading = True
-        self._reconcile(Hint(frozenset(), everything=True))
+        self._reconcile(_EVERYTHING)
         if self._watch:
-            store = self.sync.store
-            self.watcher = Watcher(store.root, store.is_note, self._hints.put)
+            store = self.reconciler.store
+            self.watcher = Watcher(store.root, store.paths.is_note, self._hints.put)
             self.watcher.start()
         try:
             self._follow()
@@ -107,22 +177,42 @@ class Follower:
 
     def _follow(self) -> None:
         """Bring in what is hinted at, while the backlog is embedded in a thread of its own."""
-        self._embedding = threading.Thread(target=self._embed, name="vaultmem-embed", daemon=True)
-        self._embedding.start()
-        if self._upkeep is not None:
+        if self._embedding is None or not self._embedding.is_alive():
+            self._embedding = threading.Thread(
+                target=self._embed, name="vaultmem-embed", daemon=True
+            )
+            self._embedding.start()
+        if self._upkeep is not None and (self._tidying is None or not self._tidying.is_alive()):
             self._tidying = threading.Thread(target=self._tidy, name="vaultmem-upkeep", daemon=True)
             self._tidying.start()
-        checked = time.monotonic()
+        checked, mine = time.monotonic(), self._home.generation
         while not self._stopping.is_set():
             hint = self._next_hint(1.0)
+            if self._is_away():
+                checked = -math.inf
+                continue
+            if self._home.generation != mine:
+                return  # the lock and the watch are those of the folder that was here before
             overdue = time.monotonic() - checked > SAFETY_SECONDS
-            if hint is None and overdue:
-                self._clear_up()
-            if hint is None and (overdue or self.sync.index.needs_rebuild):
-                hint = Hint(frozenset(), everything=True)
+            if hint is None:
+                hint = self._backlog.due() or self._idle(overdue)
             if hint is not None and not self._stopping.is_set():
                 self._reconcile(hint)
                 checked = time.monotonic() if hint.everything else checked
+
+    def _idle(self, overdue: bool) -> Hint | None:
+        """Nothing was hinted at: see that the index is well, and what it may lack."""
+        if overdue:
+            self._clear_up()
+        try:
+            self._retry()
+            if overdue or not (self._backlog.is_waiting or self.reconciler.index.is_whole):
+                return _EVERYTHING
+            self.reconciler.index.settle()
+        except TROUBLE as error:
+            log.warning("the index cannot be used now: %s", error)
+            self._backlog.add(_EVERYTHING)
+        return None
 
     def _tidy(self) -> None:
         assert self._upkeep is not None
@@ -149,10 +239,12 @@ class Follower:
         embedder = self._embedder()
         while embedder is not None and not self._stopping.is_set():
             try:
-                if not self.sync.embed_some(embedder, _STEP):
-                    self.sync.index.build_nearest(embedder.identity)
+                if self._home.trouble():
                     self._stopping.wait(1)
-            except VaultmemError as error:
+                elif not self.reconciler.embed_some(embedder, _STEP):
+                    self.reconciler.index.vectors.build_graph(embedder.identity)
+                    self._stopping.wait(1)
+            except TROUBLE as error:
                 log.warning("embedding waits: %s", error)
                 self._stopping.wait(5)
             except Exception:
@@ -161,12 +253,18 @@ class Follower:
 
     def _reconcile(self, hint: Hint) -> None:
         try:
-            if self.sync.index.needs_rebuild:
-                self.sync.index.rebuild_text()
-                hint = Hint(frozenset(), everything=True)
-            report = self.sync.everything() if hint.everything else self.sync.these(hint.paths)
-        except VaultmemError as error:
+            if hint.everything:
+                self.reconciler.index.take_language()
+            report = (
+                self.reconciler.everything()
+                if hint.everything
+                else self.reconciler.these(hint.paths)
+            )
+        except TROUBLE as error:
             log.warning("the index stays behind: %s", error)
+            self._backlog.add(hint)
             return
+        if hint == self._backlog.due() or hint.everything:
+            self._backlog.clear()
         if report.touched:
             self._on_change(report)

@@ -8,35 +8,51 @@ one bad note is named and the rest goes on.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from vaultmem import changes
-from vaultmem.attributes import attributes_of
-from vaultmem.changes import Identity
-from vaultmem.errors import NotFound, VaultmemError
-from vaultmem.index import Batch, Entry, Index, Known
-from vaultmem.names import copy_rank
-from vaultmem.passages import in_context, passage_hash, passages
-from vaultmem.store import FileStat, Store, Stored
+from vaultmem.base.file_stamps import UNSETTLED, FileStat
+from vaultmem.errors import (
+    Away,
+    Busy,
+    NoteMalformed,
+    NotFound,
+    ReadOnly,
+    StorageFull,
+    VaultmemError,
+)
+from vaultmem.index import Batch, Damaged, Index, IndexEntry, KnownNote, Skip
+from vaultmem.indexing import changes
+from vaultmem.indexing.changes import DepartedNotes, Identity
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.file_names import copy_rank, escaped, is_unicode
+from vaultmem.notes.note import printable
+from vaultmem.notes.passages import in_context, passage_hash, passages
+from vaultmem.storage import absence
+from vaultmem.storage.listing import Listing
+from vaultmem.storage.store import Store, Stored
 
 if TYPE_CHECKING:
-    from vaultmem.index.embed import Embedder
+    from vaultmem.embedding.embedder import Embedder
 
 BATCH_NOTES: Final = 2500  # fewer and larger pieces of full text need less joining later
 BATCH_BYTES: Final = 16_000_000
 BREATH: Final = 0.03  # seconds between batches: whoever waits for the lock looks every 0.02
 LARGE: Final = 1_000_000
+_NO_NOTE: Final = ""  # a path that no note has
+_UNREAD_CURE: Final = "Check that you may read it, and that its path is not too long."
+_TWIN_CURE: Final = "Keep one of the two, or remove the id line from the copy."
 MOST_TEXTS: Final = 24  # embedded in one go: about a second of work
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass
-class Report:
+class ReconcileReport:
     """What a reconcile did, by paths."""
 
     added: list[str] = field(default_factory=list)
@@ -48,6 +64,13 @@ class Report:
     seconds: float = 0.0
     revision: int = 0
 
+    def add(self, other: ReconcileReport) -> None:
+        self.added += other.added
+        self.changed += other.changed
+        self.moved += other.moved
+        self.removed += other.removed
+        self.problems += other.problems
+
     @property
     def touched(self) -> list[str]:
         new = [path for _, path in self.moved]
@@ -55,210 +78,350 @@ class Report:
 
 
 class _Run:
-    """One reconcile under way: what was known, what is missing, what is in hand."""
+    """One reconcile under way: what was known, and what of it is not there any more."""
 
     def __init__(
-        self,
-        known: dict[str, Known],
-        missing: Iterable[str],
-        report: Report,
-        *,
-        whole: bool = False,
+        self, known: dict[str, KnownNote], missing: Iterable[str], report: ReconcileReport
     ) -> None:
         self.known = known
-        self.missing = dict.fromkeys(missing)
+        self.missing = dict.fromkeys(path for path in missing if path in known)
         self.report = report
-        self.whole = whole  # `known` is all there is
-        self.identities = {p: Identity(known[p].version, known[p].id) for p in self.missing}
-        self.owners = {k.id: path for path, k in known.items() if k.id}
-        self.batch = Batch([])
-
-    def skip(self, path: str, reason: str) -> None:
-        self.batch.skipped.append((path, reason))
-        self.report.problems.append((path, reason))
+        identities = {p: Identity(known[p].version, known[p].id) for p in self.missing}
+        self.departed = DepartedNotes(identities)
 
 
-class Sync:
+class _Attempt:
+    """What one batch would do. It counts once the index has taken it: a single note may make it
+    fail, and then the others are tried again without that one."""
+
+    def __init__(self, run: _Run, paths: Sequence[str]) -> None:
+        self.run = run
+        self.known = run.known
+        self.missing = dict(run.missing)
+        self.report = ReconcileReport()
+        self.batch = Batch([*paths, *run.missing])
+
+    def skip(self, skip: Skip) -> None:
+        """What cannot be read stays as it was; it may be readable again."""
+        self.batch.skipped.append(skip)
+        self.report.problems.append((skip.path, skip.reason))
+
+    def leave_out(self, skip: Skip) -> None:
+        """What is there and cannot be indexed must not be found by what it was before."""
+        if skip.path in self.known:
+            self.batch.removed.append(skip.path)
+            self.report.removed.append(skip.path)
+        self.skip(skip)
+
+    def succeed(self) -> None:
+        self.run.missing = self.missing
+        self.run.report.add(self.report)
+
+
+class Reconciler:
     def __init__(self, store: Store, index: Index) -> None:
         self.store = store
         self.index = index
+        self._hopeless: set[tuple[str, str]] = set()  # versions of notes that give no text
 
     # --- files to index ----------------------------------------------------------------
 
-    def everything(self, *, told: bool = False, progress: Progress | None = None) -> Report:
-        """Bring the index up to date with the whole vault; `told` allows it to empty itself."""
+    def everything(
+        self,
+        *,
+        told: bool = False,
+        progress: Progress | None = None,
+        first: Container[str] = frozenset(),
+    ) -> ReconcileReport:
+        """Bring the index up to date with the whole vault; `told` allows it to empty itself.
+
+        Where several notes have one id, those in `first` are the originals.
+        """
         started = time.monotonic()
+        self.store.home.require()
+        self._hopeless.clear()
         self.index.recover()
+        begun = self.index.identity
         listing = self.store.walk()
-        known = self.index.known()
-        report = Report(problems=list(listing.unread))
+        known, skips = self.index.inventory.known(), self.index.inventory.skips()
+        report = ReconcileReport()
         if changes.looks_emptied(len(known), len(listing.notes)) and not told:
             report.withheld = len(known)
+            report.problems += listing.unread
         else:
             unseen = [path for path, _ in listing.unread]
-            look = changes.compare(known, listing.notes, unseen)
-            self._bring_in(look.suspects, _Run(known, look.missing, report, whole=True), progress)
+            look = changes.compare(
+                _stamps(known, skips), self._with_returned(known, listing.notes), unseen
+            )
+            run = _Run(known, look.missing, report)
+            left = {known[path].id for path in run.missing}
+            heirs = (path for path, skip in skips.items() if skip.id and skip.id in left)
+            suspects = look.suspects | {p: s for p in heirs if (s := listing.notes.get(p))}
+            self._bring_in(suspects, run, progress, first)
+            self._tell(_unusable(listing), skips, look.missing)
+            self._let_heirs_in(report)
+            report.problems += (
+                (skip.path, skip.reason) for skip in self.index.inventory.skips().values()
+            )
+            self.index.finished(begun)
         return self._finished(report, started)
 
-    def these(self, paths: Iterable[str]) -> Report:
-        """The same for some notes only: those a hint or a write named."""
+    def these(self, paths: Iterable[str], *, written: bool = False) -> ReconcileReport:
+        """The same for some notes only: those a hint named, or that we have just `written`."""
         started = time.monotonic()
-        wanted = list(dict.fromkeys(paths))
-        known = self.index.known(wanted)
-        seen = {path: stamp for path in wanted if (stamp := self.store.stat(path)) is not None}
-        report = Report()
-        look = changes.compare(known, seen)
-        self._bring_in(look.suspects, _Run(known, look.missing, report))
+        self.store.home.require()
+        wanted = [path for path in dict.fromkeys(paths) if is_unicode(path)]
+        known, skips = self.index.inventory.known(wanted), self.index.inventory.skips(wanted)
+        seen = self._stats(wanted)
+        report = ReconcileReport()
+        look = changes.compare(
+            _stamps(known, skips), seen if written else self._with_returned(known, seen)
+        )
+        run = _Run(known, look.missing, report)
+        left = [known[path].id for path in run.missing]
+        suspects = look.suspects | self._stats(self.index.inventory.twins(left))
+        self._bring_in(suspects, run)
+        self._tell({}, skips, look.missing)
+        self._let_heirs_in(report)
         return self._finished(report, started)
 
-    def _finished(self, report: Report, started: float) -> Report:
+    def _stats(self, paths: Iterable[str]) -> dict[str, FileStat]:
+        return {path: stamp for path in paths if (stamp := self.store.stat(path)) is not None}
+
+    def _with_returned(
+        self, known: dict[str, KnownNote], seen: dict[str, FileStat]
+    ) -> dict[str, FileStat]:
+        """And the notes that were away only because an editor was writing them anew."""
+        away = [path for path in known if path not in seen]
+        files = ((path, os.path.join(self.store.root, path)) for path in away)
+        back = set(away).difference(absence.lasting(files)) if away else ()
+        return seen | self._stats(back) if back else seen
+
+    def _finished(self, report: ReconcileReport, started: float) -> ReconcileReport:
+        report.problems = list(dict.fromkeys(report.problems))
         report.seconds = time.monotonic() - started
         report.revision = self.index.revision
         return report
 
     def _bring_in(
-        self, suspects: dict[str, FileStat], run: _Run, progress: Progress | None = None
+        self,
+        suspects: dict[str, FileStat],
+        run: _Run,
+        progress: Progress | None = None,
+        first: Container[str] = frozenset(),
     ) -> None:
-        """Add before remove: a note that turns up elsewhere keeps its identity."""
+        """Add before remove: a note that turns up elsewhere keeps its identity. What seems gone
+        with the whole vault is not removed."""
         done = 0
-        for paths in _batches(suspects):
-            run.batch = Batch([*paths, *run.missing])
-            run.batch.put = self._entries(paths, run)
-            self.index.apply(run.batch)
+        for paths in _batches(suspects, first):
+            self._take(paths, run)
             done += len(paths)
             if progress:
                 progress(done, len(suspects))
             if done < len(suspects):
                 time.sleep(BREATH)
         if run.missing:
+            self.store.home.require()
             gone = list(run.missing)
             self.index.apply(Batch(gone, removed=gone))
             run.report.removed += gone
 
-    def _entries(self, paths: Sequence[str], run: _Run) -> Iterator[Entry]:
+    def _take(self, paths: Sequence[str], run: _Run) -> None:
+        attempt = _Attempt(run, paths)
+        attempt.batch.put = self._entries(paths, attempt)
+        try:
+            self.index.apply(attempt.batch)
+        except (StorageFull, Busy, ReadOnly, Away, Damaged):
+            raise
+        except Exception as error:
+            self._find_culprit(paths, run, error)
+        else:
+            attempt.succeed()
+
+    def _find_culprit(self, paths: Sequence[str], run: _Run, error: Exception) -> None:
+        """One note that the index does not take must not keep out the others: halves of the
+        batch are tried until it stands alone. Where the index takes nothing at all, the error
+        is its own, and goes to the caller."""
+        self.index.apply(Batch([_NO_NOTE], removed=[_NO_NOTE]))
+        run.known.update(
+            self.index.inventory.known(paths)
+        )  # those of the batch are to be done again
+        if len(paths) > 1:
+            half = len(paths) // 2
+            self._take(paths[:half], run)
+            self._take(paths[half:], run)
+            return
+        attempt = _Attempt(run, paths)
+        stat = self.store.stat(paths[0]) or UNSETTLED
+        attempt.leave_out(Skip(paths[0], _apology(error), stat=stat))
+        self.index.apply(attempt.batch)
+        attempt.succeed()
+
+    def _tell(self, found: dict[str, Skip], known: dict[str, Skip], gone: Iterable[str]) -> None:
+        """Write down what cannot be a note, and forget what is no longer there."""
+        past = [path for path in gone if path in known and path not in found]
+        new = [skip for path, skip in found.items() if known.get(path) != skip]
+        if past or new:
+            self.index.apply(Batch([], skipped=new, unskipped=past))
+
+    def _let_heirs_in(self, report: ReconcileReport) -> None:
+        """Of notes with one id one is indexed. When it is gone, or has another id, the next of
+        them has its turn, though nothing about that one has changed."""
+        before: list[str] = []
+        while (heirs := self.index.inventory.heirs()) != before:
+            before = heirs
+            seen = self._stats(heirs)
+            self._tell(
+                {}, self.index.inventory.skips(heirs), [path for path in heirs if path not in seen]
+            )
+            self._bring_in(seen, _Run(self.index.inventory.known(heirs), (), report))
+
+    def _entries(self, paths: Sequence[str], attempt: _Attempt) -> Iterator[IndexEntry]:
         """Read while the index works: it takes each note as soon as it is parsed."""
         for path in paths:
-            entry = self._sort_in(path, run)
+            entry = self._sort_in(path, attempt)
             if entry is not None:
                 yield entry
 
-    def _sort_in(self, path: str, run: _Run) -> Entry | None:
-        """Read a suspect and say where it belongs; the answer is what is to be indexed."""
-        before = run.known.get(path)
-        try:
-            stored = self.store.read(path)
-        except NotFound:
-            if before is not None and self.store.stat(path) is None:
-                run.missing[path] = None
-            return None
-        except VaultmemError as error:
-            run.skip(path, str(error))
+    def _sort_in(self, path: str, attempt: _Attempt) -> IndexEntry | None:
+        """Read a suspect and say where it belongs; the answer is what is to be indexed.
+
+        Whatever is wrong with a note, it can only spoil itself.
+        """
+        stored = self._read(path, attempt)
+        before = attempt.known.get(path)
+        if stored is None:
             return None
         if before is not None and before.version == stored.version:
-            run.batch.touched.append((path, stored.stat))
+            attempt.batch.touched.append((path, stored.stat, stored.version))
             return None
-        entry = self.entry(stored)
-        run.report.problems += [(path, problem.message) for problem in entry.note.problems]
-        if before is None and (old := self._moved_from(entry, run)) is not None:
-            run.missing.pop(old, None)
-            run.batch.moved[path] = old
-            run.report.moved.append((old, path))
-        elif (twin := self._twin(entry, run)) is not None:
-            run.skip(path, f"It has the same id as {twin}, so only that one is indexed.")
+        try:
+            entry = self.entry(stored)
+        except Exception as error:  # ours: notes may be anything
+            attempt.leave_out(Skip(path, _apology(error), stat=stored.stat))
             return None
-        else:
-            (run.report.changed if before else run.report.added).append(path)
-        if entry.note.id:
-            run.owners[entry.note.id.upper()] = path
-        return entry
+        return entry if self._place(entry, attempt) else None
 
-    def _moved_from(self, entry: Entry, run: _Run) -> str | None:
+    def _read(self, path: str, attempt: _Attempt) -> Stored | None:
+        try:
+            return self.store.read(path)
+        except Away:
+            raise
+        except NoteMalformed as error:  # too large
+            stat = self.store.stat(path) or UNSETTLED
+            attempt.leave_out(Skip(path, str(error), stat=stat))
+        except NotFound as error:
+            if self.store.stat(path) is not None:  # it is there, and cannot be read
+                attempt.skip(Skip(path, str(error)))
+            elif path in attempt.known:
+                attempt.missing[path] = None
+        except VaultmemError as error:
+            attempt.skip(Skip(path, str(error)))
+        return None
+
+    def _place(self, entry: IndexEntry, attempt: _Attempt) -> bool:
+        """Where a note belongs among those that are known; False if it has no place there."""
+        path, report = entry.note.path, attempt.report
+        known = path in attempt.known
+        if not known and (old := self._moved_from(entry, attempt)) is not None:
+            attempt.missing.pop(old, None)
+            attempt.batch.moved[path] = old
+            report.moved.append((old, path))
+        elif (twin := self._twin(entry)) is not None:
+            reason = f"It has the same id as {twin}, so only that one is indexed. {_TWIN_CURE}"
+            attempt.leave_out(Skip(path, reason, entry.id, entry.stat))
+            return False
+        else:
+            (report.changed if known else report.added).append(path)
+        report.problems += [(path, problem.message) for problem in entry.note.problems]
+        return True
+
+    def _moved_from(self, entry: IndexEntry, attempt: _Attempt) -> str | None:
         """The path of a note that is no longer there and is this one."""
-        identity = Identity(entry.version, entry.note.id.upper())
-        gone = {p: run.identities[p] for p in run.missing if p in run.identities}
-        found = changes.moves(gone, {entry.note.path: identity}).get(entry.note.path)
+        identity = Identity(entry.version, entry.id)
+        found = attempt.run.departed.find(identity, attempt.missing)
         if found is None and identity.id:
-            owner = self._owner(identity.id, run)
+            owner = self.index.inventory.owner(identity.id)
             if owner and owner != entry.note.path and self.store.stat(owner) is None:
                 found = owner
-        return None if found in run.batch.moved.values() else found
+        return found
 
-    def _twin(self, entry: Entry, run: _Run) -> str | None:
+    def _twin(self, entry: IndexEntry) -> str | None:
         """Another note in the vault with the same id: a conflict copy, or its original."""
-        owner = self._owner(entry.note.id.upper(), run) if entry.note.id else None
+        owner = self.index.inventory.owner(entry.id)
         if not owner or owner == entry.note.path or self.store.stat(owner) is None:
             return None  # an owner that is gone left its id to this one
         return owner
 
-    def _owner(self, id_: str, run: _Run) -> str | None:
-        """Which path the index has under an id."""
-        if id_ not in run.owners and not run.whole:
-            found = self.index.lookup.find(id_)
-            held = self.index.known(found[:5])
-            run.owners[id_] = next((p for p, known in held.items() if known.id == id_), "")
-        return run.owners.get(id_) or None
-
-    def entry(self, stored: Stored) -> Entry:
+    def entry(self, stored: Stored) -> IndexEntry:
         note = self.store.parse(stored)
         cut = tuple(passages(note))
         attributes = attributes_of(note, self.store.settings)
-        return Entry(note, stored.stat, stored.version, cut, attributes)
+        return IndexEntry(note, stored.stat, stored.version, cut, attributes)
 
     # --- text to vectors ---------------------------------------------------------------
 
     def embed_some(self, embedder: Embedder, notes: int = 16) -> int:
-        """Embed passages of a few notes that lack vectors; answers with how many were done.
+        """Embed passages of a few notes that lack vectors; returns how many were done.
 
         No lock is held meanwhile. A note that changed since it was indexed is brought in
         first, so that nothing stale is embedded.
         """
-        paths = self.index.without_vector(embedder.identity, notes)
-        if not paths:
-            return 0
-        texts: dict[bytes, str] = {}
-        for path in paths:
-            for text in self._texts(path):
-                texts[passage_hash(text)] = text
-        missing = self.index.missing_vectors(embedder.identity, texts)
-        wanted = [(key, text) for key, text in texts.items() if key in missing][:MOST_TEXTS]
-        if not wanted:
-            self.these(paths)
-            return 0
-        keys = [key for key, _ in wanted]
-        self.index.add_vectors(embedder.identity, keys, embedder.embed([t for _, t in wanted]))
-        return len(keys)
+        while waiting := self._without_vector(embedder.identity, notes):
+            texts = {passage_hash(t): t for path, _ in waiting for t in self._texts(path)}
+            missing = self.index.vectors.missing(embedder.identity, texts)
+            keys = [key for key in texts if key in missing][:MOST_TEXTS]
+            if keys:
+                vectors = embedder.embed([texts[key] for key in keys])
+                self.index.vectors.add(embedder.identity, keys, vectors)
+                return len(keys)
+            self.these([path for path, _ in waiting])
+            self._hopeless.update(waiting)  # as they were: what has changed is tried again
+        return 0
+
+    def _without_vector(self, identity: str, notes: int) -> list[tuple[str, str]]:
+        """Paths and versions of some notes. One that cannot be read now, and will be looked at
+        again with everything, must not keep the others waiting."""
+        paths = self.index.vectors.notes_without(identity, notes + len(self._hopeless))
+        known = self.index.inventory.known(paths)
+        found = ((path, known[path].version) for path in paths if path in known)
+        return [each for each in found if each not in self._hopeless][:notes]
 
     def embed_note(self, embedder: Embedder, path: str, most: int) -> bool:
         """Embed one note at once if it is short; says whether all of it has vectors now."""
         texts = {passage_hash(text): text for text in self._texts(path)}
-        missing = self.index.missing_vectors(embedder.identity, texts)
+        missing = self.index.vectors.missing(embedder.identity, texts)
         if len(missing) > most:
             return False
         if missing:
             keys = list(missing)
             vectors = embedder.embed([texts[key] for key in keys])
-            self.index.add_vectors(embedder.identity, keys, vectors)
+            self.index.vectors.add(embedder.identity, keys, vectors)
         return True
 
     def _texts(self, path: str) -> list[str]:
         try:
             note = self.store.note(path)
-        except VaultmemError:
+            return in_context(note, passages(note))
+        except Exception:  # whatever is wrong with it was said when it was indexed
             return []
-        return in_context(note, passages(note))
 
 
-def _batches(suspects: dict[str, FileStat]) -> Iterator[Sequence[str]]:
+def _batches(
+    suspects: dict[str, FileStat], first: Container[str] = frozenset()
+) -> Iterator[Sequence[str]]:
     """Small notes together, each large one alone and last: it delays nobody.
 
-    Conflict copies come behind what they were made from: of two notes with one id the
-    first is indexed.
+    Of two notes with one id the first is indexed: so conflict copies come behind what they
+    were made from, and what was saved later behind what is older.
     """
     batch: list[str] = []
     size = 0
 
-    def place(item: tuple[str, FileStat]) -> tuple[bool, int]:
-        return item[1].size > LARGE, copy_rank(posixpath.basename(item[0]).removesuffix(".md"))
+    def place(item: tuple[str, FileStat]) -> tuple[bool, bool, int, int]:
+        path, stamp = item
+        rank = copy_rank(posixpath.basename(path).removesuffix(".md"))
+        return path not in first, stamp.size > LARGE, rank, stamp.mtime_ns
 
     for path, stamp in sorted(suspects.items(), key=place):
         full = len(batch) >= BATCH_NOTES or size + stamp.size > BATCH_BYTES
@@ -269,3 +432,27 @@ def _batches(suspects: dict[str, FileStat]) -> Iterator[Sequence[str]]:
         size += stamp.size
     if batch:
         yield batch
+
+
+def _stamps(known: dict[str, KnownNote], skips: dict[str, Skip]) -> dict[str, changes.Stamp]:
+    """By what each note is told apart from what it was, whether it is indexed or left out."""
+    stamps: dict[str, changes.Stamp] = dict(known)
+    stamps.update((path, skip.stat) for path, skip in skips.items())
+    return stamps
+
+
+def _unusable(listing: Listing) -> dict[str, Skip]:
+    """What the walk itself has found to be no note, or could not look at."""
+    found = {p: Skip(p, f"{why.reason} {why.cure}") for p, why in listing.refused.items()}
+    for path, reason in listing.unread:
+        place = escaped(path) or "."
+        found[place] = Skip(place, f"It could not be looked at: {reason}. {_UNREAD_CURE}")
+    return found
+
+
+def _apology(error: Exception) -> str:
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return (
+        f"It could not be indexed ({printable(' '.join(message.split()))[:200]}). The file is as it "
+        "was, and all other notes are searched. This is a fault of vaultmem: please report it."
+    )

@@ -12,7 +12,6 @@ import errno
 import logging
 import math
 import os
-import re
 import sys
 import threading
 import time
@@ -21,6 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from vaultmem.storage.drives import network_drive
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
@@ -34,9 +35,6 @@ _GIT_STATE: Final = frozenset({".git/HEAD", ".git/index", ".git/MERGE_HEAD"})
 _LOGGERS: Final = ("watchdog.observers.inotify", "watchdog.observers.inotify_c")
 _WATCHES: Final = "perhaps the limit fs.inotify.max_user_watches is reached"
 _INSTANCES: Final = "perhaps the limit fs.inotify.max_user_instances is reached"
-_NETWORK: Final = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "fuse.rclone", "9p", "drvfs", "vboxsf"}
-)
 
 
 @dataclass(frozen=True)
@@ -386,20 +384,6 @@ class _Overflow(logging.Handler):
         self.broken |= "Unable to rebuild" in message
         if self.broken or "queue overflowed" in message:
             self._news.doubt(folders=True)
-
-
-def network_drive(path: str, mounts: str = "") -> str:
-    """The kind of network drive a path is on, or nothing; `mounts` as in /proc/mounts."""
-    if not mounts:
-        with contextlib.suppress(OSError):
-            mounts = os.fsdecode(Path("/proc/mounts").read_bytes())
-    nearest, kind = "", ""
-    for line in mounts.splitlines():
-        point, found = line.split(" ")[1:3]
-        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point).rstrip("/")
-        if f"{path}/".startswith(f"{point}/") and len(point) >= len(nearest):
-            nearest, kind = point, found
-    return kind if kind in _NETWORK else ""
 
 
 def _is_fresh(size: int, mtime_ns: int) -> bool:

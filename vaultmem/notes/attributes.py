@@ -1,11 +1,36 @@
-"""What kind of memory a note is: its properties, and where it has none, its place in the vault."""
+"""What kind of memory a note is and whose: its properties, and where it has none, its place in
+the vault.
+
+Where it cannot be read whose a note is, it is nobody's that is bound to a user or a project: a
+property that is being typed, or that stands there twice, must not show the note to others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from vaultmem.config import Settings
-from vaultmem.note import Note
+from vaultmem.config import STATE, Settings
+from vaultmem.notes.note import Note, printable
+
+OWNER, SESSION = "owner", "session"  # what is unclear of a note; the session's owner too
+
+TYPES: Final = ("episodic", "semantic", "procedural")
+SCOPES: Final = ("session", "project", "user")
+_OWNERS: Final = ("user", "project")
+_BINDING: Final = (*_OWNERS, "scope", "session")
+_UNREADABLE: Final = frozenset(
+    ("malformed-frontmatter", "duplicate-key", "unclosed-frontmatter", "binary")
+)
+_VOLATILE: Final = f"{STATE}/local/volatile/"
+_FIRST: Final = 16_000  # characters in which properties out of place are looked for
+_INDENT: Final = 100  # before a name that begins a line
+_SECOND_BLOCK: Final = re.compile(r"\s*---")
+# What may be left of a block of properties: a first line that names something, a line of dashes.
+_NAMING: Final = re.compile(r"[\w\"'-]+[ \t]*:")
+_VALUE: Final = re.compile(r"[\"']?[ \t]*:")
+_DASHES: Final = re.compile(r"(?m)^[ \t]*[-\u2013\u2014]+[ \t]*\r?$")
 
 
 def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
@@ -19,7 +44,86 @@ def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
         "scope": scope or ("project" if project else "user"),
         "project": project,
         **{name: _plain(note.string(name)) for name in ("user", "room", "session", "kind")},
+        "unclear": _unclear(note),
     }
+
+
+def belongs(
+    attributes: Mapping[str, str], *, user: str = "", project: str = "", session: str = ""
+) -> bool:
+    """Whether the note exists for a caller who is bound so: it is theirs, or everybody's."""
+    for name, pinned in (("user", user), ("project", project)):
+        owner = attributes[name].casefold()
+        if pinned and (attributes["unclear"] or owner not in ("", pinned.casefold())):
+            return False
+    if not session:
+        return True
+    bound = attributes["scope"].casefold() == "session"
+    if bound and attributes["session"].casefold() != session.casefold():
+        return False
+    return attributes["unclear"] != SESSION
+
+
+# --- whose it is ------------------------------------------------------------------------------
+
+
+def _unclear(note: Note) -> str:
+    doubtful = (note.problems and any(_problems(note))) or any(_doubts(note))
+    if not doubtful:
+        return ""
+    return SESSION if note.path.startswith(_VOLATILE) else OWNER
+
+
+def _problems(note: Note) -> Iterator[bool]:
+    """What is wrong with the note, as far as it makes its properties unreadable."""
+    kinds = {problem.kind for problem in note.problems}
+    head = note.text[slice(*note.block)] if note.block else ""
+    yield not kinds.isdisjoint(_UNREADABLE)
+    yield "not-utf8" in kinds and printable(head) != head
+    yield "conflict-markers" in kinds and (not note.block or "\n<<<<<<< " in f"\n{head}")
+
+
+def _doubts(note: Note) -> Iterator[bool]:
+    """What else keeps one from saying whose the note is."""
+    if note.block is None:
+        yield not note.text or note.text.isspace()
+        yield _looks_like_properties(note, 0)
+        return
+    for name in _OWNERS:
+        yield note.key_of(name) is not None and not _plain(note.string(name))
+    once = len({key.casefold() for key in note.properties}) == len(note.properties)
+    yield not once and any(_is_doubled(note, name) for name in _BINDING)
+    second = _SECOND_BLOCK.match(note.text, note.body_start)
+    yield second is not None and _looks_like_properties(note, second.end())
+
+
+def _is_doubled(note: Note, name: str) -> bool:
+    wanted = note.names.get(name, name).casefold()
+    return sum(key.casefold() == wanted for key in note.properties) > 1
+
+
+def _looks_like_properties(note: Note, start: int) -> bool:
+    """Whether the first lines name a user or project as properties do: a fence of theirs is
+    broken, or a line came before it."""
+    text = note.text[start : start + _FIRST].lower()
+    names = (note.names.get(name, name).lower() for name in _OWNERS)
+    if not any(_is_line_of(name, text) for name in names):
+        return False
+    return bool(start or _NAMING.match(text.lstrip()) or _DASHES.search(text))
+
+
+def _is_line_of(name: str, text: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        if _VALUE.match(text, at + len(name)):
+            line = text[max(0, at - _INDENT) : at].rpartition("\n")[2]
+            if len(line) < _INDENT and not line.strip(" \t>\"'"):
+                return True
+        at = text.find(name, at + 1)
+    return False
+
+
+# --- values -----------------------------------------------------------------------------------
 
 
 def _plain(value: str) -> str:

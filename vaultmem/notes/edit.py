@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import frontmatter
 import yaml
 
-from vaultmem import markdown, printing
+from vaultmem.base.line_ends import converted, end_of_line, newline_of
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import Conflict, InvalidInput, NoteMalformed, NotFound
-from vaultmem.note import Note, encode, newline_of, parse
-from vaultmem.printing import ObsidianHandler
-from vaultmem.properties import Value, Writable
-from vaultmem.splice import Block, plain_value, same
+from vaultmem.notes import markdown, quotation, yaml_writer
+from vaultmem.notes.frontmatter import Value, Writable
+from vaultmem.notes.frontmatter_edit import FrontmatterBlock, plain_value, same, value_key
+from vaultmem.notes.note import Note, encode, parse
+from vaultmem.notes.tags import tag_key
+from vaultmem.notes.yaml_writer import ObsidianHandler
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class RemoveItems:
 @dataclass(frozen=True, slots=True)
 class ReplaceBody:
     text: str
+    as_it_is: bool = False  # line ends included
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +76,35 @@ class AppendToSection:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """The words of the body that the caller quotes; they must stand there exactly once."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppendText:
+    """More text: at the end of the body, or of what stands under a heading that is there."""
+
+    text: str
+    section: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplaceLine:
     """One line of the body, by where it starts there; refused unless it still says `old`."""
 
     start: int
     old: str
     new: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceLines:
+    """Several lines at once."""
+
+    lines: tuple[ReplaceLine, ...]
 
 
 Change: TypeAlias = (
@@ -88,7 +115,10 @@ Change: TypeAlias = (
     | ReplaceBody
     | ReplaceSection
     | AppendToSection
+    | ReplaceText
+    | AppendText
     | ReplaceLine
+    | ReplaceLines
 )
 
 # Problems that make a property write a guess, and those that make any write one.
@@ -97,26 +127,48 @@ _NO_WRITES = ("conflict-markers", "binary")
 
 
 def edit(note: Note, *changes: Change) -> bytes:
-    """The note's bytes after the changes, in order; raises rather than guess."""
+    """The note's bytes after the changes."""
+    return edited(note, *changes).raw
+
+
+def edited(note: Note, *changes: Change) -> Note:
+    """The note after the changes, in order; raises rather than guess."""
     for change in changes:
-        text = _apply(note, change)
-        if text != note.text:
-            note = parse(encode(text), note.path, note.names)
-    return note.raw
+        note = _apply(note, change)
+    return note
+
+
+def stamped(before: Note, after: Note, now: dt.datetime) -> Note:
+    """A note of ours says when it was changed."""
+    if after.text == before.text or not (before.id or before.get("updated")):
+        return after
+    return edited(after, SetProperty("updated", now))
 
 
 def new_note(values: Mapping[str, Writable], body: str) -> bytes:
-    """The bytes of a note made from nothing, properties in the order of the format."""
+    return made_note(values, body).raw
+
+
+def made_note(
+    values: Mapping[str, Writable],
+    body: str,
+    path: str = "",
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Note:
+    """A note made from nothing, properties in the order of the format and as the vault names
+    them."""
+    values = {names.get(name, name): value for name, value in values.items()}
     rank = {name: i for i, name in enumerate(PROPERTIES)}
     post = frontmatter.Post(_usable(body), ObsidianHandler())
     post.metadata = dict(sorted(values.items(), key=lambda pair: rank.get(pair[0], len(rank))))
     raw = frontmatter.dumps(post).encode()
     wanted = {name: plain_value(value) for name, value in values.items()}
-    _verify_values(parse(raw), wanted, "the properties")
-    return raw
+    made = parse(raw, path, names)
+    _verify_values(made, wanted, "the properties")
+    return made
 
 
-def _apply(note: Note, change: Change) -> str:
+def _apply(note: Note, change: Change) -> Note:
     for problem in note.problems:
         if problem.kind in _NO_WRITES:
             raise NoteMalformed(
@@ -131,14 +183,23 @@ def _apply(note: Note, change: Change) -> str:
             return _add_items(note, name, items)
         case RemoveItems(name, items):
             return _remove_items(note, name, items)
-        case ReplaceBody(text):
-            return _kept(note, note.text[: note.body_start] + _lines(note, text))
+        case ReplaceBody(text, as_it_is):
+            body = text if as_it_is else _lines(note, text)
+            return _kept(note, note.text[: note.body_start] + body)
         case ReplaceSection(heading, text):
             return _replace_section(note, heading, text)
         case AppendToSection(heading, text):
             return _append_to_section(note, heading, text)
-        case ReplaceLine(start, old, new):
-            return _replace_line(note, start, old, new)
+        case ReplaceLine():
+            return _replace_lines(note, (change,))
+        case ReplaceLines(lines):
+            return _replace_lines(note, lines)
+        case ReplaceText(old, new):
+            body = quotation.replaced(note.body, old, _lines(note, new))
+            return _kept(note, note.text[: note.body_start] + body)
+        case AppendText(text, section):
+            body = quotation.appended(note.body, _lines(note, text), section, _newline(note))
+            return _kept(note, note.text[: note.body_start] + body)
 
 
 # --- the body -----------------------------------------------------------------------------
@@ -146,8 +207,7 @@ def _apply(note: Note, change: Change) -> str:
 
 def _lines(note: Note, text: str) -> str:
     """The text with the note's own line ending."""
-    text = _usable(text).replace("\r\n", "\n")
-    return text.replace("\n", "\r\n") if _newline(note) == "\r\n" else text
+    return converted(_usable(text), _newline(note))
 
 
 def _newline(note: Note) -> str:
@@ -165,8 +225,10 @@ def _usable(text: str) -> str:
     return text
 
 
-def _kept(note: Note, text: str) -> str:
-    """Refuse a new body that would change which properties the note has."""
+def _kept(note: Note, text: str) -> Note:
+    """The note with a new body; refuses one that would change which properties it has."""
+    if text == note.text:
+        return note
     after = parse(encode(text), note.path, note.names)
     same_properties = same(dict(after.properties), dict(note.properties))
     if after.body_start != note.body_start or not same_properties:
@@ -174,10 +236,10 @@ def _kept(note: Note, text: str) -> str:
             "The text would be read as properties: it starts with a --- block. "
             "Put a line of text before it."
         )
-    return text
+    return after
 
 
-def _replace_section(note: Note, heading: str, text: str) -> str:
+def _replace_section(note: Note, heading: str, text: str) -> Note:
     place = _section(note, heading)
     if place is None:
         raise NotFound(f"{note.path} has no heading {heading!r}.")
@@ -185,7 +247,7 @@ def _replace_section(note: Note, heading: str, text: str) -> str:
     body, newline = note.body, _newline(note)
     content = _lines(note, text).strip("\r\n")
     if body[start:end].strip("\r\n") == content:
-        return note.text
+        return note
     if end < len(body):
         ending = newline * 2 if content else ""
     else:
@@ -195,7 +257,7 @@ def _replace_section(note: Note, heading: str, text: str) -> str:
     return _section_holds(note, new, heading, content)
 
 
-def _append_to_section(note: Note, heading: str, text: str) -> str:
+def _append_to_section(note: Note, heading: str, text: str) -> Note:
     body, newline = note.body, _newline(note)
     lines = _lines(note, text).strip("\r\n")
     place = _section(note, heading)
@@ -206,28 +268,29 @@ def _append_to_section(note: Note, heading: str, text: str) -> str:
     start, end = place
     content = body[start:end].rstrip()
     last = start + len(content)
-    at = _line_end(body, last) if content else last
+    at = end_of_line(body, last) if content else last
     # A list goes on without a blank line; under a bare heading one stands between.
     before = newline if content and _is_list(content) and _is_list(lines) else newline * 2
     new = body[:at] + before + lines + (body[at:] or newline)
     return _section_holds(note, new, heading, lines)
 
 
-def _replace_line(note: Note, start: int, old: str, new: str) -> str:
-    body = note.body
-    if "\n" in new or "\r" in new:
-        raise InvalidInput("The new line has a line break in it.")
-    starts_line = start == 0 or body[start - 1 : start] == "\n"
-    if not starts_line or body[start : _line_end(body, start)] != old:
-        raise Conflict(f"{note.path} was changed meanwhile; look at it again.")
-    body = body[:start] + _usable(new) + body[start + len(old) :]
-    return _kept(note, note.text[: note.body_start] + body)
+def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
+    body, pieces, at = note.body, [note.text[: note.body_start]], 0
+    for line in sorted(lines, key=lambda line: line.start):
+        if "\n" in line.new or "\r" in line.new:
+            raise InvalidInput("The new line has a line break in it.")
+        starts_line = line.start == 0 or body[line.start - 1 : line.start] == "\n"
+        if not starts_line or body[line.start : end_of_line(body, line.start)] != line.old:
+            raise Conflict(f"{note.path} was changed meanwhile; look at it again.")
+        pieces += [body[at : line.start], _usable(line.new)]
+        at = line.start + len(line.old)
+    return _kept(note, "".join([*pieces, body[at:]]))
 
 
-def _section_holds(note: Note, body: str, heading: str, content: str) -> str:
+def _section_holds(note: Note, body: str, heading: str, content: str) -> Note:
     """Refuse a section that would not be readable as one, with this content, and no other moved."""
-    text = _kept(note, note.text[: note.body_start] + body)
-    after = parse(encode(text), note.path, note.names)
+    after = _kept(note, note.text[: note.body_start] + body)
     found = _section(after, heading)
     if (
         found is None
@@ -240,7 +303,7 @@ def _section_holds(note: Note, body: str, heading: str, content: str) -> str:
             "or comment in the note is not closed, or the new text has a heading of its own rank. "
             "Nothing was written."
         )
-    return text
+    return after
 
 
 def _outside(note: Note, heading: str) -> list[str]:
@@ -253,12 +316,6 @@ def _is_seen(body: str, place: tuple[int, int], content: str) -> bool:
     """Whether the content starts outside of code and comments that stand open before it."""
     at = body.index(content.strip(), place[0]) if content.strip() else place[0]
     return markdown.visible(body[:at] + "x").endswith("x")
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    end = len(text) if end < 0 else end
-    return end - 1 if end > at and text[end - 1] == "\r" else end
 
 
 def _gap(body: str, newline: str) -> str:
@@ -287,12 +344,12 @@ def _one_line(heading: str) -> str:
 # --- properties ---------------------------------------------------------------------------
 
 
-def _edit_property(note: Note, name: str, value: Writable) -> str:
+def _edit_property(note: Note, name: str, value: Writable) -> Note:
     key = _writable_key(note, name)
     wanted = plain_value(value)
     if key in note.properties and same(note.properties[key], wanted):
-        return note.text
-    block = Block(note)
+        return note
+    block = FrontmatterBlock(note)
     if key not in note.properties:
         text = block.insert(key, value, note.names)
     elif isinstance(value, list):
@@ -302,31 +359,34 @@ def _edit_property(note: Note, name: str, value: Writable) -> str:
     return _verified(note, text, {**note.properties, key: wanted}, key)
 
 
-def _remove_property(note: Note, name: str) -> str:
+def _remove_property(note: Note, name: str) -> Note:
     key = _writable_key(note, name)
     if key not in note.properties:
-        return note.text
+        return note
     left = {k: v for k, v in note.properties.items() if k != key}
-    return _verified(note, Block(note).remove(key), left, key)
+    return _verified(note, FrontmatterBlock(note).remove(key), left, key)
 
 
-def _add_items(note: Note, name: str, items: tuple[Writable, ...]) -> str:
+def _add_items(note: Note, name: str, items: tuple[Writable, ...]) -> Note:
     current = _current_list(note, name)
-    new = list(current)
+    new, known = list(current), {_item_key(name, item) for item in current}
     for item in items:
-        if not any(_same_item(name, item, old) for old in new):
+        if (key := _item_key(name, item)) not in known:
+            known.add(key)
             new.append(item)
-    return note.text if len(new) == len(current) else _edit_property(note, name, new)
+    return note if len(new) == len(current) else _edit_property(note, name, new)
 
 
-def _remove_items(note: Note, name: str, items: tuple[Writable, ...]) -> str:
+def _remove_items(note: Note, name: str, items: tuple[Writable, ...]) -> Note:
     current = _current_list(note, name)
-    left = [old for old in current if not any(_same_item(name, old, item) for item in items)]
-    return note.text if len(left) == len(current) else _edit_property(note, name, left)
+    gone = {_item_key(name, item) for item in items}
+    left = [old for old in current if _item_key(name, old) not in gone]
+    return note if len(left) == len(current) else _edit_property(note, name, left)
 
 
 def _current_list(note: Note, name: str) -> list[Value]:
-    value = note.get(name)
+    key = note.key_of(name)
+    value = None if key is None else note.properties[key]
     if isinstance(value, dict):
         raise NoteMalformed(f"The property {name!r} of {note.path} is not a list.")
     if isinstance(value, str) and name.casefold() in ("tags", "tag"):
@@ -336,10 +396,11 @@ def _current_list(note: Note, name: str) -> list[Value]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _same_item(name: str, a: Value, b: Value) -> bool:
-    if name.casefold() in ("tags", "tag") and isinstance(a, str) and isinstance(b, str):
-        return a.lstrip("#").casefold() == b.lstrip("#").casefold()
-    return same(plain_value(a), plain_value(b))
+def _item_key(name: str, item: Writable) -> Hashable:
+    """Two items with one key are one item; of tags case and `#` do not count."""
+    if name.casefold() in ("tags", "tag") and isinstance(item, str):
+        return "#", tag_key(item)
+    return value_key(plain_value(item))
 
 
 def _writable_key(note: Note, name: str) -> str:
@@ -357,7 +418,7 @@ def _writable_key(note: Note, name: str) -> str:
     return key
 
 
-def _verified(note: Note, text: str, wanted: Mapping[str, Value], key: str) -> str:
+def _verified(note: Note, text: str, wanted: Mapping[str, Value], key: str) -> Note:
     after = parse(encode(text), note.path, note.names)
     _verify_values(after, wanted, key)
     if after.body != note.body:
@@ -367,7 +428,7 @@ def _verified(note: Note, text: str, wanted: Mapping[str, Value], key: str) -> s
         raise _refused(note.path, key)
     if key in wanted and not _agrees(wanted[key], new.get(key), note.properties.get(key)):
         raise _refused(note.path, key)
-    return text
+    return after
 
 
 def _verify_values(after: Note, wanted: Mapping[str, Value], key: str) -> None:
@@ -408,9 +469,9 @@ def _agrees(ours: Value, theirs: Any, before: Value) -> bool:
     if isinstance(ours, list):
         if not isinstance(theirs, list) or len(ours) != len(theirs):
             return False
-        kept = before if isinstance(before, list) else [before]
+        kept = set(map(value_key, before if isinstance(before, list) else [before]))
         pairs = zip(ours, theirs, strict=True)
-        return all(any(same(a, k) for k in kept) or _agrees(a, b, None) for a, b in pairs)
+        return all(value_key(a) in kept or _agrees(a, b, None) for a, b in pairs)
     if isinstance(theirs, dt.date):
-        return printing.is_date(ours)
+        return yaml_writer.is_date(ours)
     return same(ours, theirs)

@@ -9,24 +9,26 @@ from __future__ import annotations
 import datetime as dt
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from vaultmem import printing
-from vaultmem.edges import has_ended, link_key, link_target, relation_key, unwrapped
-from vaultmem.edit import AppendToSection, Change, ReplaceLine, edit
 from vaultmem.errors import InvalidInput, NoteMalformed
-from vaultmem.markdown import Fact
-from vaultmem.note import Note, moment, parse
+from vaultmem.notes import yaml_writer
+from vaultmem.notes.edit import AppendToSection, Change, ReplaceLine, ReplaceLines, edit
+from vaultmem.notes.links import link_key, link_target, relation_key, unwrapped
+from vaultmem.notes.markdown import Fact, outline
+from vaultmem.notes.masking import public
+from vaultmem.notes.note import Note, has_ended, moment, parse
 
 _HEADING: Final = "Facts"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # base32 without look-alikes
+_ARROWS: Final = 8  # of which one may be the right one: a provenance can have some as well
 _AFTER_TO: Final = re.compile(r"[;)]")
 
 
 @dataclass(frozen=True)
-class Plan:
+class FactChange:
     """What asserting a fact comes to: the note as it will be, and what became of which fact."""
 
     status: str
@@ -38,7 +40,7 @@ class Plan:
 # --- asserting --------------------------------------------------------------------------------
 
 
-def plan(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.datetime) -> Plan:
+def plan(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.datetime) -> FactChange:
     """Add a fact and close the open ones it takes the place of; the newest word counts.
 
     The same fact is not written twice: given an end it gets that, else it stays. A fact that
@@ -56,17 +58,19 @@ def plan(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.datetime) -
         same = None
     replaces = not multi and not has_ended(new.valid_to, now)
     closing = [f for f in active if f is not same] if replaces else []
-    after, closed = note, []
-    for fact in reversed(closing):  # from the last on: the places of the others stay true
-        to = new.valid_from if (moment(fact.valid_from) or begins) <= begins else fact.valid_from
-        after = ended(after, fact, to)
-        closed.append(replace(fact, valid_to=to))
+    closed = [replace(fact, valid_to=_end_of(fact, new.valid_from, begins)) for fact in closing]
+    after = ended(note, closed) if closed else note
     if same is None:
         _require_forwards(new)
         new = replace(new, block=_fresh_id(note))
         after = with_fact(after, new)
     status = "asserted" if after is not note else "unchanged"
-    return Plan(status, after, same or new, tuple(reversed(closed)))
+    return FactChange(status, after, same or new, tuple(closed))
+
+
+def _end_of(fact: Fact, to: str, begins: dt.datetime) -> str:
+    """A fact ends where the next one begins, and never before it began itself."""
+    return to if (moment(fact.valid_from) or begins) <= begins else fact.valid_from
 
 
 def _require_forwards(fact: Fact) -> None:
@@ -78,16 +82,17 @@ def _require_forwards(fact: Fact) -> None:
         )
 
 
-def _ended_plan(note: Note, fact: Fact, to: str, now: dt.datetime) -> Plan:
+def _ended_plan(note: Note, fact: Fact, to: str, now: dt.datetime) -> FactChange:
     since, until = moment(fact.valid_from), moment(to)
     if since and until and until < since:
         raise InvalidInput(
             f"The fact began {fact.valid_from}, so it cannot have ended {to}. Give a later valid_to."
         )
     if fact.valid_to == to:
-        return Plan("unchanged", note, fact)
+        return FactChange("unchanged", note, fact)
     status = "closed" if has_ended(to, now) else "asserted"
-    return Plan(status, ended(note, fact, to), replace(fact, valid_to=to))
+    over = replace(fact, valid_to=to)
+    return FactChange(status, ended(note, [over]), over)
 
 
 def _same_object(a: str, b: str) -> bool:
@@ -124,16 +129,28 @@ def with_fact(note: Note, fact: Fact) -> Note:
     )
 
 
-def ended(note: Note, fact: Fact, to: str) -> Note:
-    """The note with an end set to one of its facts; nothing else of the line changes."""
-    wanted = [_said(replace(f, valid_to=to) if f == fact else f) for f in note.facts]
-    old = note.body[fact.start : fact.end]
-    for line in _ended_lines(old, fact, to):
-        after = _edited(note, ReplaceLine(fact.start, old, line))
-        if [_said(f) for f in after.facts] == wanted:
-            return after
-    raise NoteMalformed(
-        f"{note.path} has a fact that cannot be closed without harming its line: {old.strip()!r}. "
+def ended(note: Note, over: Sequence[Fact]) -> Note:
+    """The note with the ends of these facts of it set; nothing else of their lines changes."""
+    ends = {fact.start: fact for fact in over}
+    wanted = [_said(ends.get(fact.start, fact)) for fact in note.facts]
+    after = _edited(note, ReplaceLines(tuple(_ended_line(note, fact) for fact in over)))
+    if [_said(fact) for fact in after.facts] != wanted:
+        raise _unclosable(note, over[0])
+    return after
+
+
+def _ended_line(note: Note, over: Fact) -> ReplaceLine:
+    old = note.body[over.start : over.end]
+    for line in _ended_lines(old, over):
+        if [_said(fact) for fact in outline(f"## {_HEADING}\n\n{line}\n").facts] == [_said(over)]:
+            return ReplaceLine(over.start, old, line)
+    raise _unclosable(note, over)
+
+
+def _unclosable(note: Note, fact: Fact) -> NoteMalformed:
+    line = public(note.body)[fact.start : fact.end].strip()
+    return NoteMalformed(
+        f"{note.path} has a fact that cannot be closed without harming its line: {line!r}. "
         "Write its end by hand, as in (2026-01-28 → 2026-05-10)."
     )
 
@@ -141,16 +158,17 @@ def ended(note: Note, fact: Fact, to: str) -> Note:
 def _lines(fact: Fact) -> Iterator[str]:
     """Ways to write a fact; an empty place keeps a provenance from being read as a number."""
     since = f"{fact.valid_from} → {fact.valid_to}"
-    confidence = "" if fact.confidence is None else printing.render(fact.confidence)
+    confidence = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
     qualities = [part for part in (confidence, fact.provenance) if part]
     for more in (qualities, ["", fact.provenance]):
         inner = "; ".join([since, *more]) if more else since.rstrip()
         yield f"- {fact.predicate}:: {fact.object} ({inner}) ^{fact.block}"
 
 
-def _ended_lines(line: str, fact: Fact, to: str) -> Iterator[str]:
-    """Ways to set a line's end: behind one of its arrows, else in brackets of its own."""
-    for arrow in re.finditer("→", line):
+def _ended_lines(line: str, over: Fact) -> Iterator[str]:
+    """Ways to set a line's end: behind one of its last arrows, else in brackets of its own."""
+    fact, to = over, over.valid_to
+    for arrow in list(re.finditer("→", line))[-_ARROWS:]:
         if rest := _AFTER_TO.search(line, arrow.end()):
             yield f"{line[: arrow.end()]} {to}{line[rest.start() :]}"
     stem = line.rstrip().removesuffix(f"^{fact.block}").rstrip() if fact.block else line.rstrip()

@@ -13,6 +13,7 @@ _FORBIDDEN: Final = re.compile(r'[*"\\/<>:|?#^\[\]\x00-\x1f\x7f-\x9f]')
 _DEVICE: Final = re.compile(
     r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?\Z", re.IGNORECASE
 )
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 _SPACES: Final = re.compile(r"[\s\u00a0\u202f]+")
 
 _COPIES: Final = (
@@ -21,12 +22,37 @@ _COPIES: Final = (
     re.compile(r"(?P<name>.+) \([^()]*conflicted copy[^()]*\)\Z", re.IGNORECASE),  # Dropbox
 )
 
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")  # bytes of a name that are not UTF-8
 _PERHAPS_COPY: Final = re.compile(r"\bcopy\b| \(?\d+\)?\Z", re.IGNORECASE)
 
 
 def name_key(name: str) -> str:
-    """Two names with one key are one file on some machine: case and accents fold."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    """Two names with one key are one file on some machine: case and accents fold. What is not
+    UTF-8 is escaped, since nothing could be asked for it."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", escaped(name)).casefold())
+
+
+def is_unicode(name: str) -> bool:
+    """Whether a name can be written down at all: in JSON, in an index, on a terminal."""
+    return name.isascii() or _SURROGATES.search(name) is None
+
+
+def escaped(name: str) -> str:
+    """A file name with what is not UTF-8 as a shell's `$'…'` takes it: `caf\\xe9.md`."""
+    return name if name.isascii() else _SURROGATES.sub(_escape, name)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def looks_absolute(path: str) -> bool:
+    """On some system: a vault goes from one to another."""
+    drive = path[1:2] == ":" and _DRIVE.match(path) is not None
+    return drive or path[:1] in ("/", "\\")
 
 
 def safe_name(title: str) -> str:
@@ -69,7 +95,7 @@ def is_new_name(name: str) -> bool:
 
 def unsafe(name: str) -> str | None:
     """What is wrong with a name that vaultmem would not have given; None when nothing."""
-    if any("\ud800" <= char <= "\udfff" for char in name):
+    if not is_unicode(name):
         return "it is not valid UTF-8"
     if found := _FORBIDDEN.search(name):
         return f"it contains {found[0]!r}, which links or other systems do not allow"
@@ -97,3 +123,12 @@ def conflict_original(name: str) -> str | None:
         if match := pattern.match(name):
             return match["name"]
     return None
+
+
+def numbered(stem: str, taken: set[str]) -> str:
+    """The name, or the first with a number behind it that is free."""
+    candidate, number = stem, 1
+    while name_key(candidate) in taken:
+        number += 1
+        candidate = f"{stem} {number}"
+    return candidate

@@ -1,7 +1,7 @@
 """Frontmatter values, read as YAML 1.2 the way Obsidian does.
 
 Most blocks have only ordinary lines and are read here; the rest goes to the full reader in
-`yaml12`, whose library takes longer to import than a command may take to answer.
+`yaml_reader`, whose library takes longer to import than a command may take to answer.
 """
 
 from __future__ import annotations
@@ -9,18 +9,25 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vaultmem.scalars import MAX_BYTES, MAX_VALUES, Malformed, Value, Writable, plain
+from vaultmem.notes.scalars import (
+    MAX_BYTES,
+    MAX_VALUES,
+    MalformedFrontmatter,
+    Value,
+    Writable,
+    plain,
+)
 
-__all__ = ["Malformed", "Value", "Writable", "plain", "read", "read_simple"]
+__all__ = ["MalformedFrontmatter", "Value", "Writable", "plain", "read", "read_simple"]
 
 
 def read(text: str) -> dict[str, Value]:
-    """The properties in a frontmatter block; raises Malformed."""
+    """The properties in a frontmatter block; raises MalformedFrontmatter."""
     if len(text) <= MAX_BYTES and (simple := read_simple(text)) is not None:
         return simple
-    from vaultmem import yaml12
+    from vaultmem.notes import yaml_reader
 
-    return yaml12.read(text)
+    return yaml_reader.read(text)
 
 
 _PLAIN: Final = r"[A-Za-z0-9_./](?:[^\x00-\x1f:#\x7f-\x9f\u2028\u2029\ud800-\uffff]|:(?=[^ \n]))*"

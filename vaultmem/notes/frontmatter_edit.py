@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 import yaml
 
-from vaultmem import printing, yaml12
+from vaultmem.base import line_difference
+from vaultmem.base.line_ends import converted, end_of_line
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import NoteMalformed
-from vaultmem.note import BOM, Note
-from vaultmem.printing import render, render_item
-from vaultmem.properties import Value, Writable
+from vaultmem.notes import yaml_reader, yaml_writer
+from vaultmem.notes.frontmatter import Value, Writable
+from vaultmem.notes.note import BOM, Note
+from vaultmem.notes.yaml_writer import render, render_item
 
 
 def same(a: Value, b: Value) -> bool:
@@ -29,6 +30,18 @@ def same(a: Value, b: Value) -> bool:
     return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
 
 
+def value_key(value: Value) -> Hashable:
+    """Two values have one key exactly when they are the same."""
+    if isinstance(value, list):
+        return "list", *map(value_key, value)
+    if isinstance(value, dict):
+        return "map", frozenset((name, value_key(item)) for name, item in value.items())
+    if isinstance(value, bool) or value != value:
+        return "special", str(value)
+    key: Hashable = value
+    return key
+
+
 def plain_value(value: Writable) -> Value:
     """What reading back should give."""
     if isinstance(value, list):
@@ -40,7 +53,7 @@ def plain_value(value: Writable) -> Value:
 _ODD_BREAK: Final = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
 
 
-class Block:
+class FrontmatterBlock:
     """The frontmatter's text with the positions of its keys and values."""
 
     def __init__(self, note: Note) -> None:
@@ -53,7 +66,7 @@ class Block:
                 f"The properties of {note.path} contain a line break that only some programs "
                 "take for one; remove it first."
             )
-        root = yaml12.compose(self.text)
+        root = yaml_reader.compose(self.text)
         if root is not None and root.flow_style:
             raise NoteMalformed(
                 f"The properties of {note.path} are written as one {{…}} block; "
@@ -71,7 +84,7 @@ class Block:
         return note.text[: self.start] + text + note.text[note.block[1] :]
 
     def spliced(self, start: int, end: int, new: str) -> str:
-        new = new.replace("\r\n", "\n").replace("\n", self.newline)
+        new = converted(new, self.newline)
         return self.joined(self.text[:start] + new + self.text[end:])
 
     def pair(self, key: str) -> tuple[yaml.Node, yaml.Node]:
@@ -81,11 +94,7 @@ class Block:
         return self.text.rfind("\n", 0, at) + 1
 
     def line_end(self, at: int) -> int:
-        """The end of the line, in front of its line break."""
-        end = self.text.find("\n", at)
-        if end < 0:
-            return len(self.text)
-        return end - 1 if end > at and self.text[end - 1] == "\r" else end
+        return end_of_line(self.text, at)
 
     def next_line(self, at: int) -> int:
         end = self.text.find("\n", at)
@@ -107,7 +116,7 @@ class Block:
         return at + 1
 
     def insert(self, key: str, value: Writable, names: Mapping[str, str]) -> str:
-        lines = printing.render_property(key, value).split("\n")
+        lines = yaml_writer.render_property(key, value).split("\n")
         text = "".join(f"{self.indent}{line}\n" if line else "\n" for line in lines)
         at = self._place(key, names)
         if at == len(self.text) and self.text and not self.text.endswith("\n"):
@@ -140,7 +149,7 @@ class Block:
             return self.spliced(colon, self.next_line(self.end_of(node)), new)
         start, end = node.start_mark.index, self.end_of(node)
         followed = self.text[end : self.line_end(end)].strip() != ""
-        if isinstance(value, str) and printing.is_date(value) and printing.is_date(old):
+        if isinstance(value, str) and yaml_writer.is_date(value) and yaml_writer.is_date(old):
             new = value if getattr(node, "style", "") == "" else render(value)
         else:
             new = render(value, indent=self.indent + "  ", inline=followed)
@@ -230,16 +239,18 @@ class Block:
             added = ", ".join(render(item, flow=True) for item in items)
             return self.spliced(start, end, f"[{added}]")
         parts = [self.text[start : spans[0][0]]]
-        unused = dict(enumerate(old))
+        unused: dict[Hashable, list[int]] = {}
+        for place in range(len(old) - 1, -1, -1):
+            unused.setdefault(value_key(old[place]), []).append(place)
         for number, item in enumerate(items):
-            known = next((i for i, v in unused.items() if same(v, plain_value(item))), None)
+            left = unused.get(value_key(plain_value(item)))
+            known = left.pop() if left else None
             if number:
                 parts.append(self._between(spans, known))
             if known is None:
                 parts.append(render(item, flow=True))
             else:
                 parts.append(self.text[slice(*spans[known])])
-                unused.pop(known)
         parts.append(self.text[spans[-1][1] : end])
         return self.joined(self.text[:start] + "".join(parts) + self.text[end:])
 
@@ -251,17 +262,5 @@ class Block:
 
 
 def _opcodes(old: list[Value], new: list[Value]) -> Sequence[tuple[str, int, int, int, int]]:
-    """Which rows stay. Beyond a few hundred the middle is replaced whole: comparing is cubic."""
-    a, b = [repr(item) for item in old], [repr(item) for item in new]
-    head = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))  # noqa: B905
-    most = min(len(a), len(b)) - head
-    tail = next((i for i in range(most) if a[-1 - i] != b[-1 - i]), most)
-    i, j, k, m = head, len(a) - tail, head, len(b) - tail
-    if max(j - i, m - k) > 300:
-        middle = [("replace", i, j, k, m)]
-    else:
-        found = difflib.SequenceMatcher(None, a[i:j], b[k:m], autojunk=False).get_opcodes()
-        middle = [(op, i + w, i + x, k + y, k + z) for op, w, x, y, z in found]
-    before = [("equal", 0, head, 0, head)] if head else []
-    after = [("equal", j, len(a), m, len(b))] if tail else []
-    return [*before, *middle, *after]
+    """Which rows stay."""
+    return line_difference.opcodes([repr(item) for item in old], [repr(item) for item in new])

@@ -10,16 +10,18 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ulid_transform import ulid_at_time, ulid_to_timestamp
 
-from vaultmem import markdown, themes
-from vaultmem.edit import AppendToSection, ReplaceSection, SetProperty, edit
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import NoteMalformed
-from vaultmem.markdown import Observation, outline
-from vaultmem.note import Note, encode
+from vaultmem.notes import markdown, sentences
+from vaultmem.notes.edit import AppendToSection, ReplaceSection, SetProperty, edit, edited
+from vaultmem.notes.markdown import Observation, outline
+from vaultmem.notes.masking import private, public
+from vaultmem.notes.note import Note, encode
 
 LOG: Final = "Log"
 SUMMARY: Final = "Summary"
@@ -56,7 +58,7 @@ def entry(moment: dt.datetime, kind: str, text: str, tags: tuple[str, ...], bloc
 
 def verbatim(text: str) -> str:
     """The text in a code block, from which every byte of it can be had again."""
-    unix = text.replace("\r\n", "\n")
+    unix = unix_lines(text)
     if unix == text and "\r" not in text:
         info, inside = "text", text
     elif "\r" not in unix and unix.replace("\n", "\r\n") == text:
@@ -122,8 +124,13 @@ def time_of(seen: Observation, note: Note) -> dt.datetime:
 
 
 def summary_in(note: Note) -> str:
-    span = markdown.section(note.headings, SUMMARY, len(note.body))
-    return note.body[slice(*span)].strip().replace("\r\n", "\n") if span else ""
+    """The summary as a reader may see it."""
+    return _summary(note, public(note.body))
+
+
+def _summary(note: Note, body: str) -> str:
+    span = markdown.section(note.headings, SUMMARY, len(body))
+    return unix_lines(body[slice(*span)].strip()) if span else ""
 
 
 # --- the summary ------------------------------------------------------------------------
@@ -135,22 +142,27 @@ _WEIGHTY_KINDS: Final = """
 _WEIGHTY: Final = frozenset(_WEIGHTY_KINDS.split())
 _MOST_LINES: Final = 8
 _LINE: Final = 200
+_AT_ONCE: Final = 10  # entries of the second in which a session ended
 
 
-def summed_up(note: Note, given: str, now: dt.datetime) -> bytes:
+def summed_up(note: Note, given: str, now: dt.datetime, is_ours: Callable[[str], bool]) -> Note:
     """The note with its summary. One that is there stays as it is, unless another is given, or
-    it was made from the log and the log has grown since."""
-    old = summary_in(note)
+    it was made from the log and the log has grown since. What a person made of it stays also
+    then, and what is given comes behind it."""
+    old = _summary(note, note.body)
+    ours = not old or is_ours(old) or _is_made(old, note)
     if old and not given and not _is_made(old, note):
-        return note.raw
+        return note
     new = given or summary_of(entries_of(note))
     if not new or old in (new, verbatim(new)):
-        return note.raw
-    change, stamp = ReplaceSection if old else AppendToSection, SetProperty("updated", now)
+        return note
+    ours = ours and not private(old)  # what a person keeps to themselves is not replaced
+    change = ReplaceSection if old and ours else AppendToSection
+    updated = SetProperty("updated", now)
     try:
-        return edit(note, change(SUMMARY, new), stamp)
+        return edited(note, change(SUMMARY, new), updated)
     except NoteMalformed:  # code or a comment in it is not closed
-        return edit(note, change(SUMMARY, verbatim(new)), stamp)
+        return edited(note, change(SUMMARY, verbatim(new)), updated)
 
 
 def _is_made(said: str, note: Note) -> bool:
@@ -159,14 +171,16 @@ def _is_made(said: str, note: Note) -> bool:
     times = [time_of(seen, note).replace(microsecond=0) for seen in entries]
     first = sum(bool(ended and time < ended) for time in times)
     last = sum(bool(ended and time <= ended) for time in times)
-    return any(said == summary_of(entries[:i]) for i in range(max(first, 1), last + 1))
+    return any(
+        said == summary_of(entries[:i]) for i in range(max(first, 1, last - _AT_ONCE), last + 1)
+    )
 
 
 def summary_of(entries: Sequence[Observation]) -> str:
     """What a log says, in few of its own lines: decisions, then what weighs most of the rest."""
-    said = [(seen, themes.one_line(seen.content, _LINE)) for seen in entries]
+    said = [(seen, sentences.one_line(seen.content, _LINE)) for seen in entries]
     said = [(seen, line) for seen, line in said if line]
-    shares = themes.centrality([line for _, line in said])
+    shares = sentences.centrality([line for _, line in said])
     order = sorted(range(len(said)), key=lambda i: (_rank(said[i][0]), -shares[i], i))
     chosen = sorted(order[:_MOST_LINES], key=lambda i: (_rank(said[i][0]), i))
     lines = [f"- {said[i][0].category or KIND}: {said[i][1]}" for i in chosen]
@@ -184,7 +198,9 @@ def below_heading(text: str) -> str:
     """The text with its headings made small enough to stand under one of the second rank."""
     heads = markdown.headings(text)
     step = 3 - min((head.level for head in heads), default=3)
-    for head in reversed(heads if step > 0 else ()):
+    pieces, at = [], 0
+    for head in heads if step > 0 else ():
         title = f"{'#' * min(6, head.level + step)} {head.text}".rstrip()
-        text = text[: head.start] + title + text[head.end :]
-    return text.strip()
+        pieces += [text[at : head.start], title]
+        at = head.end
+    return "".join([*pieces, text[at:]]).strip()

@@ -9,15 +9,17 @@ caller's choice, so the result does not depend on who merges.
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from vaultmem import markdown, printing
-from vaultmem.markdown import Fact
-from vaultmem.note import Note
+from vaultmem.base import line_difference
+from vaultmem.notes import markdown, yaml_writer
+from vaultmem.notes.markdown import Fact
+from vaultmem.notes.masking import private
+from vaultmem.notes.note import Note
 
 _ITEM: Final = re.compile(r"[-*+] |\d+[.)] ")
 _ROW: Final = re.compile(r"\s*(?:[-*+] |\d+[.)] |\|)|(?: {2,}|\t)\S")
@@ -74,8 +76,8 @@ def _item_ids(note: Note, lines: list[str]) -> dict[int, str]:
         at = block.start
         if _ITEM.match(lines[number]):
             found[number] = block.id
-    once = list(found.values())
-    return {line: id_ for line, id_ in found.items() if once.count(id_) == 1}
+    times = Counter(found.values())
+    return {line: id_ for line, id_ in found.items() if times[id_] == 1}
 
 
 def _end_of_item(lines: list[str], at: int) -> int:
@@ -98,17 +100,16 @@ def merge(base: Sequence[Unit] | None, first: Sequence[Unit], second: Sequence[U
         base = _common(first, second)
     settled = dict(_settle(base, first, second, lost))
     parts = _merge(
-        [_keyed(unit, base, settled) for unit in base],
-        [_keyed(unit, base, settled) for unit in first],
-        [_keyed(unit, base, settled) for unit in second],
+        [_keyed(unit, settled) for unit in base],
+        [_keyed(unit, settled) for unit in first],
+        [_keyed(unit, settled) for unit in second],
     )
     return Body(tuple(_each_id_once(part for _, part in parts)), tuple(lost))
 
 
 def _common(first: Sequence[Unit], second: Sequence[Unit]) -> list[Unit]:
     """What both have, where it is more than blank lines."""
-    a, b = [unit.text for unit in first], [unit.text for unit in second]
-    blocks = difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    blocks = line_difference.blocks([unit.text for unit in first], [unit.text for unit in second])
     kept = (first[i : i + size] for i, _, size in blocks)
     return [unit for block in kept if any(u.text.strip() for u in block) for unit in block]
 
@@ -116,7 +117,7 @@ def _common(first: Sequence[Unit], second: Sequence[Unit]) -> list[Unit]:
 _Keyed: TypeAlias = tuple[Key, Part]
 
 
-def _keyed(unit: Unit, base: Sequence[Unit], settled: dict[str, Part]) -> _Keyed:
+def _keyed(unit: Unit, settled: dict[str, Part]) -> _Keyed:
     """A unit with what makes it the same as another; an item's id does, whatever it says now."""
     if not unit.block:
         return (unit.text,), unit
@@ -175,15 +176,9 @@ class _Change:
 
 
 def _edits(base: list[_Keyed], side: list[_Keyed]) -> list[_Change]:
-    old, new = _aligned(base), _aligned(side)
-    head = next((i for i, (x, y) in enumerate(zip(old, new)) if x != y), min(len(old), len(new)))  # noqa: B905
-    most = min(len(old), len(new)) - head
-    tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
-    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
-    found = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     changes = [
-        _Change(head + i, head + j, side[head + k : head + m])
-        for op, i, j, k, m in found
+        _Change(i, j, side[k:m])
+        for op, i, j, k, m in line_difference.opcodes(_aligned(base), _aligned(side))
         if op != "equal"
     ]
     return [small for change in changes for small in _finer(base, change)]
@@ -193,7 +188,7 @@ def _finer(base: list[_Keyed], change: _Change) -> Iterator[_Change]:
     """The smallest changes that make up this one: blank lines and like lines hold it apart."""
     old = base[change.start : change.end]
     a, b = [key for key, _ in old], [key for key, _ in change.new]
-    for op, i, j, k, m in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    for op, i, j, k, m in line_difference.opcodes(a, b):
         if op == "equal":
             continue
         if j - i == m - k and all(map(_alike, old[i:j], change.new[k:m])):
@@ -208,7 +203,8 @@ def _alike(old: _Keyed, new: _Keyed) -> bool:
     words, others = (part.text.split() if isinstance(part, Unit) else [] for _, part in (old, new))
     if not words or not others or len(words) > 500:
         return False
-    return difflib.SequenceMatcher(None, words, others, autojunk=False).ratio() > 0.5
+    shared = sum(block.size for block in line_difference.blocks(words, others))
+    return 4 * shared > len(words) + len(others)
 
 
 def _aligned(side: list[_Keyed]) -> list[Key]:
@@ -229,12 +225,13 @@ def _regions(
     rest = sorted(
         [(c, 0) for c in ones] + [(c, 1) for c in others],
         key=lambda each: (each[0].start, each[0].end, each[1]),
+        reverse=True,
     )
     while rest:
-        group, end = [rest.pop(0)], 0
+        group = [rest.pop()]
         start, end = group[0][0].start, group[0][0].end
-        while rest and _overlap(start, end, rest[0][0]):
-            group.append(rest.pop(0))
+        while rest and _overlap(start, end, rest[-1][0]):
+            group.append(rest.pop())
             end = max(end, group[-1][0].end)
         yield [c for c, side in group if side == 0], [c for c, side in group if side == 1]
 
@@ -280,8 +277,7 @@ def _both_added(
 
 
 def _shared(first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
-    a, b = _aligned(first), _aligned(second)
-    blocks = difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    blocks = line_difference.blocks(_aligned(first), _aligned(second))
     kept = (first[i : i + size] for i, _, size in blocks)
     return [unit for block in kept if not all(map(_is_blank, block)) for unit in block]
 
@@ -398,6 +394,8 @@ _QUALITIES: Final = ("valid_from", "valid_to", "confidence", "provenance")
 
 def _fact(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Unit | None:
     """A fact with each side's changes of its qualities; None where its words clash."""
+    if any(private(unit.text) for unit in (base, first, second) if unit):
+        return None  # what is read of it is not all of it
     old = _read(base.text) if base else None
     one, other = _read(first.text), _read(second.text)
     if one is None or other is None or (base and old is None):
@@ -432,7 +430,7 @@ def _read(text: str) -> Fact | None:
 
 
 def _line(fact: Fact) -> str:
-    confidence = "" if fact.confidence is None else printing.render(fact.confidence)
+    confidence = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
     more = [part for part in (confidence, fact.provenance) if part]
     inner = "; ".join([f"{fact.valid_from} → {fact.valid_to}", *more])
     return f"- {fact.predicate}:: {fact.object} ({inner if more else inner.rstrip()}) ^{fact.block}"

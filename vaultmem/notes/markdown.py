@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from vaultmem.hidden import (
+from vaultmem.base.line_ends import end_of_line, unix_lines
+from vaultmem.notes.masking import (
     INLINE,
     escaped,
     list_items,
@@ -24,6 +25,7 @@ from vaultmem.hidden import (
     visible,
     without_private,
 )
+from vaultmem.notes.tags import TAG, is_tag
 
 __all__ = ["INLINE", "shown", "visible", "without_private"]  # part of reading a text as well
 
@@ -83,8 +85,7 @@ class Relation:
     start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     headings: tuple[Heading, ...] = ()
     tags: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
@@ -95,7 +96,8 @@ class Outline:
 
 
 def outline(text: str) -> Outline:
-    said, seen = public(text), visible(text)
+    said = public(text)
+    seen = visible(said)
     heads = headings(said, seen)
     links, spans = _links(said, seen) if "[" in seen else ((), [])
     tags = _tags(seen, spans) if "#" in seen else []
@@ -117,20 +119,19 @@ def outline(text: str) -> Outline:
 # --- headings, tags, links, blocks ------------------------------------------------------
 
 # Patterns for lines start with a literal newline, which the re module finds many times
-# faster than a line start; so the text is searched with a newline put before it.
-_HEADING: Final = re.compile(r"\n {0,3}(#{1,6})(?:[ \t]++([^\r\n]*+))?+(?=\r?\n|\r?\Z)")
-_UNDERLINE: Final = re.compile(r"\n {0,3}(=++|--++)[ \t]*+(?=\r?\n|\r?\Z)")
-_NO_TITLE: Final = re.compile(r"[ \t]*+(?:[-*+>|#=]|\d++[.)]|\r?\Z)| {4}|\t")
-_TAG: Final = re.compile(
-    r"#([^\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s\0]+)"
-)
-_WIKI: Final = re.compile(r"\[\[[^\[\]\n]*+\]\]")
+# faster than a line start; so the text is searched with a newline put before it. What may
+# fail behind a repetition is not in a group: the end of one makes it step back slowly.
+_HEADING: Final = re.compile(r"\n {0,3}(#{1,6})(?:[ \t]([^\r\n]*))?(?=\r?\n|\r?\Z)")
+_UNDERLINE: Final = re.compile(r"\n {0,3}(=+|--+)[ \t]*(?=\r?\n|\r?\Z)")
+_NO_TITLE: Final = re.compile(r"[ \t]*(?:[-*+>|#=]|\d+[.)]|\r?\Z)| {4}|\t")
+_WIKI: Final = re.compile(r"\[\[[^\[\]\n]*\]\]")
 _INLINE: Final = re.compile(
-    r"\[([^\[\]\n]*+)\]\((?:<([^<>\n]++)>|((?:[^()\s]++|\((?:[^()\s]++|\([^()\s]*+\))*+\))++))"
-    r"(?:[ \t]++\"[^\"\n]*+\")?+[ \t]*+\)"
+    r"\[[^\[\]\n]*\]\((?:<([^<>\n]+)>"
+    r"|(?=[^)\s])([^()\s]*(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)[^()\s]*)*))"
+    r"(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)"
 )
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//|#")
-_BLOCK: Final = re.compile(r"\^([A-Za-z0-9-]++)[ \t]*+(?=\r?\n|\r?\Z)")
+_BLOCK: Final = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\r?\n|\r?\Z)")
 _BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -139,7 +140,8 @@ def headings(text: str, seen: str | None = None) -> tuple[Heading, ...]:
     found = []
     if "#" in seen:
         for m in _HEADING.finditer("\n" + seen):
-            title = _heading_text(text, m.start(2), m.end(2))
+            blanks = len(m[2]) - len(m[2].lstrip(" \t")) if m[2] else 0
+            title = _heading_text(text, m.start(2) + blanks, m.end(2))
             found.append(Heading(len(m[1]), title, m.start(), m.end() - 1))
     if ("=" in seen and "\n==" in seen) or ("-" in seen and "\n--" in seen):
         found += _underlined(text, seen)
@@ -174,17 +176,12 @@ def _blocks(seen: str) -> tuple[Block, ...]:
     )
 
 
-def is_tag(name: str) -> bool:
-    """Obsidian's tag grammar, without the `#`."""
-    return _TAG.fullmatch("#" + name) is not None and not name.isdigit()
-
-
 def _tags(seen: str, links: list[tuple[int, int]]) -> list[tuple[int, str]]:
     """Each tag with its place; `links` are spans in which a `#` is none."""
     found = []
     links.sort()
     i = reach = 0
-    for match in _TAG.finditer(seen):
+    for match in TAG.finditer(seen):
         start, name = match.start(), match[1].rstrip("/")
         if not name or name.isdigit() or not _tag_may_start(seen, start):
             continue
@@ -223,7 +220,7 @@ def _links(said: str, seen: str) -> tuple[tuple[Link, ...], list[tuple[int, int]
             if link := _inline_link(said, match):
                 found.append(link)
             if "#" in match[0]:
-                spans.append((match.end(1), match.end()))
+                spans.append((seen.index("]", match.start()), match.end()))
     return tuple(found), spans
 
 
@@ -246,12 +243,13 @@ def _wiki_link(text: str, match: re.Match[str], place: str = "") -> Link:
 
 
 def _inline_link(text: str, match: re.Match[str], place: str = "") -> Link | None:
-    address = _cut(text, match, 2) or _cut(text, match, 3)
+    address = _cut(text, match, 1) or _cut(text, match, 2)
     if _SCHEME.match(address) or escaped(text, match.start()):
         return None
     target, _, anchor = unquote(address).partition("#")
     embed = text[match.start() - 1 : match.start()] == "!"
-    return Link(target, anchor, _cut(text, match, 1), embed, place)
+    display = text[match.start() + 1 : match.string.index("]", match.start())]
+    return Link(target, anchor, display, embed, place)
 
 
 def _cut(text: str, match: re.Match[str], group: int | str) -> str:
@@ -265,22 +263,23 @@ def _cut(text: str, match: re.Match[str], group: int | str) -> str:
 # A pattern finds how such a line starts. What stands at its end is taken off step by step:
 # one pattern for both would try every way to divide the line, in quadratic time. `said` and
 # `seen` have a newline before them here, so a match starts where the line does in the note.
-_FACT: Final = re.compile(r"\n[ \t]*+[-*+][ \t]++([^\s:\[\]()`*][^:\n\[\]]{0,99}+)::[ \t]*+")
-_QUALIFIER: Final = re.compile(r"\([^()→;\n]*+→[^()→;\n]*+([;)])")
+_FACT: Final = re.compile(r"\n[ \t]*[-*+][ \t]+([^\s:\[\]()`*])[^:\n\[\]]{0,99}::[ \t]*")
+_QUALIFIER: Final = re.compile(r"\([^()→;\n]*→[^()→;\n]*([;)])")
 _ENTRY: Final = re.compile(
-    r"\n- \*\*(\d\d:\d\d(?::\d\d)?)\*\*[ \t](?:[ \t]*+(?P<category>[\w-]++):[ \t])?+"
+    r"\n- \*\*(\d\d:\d\d(?::\d\d)?)\*\*[ \t](?:[ \t]*(?P<category>[\w-]+):[ \t])?"
 )
-_MORE: Final = re.compile(r"(?:(?:\n ?\r?(?=\n))*+\n(?:  |\t)[^\n]*+)*+")
+_MORE: Final = re.compile(r"(?:(?:\n ?\r?(?=\n))*\n(?:  |\t)[^\n]*)*")
 _WORD: Final = re.compile(r"\S+")
 _INDENT: Final = re.compile(r"\n(?:  |\t)")
 _ULID: Final = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
-_VERBATIM: Final = re.compile(r"\n(`{3,}+)(text|text crlf|json)\n(.*)\n\1", re.DOTALL)
-_NOTED: Final = re.compile(r"\n[ \t]*+[-*+][ \t]++\[([^\s\[\]()#|^][^\[\]()#|\n]++)\][ \t]++(?=\S)")
+_VERBATIM: Final = re.compile(r"\n(`{3,})(text|text crlf|json)\n(.*)\n\1", re.DOTALL)
+_NOTED: Final = re.compile(r"\n[ \t]*[-*+][ \t]+\[([^\s\[\]()#|^])[^\[\]()#|\n]+\][ \t]+(?=\S)")
 _RELATION: Final = re.compile(
-    r"\n[ \t]*+[-*+][ \t]++(?P<kind>[^\W\d][\w-]*+(?: [\w-]++){0,3}+)[ \t]++"
-    r"\[\[(?P<target>[^\[\]\n|#]++)[^\[\]\n]*+\]\][ \t]*+"
+    r"\n[ \t]*[-*+][ \t]+(?P<kind>[^\W\d])[\w \t-]*\[\["
+    r"(?P<target>[^\[\]\n|#]+)(?:[|#][^\[\]\n]*)?\]\][ \t]*"
 )
-_CONTEXT: Final = re.compile(r"\([^()]*+\)")
+_KIND: Final = re.compile(r"([\w-]+(?: [\w-]+){0,3})[ \t]+")
+_CONTEXT: Final = re.compile(r"\([^()]*\)")
 
 
 def section(heads: tuple[Heading, ...], name: str, end: int) -> tuple[int, int] | None:
@@ -311,13 +310,13 @@ def _in_section(
 
 def _facts(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Fact]:
     for m in _in_section(_FACT, "Facts", seen, heads):
-        start, line_end = m.end(), _line_end(said, m.end())
+        start, line_end = m.end(), end_of_line(said, m.end())
         stop, block = _without_block(seen, start, line_end)
         stop = _trimmed(seen, start, stop)[1]
         opening = _qualifier(seen, start, stop)
         qualities = _qualities(said, seen, opening, stop) if opening >= 0 else ("", "", None, "")
         yield Fact(
-            _cut(said, m, 1).strip(),
+            said[m.start(1) : seen.index("::", m.start(1))].strip(),
             said[start : stop if opening < 0 else opening].strip(),
             *qualities,
             block,
@@ -370,7 +369,7 @@ def _confidence(text: str) -> float | None:
 
 def _entries(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Observation]:
     for m in _in_section(_ENTRY, "Log", seen, heads):
-        start, line_end = m.end(), _line_end(said, m.end())
+        start, line_end = m.end(), end_of_line(said, m.end())
         stop, block = _without_block(said, start, line_end)  # a code span may run past the id
         if block:  # the line is an agent's, whose blanks count: one of them is before the id
             stop = max(start, stop - 1)
@@ -407,7 +406,7 @@ def _continuation(said: str, line_end: int) -> tuple[str, int]:
     found = _MORE.match(said, said.find("\n", line_end) if line_end < len(said) else line_end)
     if found is None or not found[0]:
         return "", line_end
-    more = _INDENT.sub("\n", found[0].replace("\r\n", "\n"))
+    more = _INDENT.sub("\n", unix_lines(found[0]))
     end = found.end()
     return (more[:-1], end - 1) if more.endswith("\r") else (more, end)
 
@@ -421,7 +420,7 @@ def _verbatim(more: str) -> str | None:
         return block[3].replace("\n", "\r\n")
     try:
         kept = json.loads(block[3])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return kept if isinstance(kept, str) else None
 
@@ -429,7 +428,7 @@ def _verbatim(more: str) -> str | None:
 def _noted(said: str, seen: str, tags: list[tuple[int, str]]) -> Iterator[Observation]:
     places = [place + 1 for place, _ in tags]
     for m in _NOTED.finditer(seen):
-        start, line_end = m.end(), _line_end(said, m.end())
+        start, line_end = m.end(), end_of_line(said, m.end())
         end, block = _without_block(seen, start, line_end)
         end = stop = _trimmed(seen, start, end)[1]
         if seen[end - 1 : end] == ")":
@@ -439,7 +438,7 @@ def _noted(said: str, seen: str, tags: list[tuple[int, str]]) -> Iterator[Observ
         within = tags[bisect_left(places, start) : bisect_left(places, stop)]
         yield Observation(
             content=said[start:stop].strip(),
-            category=_cut(said, m, 1).strip(),
+            category=said[m.start(1) : seen.index("]", m.start(1))].strip(),
             tags=_each_once(name for _, name in within),
             context=said[stop + 1 : end - 1].strip() if stop < end else "",
             block=block,
@@ -449,20 +448,24 @@ def _noted(said: str, seen: str, tags: list[tuple[int, str]]) -> Iterator[Observ
 
 
 def _relations(said: str, seen: str) -> Iterator[Relation]:
-    for m in _RELATION.finditer(seen):
-        start = m.end()
-        end, _ = _without_block(seen, start, _line_end(said, start))
+    """Lines without a link are passed over: every list has many."""
+    link = seen.find("[[")
+    while link >= 0:
+        if m := _RELATION.match(seen, seen.rfind("\n", 0, link)):
+            yield from _relation(said, seen, m)
+        next_line = seen.find("\n", link)
+        link = seen.find("[[", next_line) if next_line >= 0 else -1
+
+
+def _relation(said: str, seen: str, m: re.Match[str]) -> Iterator[Relation]:
+    start, named = m.end(), m.start("kind")
+    if kind := _KIND.fullmatch(seen, named, seen.index("[[", named)):
+        end, _ = _without_block(seen, start, end_of_line(said, start))
         start, end = _trimmed(seen, start, end)
         if start < end and not _CONTEXT.fullmatch(seen, start, end):
-            continue
+            return
         context = said[start + 1 : end - 1].strip() if start < end else ""
-        yield Relation(m["kind"], _cut(said, m, "target").strip(), context, m.start())
-
-
-def _line_end(said: str, at: int) -> int:
-    end = said.find("\n", at)
-    end = len(said) if end < 0 else end
-    return end - 1 if end > at and said[end - 1] == "\r" else end
+        yield Relation(kind[1], _cut(said, m, "target").strip(), context, m.start())
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

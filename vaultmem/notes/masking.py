@@ -6,43 +6,42 @@ They are blanked out rather than cut, so that every offset stays true.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 INLINE: Final = "\0"  # stands for inline code, which is no blank: a line of it is not empty
 
 # Each alternative starts with a literal: the re module then skips ahead by a charset.
-_OPENING: Final = re.compile(r"``*|~~~+|\$\$|%%|<!--|<(?i:private)>")
+_OPENING: Final = re.compile(r"``*|~~~+|\$\$|%%|<!--")
 _TICKS: Final = re.compile(r"``*")
 _MARKER: Final = r"(?:[-*+]|\d{1,9}[.)])"
-_BEFORE_FENCE: Final = re.compile(rf"(?:[ \t>]|{_MARKER}[ \t])*+")
-_FENCE_END: Final = re.compile(r"\n[ \t]*+(`{3,}+|~{3,}+)[ \t]*+(?=\r?\n|\r?\Z)")
-_LINE: Final = re.compile(r"\n([ \t]*+)(>?)[ \t>]*+([^\n]*)")
-_ITEM_LINE: Final = re.compile(rf"\n([ \t]*+)({_MARKER}[ \t]++)?+(?=\S)")
+_BEFORE_FENCE: Final = re.compile(rf"(?:[ \t>]|{_MARKER}[ \t])*")
+_FENCE_END: Final = re.compile(r"\n[ \t]*(`{3,}|~{3,})[ \t]*(?=\r?\n|\r?\Z)")
+_LINE: Final = re.compile(r"\n([ \t]*)(>?)[ \t>]*([^\n]*)")
+_ITEM_LINE: Final = re.compile(rf"\n([ \t]*)(?=\S)({_MARKER}[ \t]+(?=\S)|(?!{_MARKER}[ \t]))")
 _STARTS_BLOCK: Final = (
-    r"(?:\r?\n|\||\#{1,6}(?:\s|\Z)|" + _MARKER + r"(?:\s|\Z)|~~~|```[^`\n]*+(?:\n|\Z)"
-    r"|(?:=+|-+|[-*_][ \t]*+(?:[-*_][ \t]*+){2,}+)[ \t]*+\r?(?:\n|\Z))"
+    r"(?:\r?\n|\||\#{1,6}(?:\s|\Z)|" + _MARKER + r"(?:\s|\Z)|~~~|```[^`\n]*(?:\n|\Z)"
+    r"|(?:=+[ \t]*|-+[ \t]*|[-*_][ \t]*[-*_][ \t]*[-*_][-*_ \t]*)\r?(?:\n|\Z))"
 )
-_PARAGRAPH_END: Final = re.compile(rf"\n[ \t]*+(?:>|{_STARTS_BLOCK})")
-_QUOTE_END: Final = re.compile(rf"\n[ \t>]*+{_STARTS_BLOCK}")
-_BLANK_LINE: Final = re.compile(r"\n[ \t>]*+\r?\n")
-_INDENTED: Final = re.compile(r"\n[ \t]*+\r?\n(?P<code>(?:(?: {4}|\t)[ \t]*+\S[^\n]*+(?:\n|\Z))++)")
+_PARAGRAPH_END: Final = re.compile(rf"\n[ \t]*(?:>|{_STARTS_BLOCK})")
+_QUOTE_END: Final = re.compile(rf"\n[ \t>]*{_STARTS_BLOCK}")
+_BLANK_LINE: Final = re.compile(r"\n[ \t>]*\r?\n")
+_INDENTED: Final = re.compile(r"\n[ \t]*\r?\n(?P<code>(?:(?: {4}|\t)[ \t]*\S[^\n]*(?:\n|\Z))+)")
 _OWNED: Final = re.compile(rf"[ \t]|{_MARKER}[ \t]")
-_PRIVATE_TAG: Final = re.compile(r"</?(?i:private)>")
-_PRIVATE_START: Final = re.compile(r"<(?i:private)>")
-_PRIVATE_END: Final = re.compile(r"</(?i:private)>")
 
 
 class _Span(NamedTuple):
     start: int
     end: int
-    kind: str  # "fence", "inline", "comment" or "private"
+    kind: str  # "fence", "open fence" (never closed), "inline", "math", "comment" or "private"
 
 
 def visible(text: str) -> str:
     """The text with code, math, comments and private passages blanked out."""
+    text = public(text)
     indented = "\n    " in text or ("\t" in text and "\n\t" in text)
     if "`" in text or "~" in text or "$" in text or _has_comments(text):
         text = _blank(text, _Hidden(text))
@@ -51,38 +50,172 @@ def visible(text: str) -> str:
 
 def shown(text: str) -> str:
     """The text as a reader may see it: comments and private passages blanked out, code kept."""
+    text = public(text)
     if not _has_comments(text):
         return text
-    return _blanked_private(_blank(text, _of(text, "comment", "private")))
+    return _blank(text, (span for span in _Hidden(text) if span.kind == "comment"))
+
+
+# --- what is private ---------------------------------------------------------------------------
+
+_PRIVATE: Final = re.compile(r"<(/?)(?i:private)(?=[\s/>])(?:([^<>]*)>)?")
+_ATTRIBUTES: Final = re.compile(
+    r"(?:\s+[\w:.@-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=]+))?)*\s*/?"
+)
+_ROUNDS: Final = 3  # what is left may have become a tag; that is nobody's by chance
+
+
+def private(text: str) -> list[_Span]:
+    """The private passages, each from its tag to the end tag that belongs to it, or to the end
+    of the text. This alone decides what is private, for whoever reads or writes.
+
+    In a code span and in a code block that is closed a tag alone is text, also within a passage;
+    only a passage of words that begins and ends in the same code is private there too. In a
+    comment a tag counts, but an end tag there ends only what began in the same comment. Where
+    the rest of a tag is no attribute (`<private key>`), or it has no end, it is a tag if an end
+    tag follows.
+    """
+    if not _has_private(text):
+        return []
+    tags = [tag for tag in _PRIVATE.finditer(text) if not tag[1] or tag[2] is not None]
+    if all(tag[1] for tag in tags):
+        return []
+    places = _Places([s for s in _Hidden(text) if s.kind in ("fence", "inline", "comment")])
+    outside: list[_Tag] = []
+    in_code: dict[_Span, list[_Tag]] = {}
+    for tag in tags:
+        span = places.span_at(tag.start())
+        if span is None or span.kind == "comment":
+            outside.append((tag, span))
+        else:
+            in_code.setdefault(span, []).append((tag, None))
+    found = list(_outermost(outside, len(text)))
+    whole = _Places(found)
+    for inside in in_code.values():
+        for span in _outermost(inside, -1):
+            said = _PRIVATE.sub("", text[span.start : span.end])
+            if _SAID.search(said) and whole.span_at(span.start) is None:
+                found.append(span)
+    return sorted(found)
+
+
+_Tag = tuple[re.Match[str], _Span | None]  # with the comment that it stands in
+_SAID: Final = re.compile(r"\w")
+
+
+def _outermost(tags: list[_Tag], length: int) -> Iterator[_Span]:
+    """The passages that are in no other; one that is never closed ends at `length`, if at all."""
+    last = max((tag.start() for tag, _ in tags if tag[1]), default=-1)
+    opened: list[tuple[int, _Span | None]] = []
+    for tag, comment in tags:
+        if not tag[1]:
+            if _is_opening(tag) or tag.start() < last:
+                opened.append((tag.start(), comment))
+        elif opened and (comment is None or comment == opened[-1][1]):
+            start, _ = opened.pop()
+            if not opened:
+                yield _Span(start, tag.end(), "private")
+    if opened and length >= 0:
+        yield _Span(opened[0][0], length, "private")
+
+
+def _is_opening(tag: re.Match[str]) -> bool:
+    said: str | None = tag[2]
+    if said is None:
+        return False
+    return not said.strip("/ \t\r\n") or ("=" in said and _ATTRIBUTES.fullmatch(said) is not None)
 
 
 def public(text: str) -> str:
     """The text with private passages alone blanked out."""
-    return _blanked_private(_blank(text, _of(text, "private"))) if _has_private(text) else text
+    spans = private(text)
+    return _blank(text, spans) if spans else text
 
 
 def without_private(text: str) -> str:
-    """The text without its `<private>` passages; an unclosed one runs to the end.
+    """The text without its private passages. Once more as long as something goes: what is left
+    may have become a tag."""
+    for _ in range(_ROUNDS):
+        if not (spans := private(text)):
+            return text
+        text = _without(text, spans)
+    left = private(text)
+    return text[: left[0].start] if left else text
 
-    Once more as long as something goes: what is left may have become a tag.
-    """
-    while _has_private(text) and (less := _without_outer(text)) != text:
-        text = less
-    return text
+
+def public_part(text: str) -> str:
+    """What a reader gets of a text: all but its private passages, once."""
+    return _without(text, private(text))
 
 
-def _without_outer(text: str) -> str:
-    """Passages may be nested; the outermost goes with all that is in it."""
-    kept, start, depth = [], 0, 0
-    for tag in _PRIVATE_TAG.finditer(text):
-        if not tag[0].startswith("</"):
-            if depth == 0:
-                kept.append(text[start : tag.start()])
-            depth += 1
-        elif depth:
-            depth -= 1
-            start = tag.end()
-    return "".join(kept) + ("" if depth else text[start:])
+def public_value(value: Any) -> Any:
+    """A property's value without what is private in it; a list is read as one text."""
+    leaves: list[str] = []
+    _gather(value, leaves)
+    whole = "\n\n".join(leaves)
+    if not (spans := private(whole)):
+        return value
+    kept, at = [], 0
+    for leaf in leaves:
+        inside = [_Span(max(0, s - at), min(len(leaf), e - at), k) for s, e, k in spans]
+        kept.append(_without(leaf, [span for span in inside if span.start < span.end]))
+        at += len(leaf) + 2
+    return _rebuilt(value, iter(kept))
+
+
+def _gather(value: Any, leaves: list[str]) -> None:
+    if isinstance(value, str):
+        leaves.append(value)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            leaves.append(name)
+            _gather(item, leaves)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, leaves)
+
+
+def _rebuilt(value: Any, kept: Iterator[str]) -> Any:
+    if isinstance(value, str):
+        return next(kept)
+    if isinstance(value, dict):
+        return {next(kept): _rebuilt(item, kept) for item in value.values()}
+    if isinstance(value, list):
+        return [_rebuilt(item, kept) for item in value]
+    return value
+
+
+def exposes(before: str, after: str) -> bool:
+    """Whether an edit would lose a private passage, or lay it open."""
+    kept = Counter(after[s:e] for s, e, _ in private(after))
+    return any((Counter(before[s:e] for s, e, _ in private(before)) - kept).values())
+
+
+def _without(text: str, spans: list[_Span]) -> str:
+    pieces, at = [], 0
+    for start, end, _ in spans:
+        pieces.append(text[at:start])
+        at = end
+    return "".join([*pieces, text[at:]]) if spans else text
+
+
+def _has_private(text: str) -> bool:
+    return "<" in text and ("<p" in text or "<P" in text)  # one character is found much faster
+
+
+class _Places:
+    """Spans in order, to be asked which one a place lies in."""
+
+    def __init__(self, spans: list[_Span]) -> None:
+        self.spans = spans
+        self.starts = [span.start for span in spans]
+
+    def span_at(self, at: int) -> _Span | None:
+        number = bisect_right(self.starts, at) - 1
+        return self.spans[number] if number >= 0 and at < self.spans[number].end else None
+
+
+# --- parts of reading ------------------------------------------------------------------------
 
 
 def escaped(text: str, at: int) -> bool:
@@ -110,42 +243,18 @@ def list_items(text: str) -> dict[int, int]:
     return found
 
 
-def _has_private(text: str) -> bool:
-    return "<" in text and ("<p" in text or "<P" in text)  # one character is found much faster
-
-
 def _has_comments(text: str) -> bool:
-    return ("%" in text and "%%" in text) or (
-        "<" in text and ("<!--" in text or _has_private(text))
-    )
-
-
-def _of(text: str, *kinds: str) -> Iterator[_Span]:
-    return (span for span in _Hidden(text) if span.kind in kinds)
+    return ("%" in text and "%%" in text) or ("<" in text and "<!--" in text)
 
 
 def _blank(text: str, spans: Iterable[_Span]) -> str:
     pieces, at = [], 0
     for start, end, kind in spans:
-        blank = INLINE if kind == "inline" else " "
+        blank = INLINE if kind in ("inline", "math") else " "
         pieces.append(text[at:start])
         pieces.append("\n".join([blank * len(line) for line in text[start:end].split("\n")]))
         at = end
     return "".join([*pieces, text[at:]]) if pieces else text
-
-
-def _blanked_private(text: str) -> str:
-    """Closed private passages in what is left: in code and comments they are secrets too."""
-    return _blank(text, _closed_private(text)) if _has_private(text) else text
-
-
-def _closed_private(text: str) -> Iterator[_Span]:
-    at = 0
-    while (opening := _PRIVATE_START.search(text, at)) and (
-        closing := _PRIVATE_END.search(text, opening.end())
-    ):
-        at = closing.end()
-        yield _Span(opening.start(), at, "private")
 
 
 def _indented_code(text: str) -> Iterator[_Span]:
@@ -192,15 +301,11 @@ class _Hidden:
         if mark[0] == "`":
             end, kind = self._code_end(at, len(mark)), "inline"
         elif mark[0] == "$":
-            end, kind = self._math_end(start, at), "inline"
+            end, kind = self._math_end(start, at), "math"
         elif mark == "%%":
             end, kind = self._find(at, mark, "%%"), "comment"
         elif mark == "<!--":
             end, kind = self._find(at, mark, "-->"), "comment"
-        elif mark[0] == "<":
-            closing = _PRIVATE_END.search(self.text, at)
-            # An unclosed comment is text; an unclosed secret stays one.
-            end, kind = closing.end() if closing else len(self.text), "private"
         else:
             return None
         return _Span(start, end, kind) if end is not None else None
@@ -263,14 +368,14 @@ class _Hidden:
         else:
             columns = self.items.get(line, 0) if prefix else 0
         if quoted or columns:
-            return _Span(line, self._end_inside(first, mark, quoted, columns), "fence")
+            return _Span(line, *self._end_inside(first, mark, quoted, columns))
         for end in _FENCE_END.finditer(self.text, first):
             if end[1].startswith(mark):
                 return _Span(line, end.end(), "fence")
-        return _Span(line, len(self.text), "fence")
+        return _Span(line, len(self.text), "open fence")
 
-    def _end_inside(self, first: int, mark: str, quoted: bool, columns: int) -> int:
-        """Where a fence ends that a block quote or a list item holds."""
+    def _end_inside(self, first: int, mark: str, quoted: bool, columns: int) -> tuple[int, str]:
+        """Where a fence ends that a block quote or a list item holds, and its kind."""
         for line in _LINE.finditer(self.text, first):
             blanks, quote, rest = line[1], line[2], line[3].rstrip()
             if quoted:
@@ -278,7 +383,7 @@ class _Hidden:
             else:
                 outside = bool(quote or rest) and len(blanks.expandtabs(4)) < columns
             if outside:
-                return line.start()
+                return line.start(), "open fence"
             if rest.startswith(mark) and not rest.strip(mark[0]):
-                return line.start(3) + len(rest)
-        return len(self.text)
+                return line.start(3) + len(rest), "fence"
+        return len(self.text), "open fence"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -11,18 +12,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from vaultmem import markdown, properties
-from vaultmem.markdown import Block, Fact, Heading, Link, Observation, Outline, Relation
-from vaultmem.properties import Malformed, Value
+from vaultmem.base.line_ends import newline_of
+from vaultmem.notes import frontmatter as properties
+from vaultmem.notes import markdown, masking
+from vaultmem.notes.frontmatter import MalformedFrontmatter, Value
+from vaultmem.notes.markdown import Block, Fact, Heading, Link, Observation, Outline, Relation
+from vaultmem.notes.tags import bare_tag
 
 BOM: Final = "\ufeff"
 MAX_SCANNED: Final = 4_000_000  # characters; beyond it a note is a file, not a text
+MOST_TAGS: Final = 500  # every passage is indexed with all tags of its note
+LONGEST_TAG: Final = 250
+LONGEST_ID: Final = 250
 
-_FENCE: Final = re.compile(r"---[ \t]*+\r?\n")
-_CLOSING: Final = re.compile(r"\n---[ \t]*+(?:\r?\n|\r?\Z)")
+_FENCE: Final = re.compile(r"---[ \t]*\r?\n")
+_CLOSING: Final = re.compile(r"\n---[ \t]*(?:\r?\n|\r?\Z)")
 _UNCLOSED: Final = re.compile(r"---[ \t]*\r?\n[^\s:#-][^\n:]*:(?:[ \t\r\n]|\Z)")
 _ONE_WORD: Final = re.compile(r"[^,\s]+")
 _SEPARATORS: Final = re.compile(r"[,\s]+")
+_LINE_BREAKS: Final = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]+")  # as `splitlines` has it
+_STEERING: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _BETWEEN_SIDES: Final = re.compile(r"\n={7}\r?\n")
 
 
@@ -56,13 +65,15 @@ class Note:
     def newline(self) -> str:
         return newline_of(self.text)
 
-    @property
+    @cached_property
     def title(self) -> str:
-        return posixpath.splitext(posixpath.basename(self.path))[0]
+        return title_of(self.path)
 
     @property
     def id(self) -> str:
-        return self.string("id")
+        """What nobody could ask for is no id; the note goes by its path then."""
+        found = self.string("id")
+        return found if found.isprintable() and len(found) <= LONGEST_ID else ""
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
@@ -73,7 +84,8 @@ class Note:
                 found.setdefault(tag.casefold(), tag)
         for tag in self.outline.tags:
             found.setdefault(tag.casefold(), tag)
-        return tuple(found.values())
+        fitting = (tag for tag in found.values() if len(tag) <= LONGEST_TAG)
+        return tuple(itertools.islice(fitting, MOST_TAGS))
 
     @cached_property
     def aliases(self) -> tuple[str, ...]:
@@ -81,7 +93,7 @@ class Note:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        return (*property_links(self.properties), *self.outline.links)
+        return (*property_links(self.shown), *self.outline.links)
 
     @property
     def headings(self) -> tuple[Heading, ...]:
@@ -122,9 +134,19 @@ class Note:
     def _spellings(self) -> dict[str, str]:
         return {key.casefold(): key for key in reversed(list(self.properties))}
 
+    @cached_property
+    def shown(self) -> Mapping[str, Value]:
+        """The properties without what is private in them: `properties` is for edits alone."""
+        head = self.text[slice(*self.block)] if self.block else ""
+        if "<" not in head and "\\" not in head:
+            return self.properties
+        named = {name: masking.public_value(value) for name, value in self.properties.items()}
+        return {name: value for name, value in named.items() if not masking.private(name)}
+
     def get(self, name: str) -> Value:
+        """What a reader may know of a property."""
         key = self.key_of(name)
-        return None if key is None else self.properties[key]
+        return None if key is None else self.shown.get(key)
 
     def string(self, name: str) -> str:
         value = self.get(name)
@@ -174,6 +196,8 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         problems.append(Problem("too-long", "Only the first 4 million characters are read."))
         body = body[:MAX_SCANNED]
     outline = markdown.outline(body)
+    if len(outline.tags) > MOST_TAGS:
+        problems.append(Problem("too-many-tags", f"Only the first {MOST_TAGS} tags are read."))
     return Note(path, text, block, body_start, values, outline, tuple(problems), names or {})
 
 
@@ -204,8 +228,10 @@ def _read_properties(
         return {}
     try:
         return properties.read(text[block[0] : block[1]])
-    except Malformed as error:
-        problems.append(Problem(error.kind, f"Line {error.line}: {error}.", error.line))
+    except MalformedFrontmatter as error:
+        quoting = masking.private(text[block[0] : block[1]])  # what it quotes may be private
+        why = "the properties cannot be read" if quoting else str(error)
+        problems.append(Problem(error.kind, f"Line {error.line}: {why}.", error.line))
         return {}
 
 
@@ -227,10 +253,17 @@ def printable(text: str) -> str:
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
-def newline_of(text: str) -> str:
-    """The line ending the text uses most."""
-    crlf = text.count("\r\n")
-    return "\r\n" if crlf * 2 > text.count("\n") else "\n"
+def one_line(text: str) -> str:
+    """A name as part of a line of ours: whatever a file or a property is called, nothing in it
+    can begin a line of its own, or steer a terminal."""
+    if text.isprintable():  # nearly all
+        return text
+    return _STEERING.sub("\ufffd", _LINE_BREAKS.sub(" ", printable(text)))
+
+
+def title_of(path: str) -> str:
+    """What a note is called; on some systems a file's name may have several lines."""
+    return one_line(posixpath.splitext(posixpath.basename(path))[0])
 
 
 def version(raw: bytes) -> str:
@@ -247,6 +280,14 @@ def moment(text: str) -> dt.datetime | None:
         return None
 
 
+def has_ended(valid_to: str, now: dt.datetime) -> bool:
+    """Whether a fact's TO lies behind us; one that is no date was closed at an unknown time."""
+    if not valid_to:
+        return False
+    until = moment(valid_to)
+    return until is None or until <= now
+
+
 def property_links(values: Mapping[str, Value]) -> Iterator[Link]:
     for name, value in values.items():
         for item in value if isinstance(value, list) else (value,):
@@ -261,7 +302,7 @@ def _tag_names(value: Value) -> Iterator[str]:
             continue
         text = _as_text(item)
         for word in (text,) if _ONE_WORD.fullmatch(text) else _SEPARATORS.split(text):
-            if name := word.strip().lstrip("#").rstrip("/"):
+            if name := bare_tag(word.strip()).rstrip("/"):
                 yield name
 
 

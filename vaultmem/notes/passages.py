@@ -12,12 +12,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from vaultmem import markdown
-from vaultmem.markdown import Observation
-from vaultmem.note import MAX_SCANNED, Note, printable
+from vaultmem.notes import markdown
+from vaultmem.notes.markdown import Observation
+from vaultmem.notes.note import MAX_SCANNED, Note, one_line, printable
 
 GOOD: Final = 380  # some 700 bytes of English
 MOST: Final = 420
@@ -26,6 +25,7 @@ _HEAD: Final = 64
 _BEFORE: Final = 110
 _NEAR: Final = 2  # passages on each side
 _SHORT: Final = 250
+_LONGEST_HEADING: Final = 250  # each passage carries those above it
 _CHEAP: Final = b"abcdefghilmnoprstuy "
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
 _BREAKS: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
@@ -37,8 +37,7 @@ _MONTHS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     text: str
     heading: str  # the path of headings above it: "Auth › Tokens"
     start: int  # offsets in the note's body
@@ -157,6 +156,15 @@ def passages(note: Note) -> list[Passage]:
     return found
 
 
+def is_one_passage(note: Note) -> bool:
+    """Whether recall shows all of the note's text as one passage."""
+    body = note.body
+    if len(body) > 4 * MOST:  # even of letters that cost least
+        return False
+    found = passages(note)
+    return not body.strip() or (len(found) == 1 and found[0].text == printable(body).strip())
+
+
 def _own(note: Note, text: str) -> Iterator[Passage]:
     for fact in note.facts:
         line = text[fact.start : fact.end].strip().lstrip("-*+ ")
@@ -172,8 +180,8 @@ def _own(note: Note, text: str) -> Iterator[Passage]:
 
 def _said(seen: Observation) -> str:
     kind = f"{seen.category}:" if seen.category else ""
-    words = (kind, printable(seen.content), *(f"#{tag}" for tag in seen.tags))
-    return " ".join(word for word in words if word)
+    words = (kind, seen.content, *(f"#{tag}" for tag in seen.tags))
+    return printable(" ".join(word for word in words if word))
 
 
 def _bounded(text: str, said: str, whole: Passage) -> Iterator[Passage]:
@@ -185,8 +193,7 @@ def _bounded(text: str, said: str, whole: Passage) -> Iterator[Passage]:
         yield Passage(text[start:end].strip(), whole.heading, start, end, whole.kind, whole.block)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(NamedTuple):
     """A piece of text under its headings; `lead` is where its heading's line begins."""
 
     trail: tuple[str, ...]
@@ -196,8 +203,11 @@ class _Stretch:
 
 
 def _stretches(note: Note, text: str, taken: list[tuple[int, int]]) -> Iterator[_Stretch]:
+    done = 0  # of what is taken
     for trail, lead, start, end in _sections(note, len(text)):
-        for a, b in _without(taken, start, end):
+        while done < len(taken) and taken[done][1] <= start:
+            done += 1
+        for a, b in _without(taken, done, start, end):
             for first, last in _gathered(text, a, b):
                 yield _Stretch(trail, lead if lead >= 0 else first, first, last)
                 lead = -1
@@ -210,7 +220,7 @@ def _sections(note: Note, end: int) -> Iterator[tuple[tuple[str, ...], int, int,
     for heading in note.headings:
         yield tuple(name for _, name in trail), lead, at, heading.start
         trail = [(level, name) for level, name in trail if level < heading.level]
-        trail.append((heading.level, printable(heading.text)))
+        trail.append((heading.level, one_line(heading.text[:_LONGEST_HEADING])))
         at, lead = heading.end, heading.start
     yield tuple(name for _, name in trail), lead, at, end
 
@@ -251,9 +261,12 @@ def _passage(text: str, stretch: _Stretch, alone: bool) -> Passage:
     return Passage(text[start : stretch.end].strip(), heading, start, stretch.end)
 
 
-def _without(taken: list[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
+def _without(
+    taken: list[tuple[int, int]], first: int, start: int, end: int
+) -> Iterator[tuple[int, int]]:
     """What is left of a stretch when observations and facts are taken out of it."""
-    for a, b in taken:
+    for number in range(first, len(taken)):
+        a, b = taken[number]
         if a >= end:
             break
         if b > start:

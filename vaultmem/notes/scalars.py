@@ -15,7 +15,7 @@ MAX_BYTES: Final = 128 * 1024
 MAX_VALUES: Final = 20_000
 
 
-class Malformed(Exception):
+class MalformedFrontmatter(Exception):
     """Frontmatter that cannot be trusted; `line` counts from the top of the file."""
 
     def __init__(self, kind: str, message: str, line: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from vaultmem.scalars import MAX_BYTES, MAX_VALUES, Malformed, Scalar, Value, plain
+from vaultmem.notes.scalars import MAX_BYTES, MAX_VALUES, MalformedFrontmatter, Scalar, Value, plain
 
 MAX_DEPTH: Final = 32
 # libyaml composes recursively and crashes the process on very deep input. Every level
@@ -43,13 +43,17 @@ def compose(text: str) -> yaml.MappingNode | None:
         return None
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
-        raise Malformed("malformed-frontmatter", f"the block between the --- lines is {kind}", 2)
+        raise MalformedFrontmatter(
+            "malformed-frontmatter", f"the block between the --- lines is {kind}", 2
+        )
     return root
 
 
 def _guard(text: str) -> None:
     if len(text) > MAX_BYTES:
-        raise Malformed("malformed-frontmatter", f"over {MAX_BYTES // 1024} kB of properties", 2)
+        raise MalformedFrontmatter(
+            "malformed-frontmatter", f"over {MAX_BYTES // 1024} kB of properties", 2
+        )
     if sum(map(text.count, _NESTING)) <= _SHALLOW:
         return
     depth = 0
@@ -61,16 +65,16 @@ def _guard(text: str) -> None:
                 depth -= 1
             if depth > MAX_DEPTH:
                 line = event.start_mark.line + 2
-                raise Malformed("malformed-frontmatter", "nested too deeply", line)
+                raise MalformedFrontmatter("malformed-frontmatter", "nested too deeply", line)
     except (yaml.YAMLError, ValueError) as error:
         raise _malformed(error) from None
 
 
-def _malformed(error: Exception) -> Malformed:
+def _malformed(error: Exception) -> MalformedFrontmatter:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "characters that YAML does not allow"
     line = (mark.line if mark else 0) + 2
-    return Malformed("malformed-frontmatter", str(problem), line)
+    return MalformedFrontmatter("malformed-frontmatter", str(problem), line)
 
 
 _TAGGED: Final[Mapping[str, Callable[[str], Scalar]]] = {
@@ -89,7 +93,7 @@ class _Builder:
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
             message = "too many values, or values nested too deeply"
-            raise Malformed("malformed-frontmatter", message, node.start_mark.line + 2)
+            raise MalformedFrontmatter("malformed-frontmatter", message, node.start_mark.line + 2)
         tag = node.tag
         if tag == "plain":
             return plain(node.value)
@@ -102,17 +106,19 @@ class _Builder:
         if tag in _TAGGED and isinstance(node, yaml.ScalarNode):
             return _TAGGED[tag](node.value)
         message = f"the YAML tag {tag} has no meaning in a note"
-        raise Malformed("malformed-frontmatter", message, node.start_mark.line + 2)
+        raise MalformedFrontmatter("malformed-frontmatter", message, node.start_mark.line + 2)
 
     def mapping(self, node: yaml.Node, depth: int) -> dict[str, Value]:
         result: dict[str, Value] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 message = "a property name must be plain text"
-                raise Malformed("malformed-frontmatter", message, key.start_mark.line + 2)
+                raise MalformedFrontmatter(
+                    "malformed-frontmatter", message, key.start_mark.line + 2
+                )
             name = key.value
             if name in result:
                 message = f"the property {name!r} stands twice"
-                raise Malformed("duplicate-key", message, key.start_mark.line + 2)
+                raise MalformedFrontmatter("duplicate-key", message, key.start_mark.line + 2)
             result[name] = self.value(value, depth)
         return result

@@ -14,8 +14,8 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from vaultmem.errors import InvalidInput
-from vaultmem.properties import read
-from vaultmem.scalars import NOT_TEXT, Writable, plain
+from vaultmem.notes.frontmatter import read
+from vaultmem.notes.scalars import NOT_TEXT, Writable, plain
 
 _NOT_PLAIN: Final = re.compile(
     r"""[\n\t ,[\]{}#&*!|>'"%@`]|[?-]\Z|[?-][ \t]|.*:\ |.*\ \#|.*\t|.*[ :]\Z""", re.DOTALL
@@ -114,7 +114,7 @@ def _double_quoted(text: str) -> str:
 
 def _block(text: str, indent: str) -> str | None:
     """A literal block, or None where blanks at an edge would not survive it."""
-    if re.search(r"[ \t]+(?:\n|\Z)|\A[ \t\n]|\t", text):
+    if re.search(r"[ \t](?:\n|\Z)|\A[ \t\n]|\t", text):
         return None
     body = text.rstrip("\n")
     ending = text[len(body) :]

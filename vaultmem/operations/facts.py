@@ -6,26 +6,33 @@ gets one with its first fact.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem import printing
-from vaultmem.attributes import attributes_of
-from vaultmem.desk import Desk, Written, require_share
-from vaultmem.edges import as_link, has_ended, link_key, link_target, relation_key, unwrapped
-from vaultmem.edit import SetProperty, edit, new_note
+from ulid_transform import ulid_now
+
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
-from vaultmem.factlines import Plan, plan
-from vaultmem.finding import ULID, plain_ref
-from vaultmem.index import Filters
-from vaultmem.index.relations import FactRow, Relations
-from vaultmem.markdown import Fact
-from vaultmem.names import name_key, safe_name
-from vaultmem.note import Note, moment, parse
-from vaultmem.properties import Writable
+from vaultmem.index import FactRow, Filters, Relations
+from vaultmem.limits import Whole, bounded
+from vaultmem.notes import yaml_writer
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.edit import made_note, stamped
+from vaultmem.notes.fact_lines import FactChange, plan
+from vaultmem.notes.file_names import name_key, safe_name
+from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.links import as_link, link_key, link_target, relation_key, unwrapped
+from vaultmem.notes.markdown import Fact
+from vaultmem.notes.masking import without_private
+from vaultmem.notes.note import Note, has_ended, moment, parse
+from vaultmem.operations.input import Input, now_utc, require_share
+from vaultmem.operations.references import ULID, find, plain_ref
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing, Written
+from vaultmem.storage.store import Stored
 
 MOST_FACTS: Final = 1_000  # in one answer, unless told
 _PREDICATE: Final = re.compile(r"(?=[\w-]*[^\W_])\w[\w-]{0,63}")
@@ -49,6 +56,7 @@ class Facts:
     facts: tuple[FactView, ...]
     truncated: bool | None = None  # there are more: narrow the question
     total: int | None = None  # of them all, where some are left out
+    warnings: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,13 @@ class Asserted:
     closed: tuple[FactView, ...]
 
 
-class KnownFacts(Desk):
+class KnownFacts:
+    def __init__(self, view: View, writing: Writing, input: Input) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+
+    @bounded(limit=Whole(1, 100_000))
     def facts(
         self,
         subject: str | None = None,
@@ -74,10 +88,8 @@ class KnownFacts(Desk):
 
         `own` leaves out what is in notes that all projects share.
         """
-        if isinstance(limit, bool) or not 1 <= limit <= 100_000:
-            raise InvalidInput(f"limit must be a number from 1 to 100,000, not {limit!r}.")
-        self._parts.catch_up()
-        filters, relations = self._graph_filters(own), self.index.relations
+        lacks = self._view.gaps.look()
+        filters, relations = self._graph_filters(own), self._view.index.relations
         notes = None if subject is None else self._graph_subjects(subject, filters)
         rows = relations.facts(filters, notes)
         if predicate is not None:
@@ -89,24 +101,25 @@ class KnownFacts(Desk):
             at = _end_of_day(as_of)
             rows = [row for row in rows if _holds(row, at)]
         elif not include_closed:
-            now = self._now()
+            now = now_utc()
             rows = [row for row in rows if not has_ended(row.valid_to, now)]
         newest = rows[::-1]  # of one day's, the line further down
         newest.sort(key=lambda row: _sortable(row.valid_from), reverse=True)
         shown = tuple(_view(row.title, row.path, row) for row in newest[:limit])
         more = len(newest) > limit
-        return Facts(shown, more or None, len(newest) if more else None)
+        return Facts(shown, more or None, len(newest) if more else None, lacks())
 
     def _graph_filters(self, own: bool) -> Filters:
-        return self._filters(project=self.caller.project if own else None)
+        return self._view.filters(project=self._view.caller.project if own else None)
 
     def _graph_subjects(self, subject: str, filters: Filters) -> list[int]:
         name = plain_ref(subject)
         if ULID.match(name):
-            return self._graph_numbers(self.index.lookup.find(name))
-        found = self.index.relations.named(name, filters)
+            return self.graph_numbers(self._view.index.lookup.find(name))
+        found = self._view.index.relations.named(name, filters)
         return [node.ref for node in found if isinstance(node.ref, int)]
 
+    @bounded()
     def assert_fact(
         self,
         subject: str,
@@ -125,8 +138,8 @@ class KnownFacts(Desk):
         An open fact that is asserted again stays as it is; with `valid_to` it gets its end.
         `own` keeps it out of notes that all projects share.
         """
-        self._require_writable()
-        self._parts.catch_up()
+        self._writing.require_writable()
+        self._view.parts.catch_up()
         name = plain_ref(self._graph_text(subject, "The subject", 200))
         if confidence is not None:
             require_share(confidence, "confidence")
@@ -134,7 +147,7 @@ class KnownFacts(Desk):
         new = Fact(
             _predicate(predicate),
             self._graph_object(self._graph_text(object, "The object", 2000), own),
-            since or printing.utc_text(self._now()),
+            since or yaml_writer.utc_text(now_utc()),
             until,
             None if confidence is None else float(confidence),
             self._graph_provenance(provenance or ""),
@@ -145,25 +158,22 @@ class KnownFacts(Desk):
                 return self._graph_first_fact(name, new)
         except AlreadyExists:  # another process made it just now
             note = self._graph_unindexed(name, own) or self._graph_known(name, own)
-        planned: list[Plan] = []
+        planned: list[FactChange] = []
 
-        def change(current: Note) -> bytes:
-            planned[:] = [plan(current, new, multi=multi, dated=bool(since), now=self._now())]
-            after = planned[0].note
-            if after is current or not (current.id or current.get("updated")):
-                return after.raw
-            return edit(after, SetProperty("updated", self._now()))
+        def change(current: Note) -> Note:
+            planned[:] = [plan(current, new, multi=multi, dated=bool(since), now=now_utc())]
+            return stamped(current, planned[0].note, now_utc())
 
-        self._rewrite(note, "assert", change)
+        self._writing.rewrite(note, "assert", change)
         return _asserted(planned[0], note)
 
     def _graph_first_fact(self, name: str, new: Fact) -> Asserted:
         bare = parse(b"", f"{safe_name(name)}.md")
-        made = plan(bare, new, multi=True, dated=True, now=self._now())
-        return _asserted(made, self.store.parse(self._graph_create(name, "", made.note.text)))
+        made = plan(bare, new, multi=True, dated=True, now=now_utc())
+        return _asserted(made, self._view.store.parse(self._graph_create(name, "", made.note.text)))
 
     def _graph_text(self, text: str, what: str, most: int) -> str:
-        text = self._clean(text, what).strip()
+        text = self._input.clean(text, what).strip()
         if not text:
             raise InvalidInput(f"{what} of the fact is empty.")
         if len(text.splitlines()) > 1:
@@ -180,15 +190,15 @@ class KnownFacts(Desk):
     def _graph_object(self, text: str, own: bool) -> str:
         """A link where there is a note or an entity of that name; an alias becomes the title,
         except where the words of an `own` fact are to come back as they were given."""
-        filters, target = self._filters(), link_target(text)
-        found = self.index.relations.named(target or text, filters)
+        filters, target = self._view.filters(), link_target(text)
+        found = self._view.index.relations.named(target or text, filters)
         if len(found) == 1:
             title = found[0].name
             if own and title != (target or text):
                 return text
             as_given = target and link_key(target).endswith(name_key(title))
             return text if as_given else as_link(title) or text
-        if not target and self.index.relations.mentions(text, filters):
+        if not target and self._view.index.relations.mentions(text, filters):
             return as_link(text) or text
         return text
 
@@ -200,82 +210,117 @@ class KnownFacts(Desk):
         if link_target(text):
             return text
         if ULID.match(ref):
-            numbers = self._graph_numbers(self.index.lookup.find(ref))
-            found = list(self.index.relations.nodes(numbers, self._filters()).values())
+            numbers = self.graph_numbers(self._view.index.lookup.find(ref))
+            found = list(self._view.index.relations.nodes(numbers, self._view.filters()).values())
         else:
-            found = self.index.relations.named(ref, self._filters())
+            found = self._view.index.relations.named(ref, self._view.filters())
         return (as_link(found[0].name) if len(found) == 1 else "") or text
 
     # --- entity notes ----------------------------------------------------------------------
 
+    @bounded()
     def ensure_entity(self, name: str, kind: str = "") -> str | None:
-        """Make a note for an entity that has none; answers with its path if it was made."""
-        name = self._line(link_target(name.strip()) or name, "The entity's name", 200)
-        if not name:
-            raise InvalidInput("An entity needs a name.")
-        if self.index.relations.named(name, self._filters()) or self._graph_unindexed(name, False):
-            return None
-        try:
-            return self._graph_create(name, self._line(kind, "The entity's kind", 100), "").path
-        except AlreadyExists:  # another process made it just now
-            return None
+        """Make a note for an entity that has none; returns its path if it was made."""
+        return next(iter(self.graph_ensure([(name, kind)])), None)
+
+    def graph_ensure(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
+        """Notes for the entities that have none. They are all made first, and then the index
+        learns of them: each for itself would cost it a commit."""
+        made: dict[str, Stored] = {}
+        for given, sort in wanted:
+            name = self._input.line(link_target(given.strip()) or given, "The entity's name", 200)
+            if not name:
+                raise InvalidInput("An entity needs a name.")
+            key, kind = name_key(safe_name(name)), self._input.line(sort, "The entity's kind", 100)
+            if key not in made and not self._graph_has(name):
+                with contextlib.suppress(AlreadyExists):  # another process made it just now
+                    made[key] = self._graph_made(name, kind, "")
+        unseen = [stored for stored in made.values() if not isinstance(stored, Written)]
+        for stored in unseen:
+            self._writing.to_vectors(stored)
+        if unseen:
+            self._writing.wrote([stored.path for stored in unseen])
+        return [stored.path for stored in made.values()]
+
+    def _graph_has(self, name: str) -> bool:
+        known = self._view.index.relations.named(name, self._view.filters())
+        return bool(known) or self._graph_unindexed(name, False) is not None
 
     def _graph_note(self, name: str, own: bool) -> Note | None:
         """The note of a subject; None when it has none yet."""
         if ULID.match(name):
             return self._graph_known(name, own)
-        found = self.index.relations.named(name, self._graph_filters(own))
+        found = self._view.index.relations.named(name, self._graph_filters(own))
         if len(found) > 1:
             raise ambiguous(name, (node.path for node in found))
         try:
-            return self.store.note(found[0].path) if found else self._graph_unindexed(name, own)
+            if found:
+                return self._view.still_visible(self._view.store.note(found[0].path))
+            return self._graph_unindexed(name, own)
         except NotFound:  # gone since it was indexed
             return None
 
     def _graph_known(self, ref: str, own: bool) -> Note:
-        note = self._note(ref)
-        if own and not attributes_of(note, self.settings)["project"]:
+        note = self._view.note(ref)
+        if own and not attributes_of(note, self._view.settings)["project"]:
             raise NotFound(f"{ref} is shared by all projects, so none can say more of it.")
         return note
 
     def _graph_unindexed(self, name: str, own: bool) -> Note | None:
         """The entity's note where the index has not seen it yet."""
-        path = f"{self.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
-        if self.store.stat(path) is None:
+        path = f"{self._view.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
+        if self._view.store.stat(path) is not None:
+            note = self._view.store.note(path)
+        elif (found := self._graph_in_files(name)) is not None:
+            note = found
+        else:
             return None
-        note = self.store.note(path)
-        shared = not attributes_of(note, self.settings)["project"]
-        return note if self._visible(note) and not (own and shared) else None
+        shared = not attributes_of(note, self._view.settings)["project"]
+        return note if self._view.visible(note) and not (own and shared) else None
+
+    def _graph_in_files(self, name: str) -> Note | None:
+        """Of all notes, where the index lacks some: a second note of a name is not made."""
+        if not self._view.gaps.are_left():
+            return None
+        with contextlib.suppress(NotFound):
+            return find(self._view.store, None, name, self._view.visible)
+        return None
 
     def _graph_create(self, name: str, kind: str, body: str) -> Written:
-        """In the caller's own namespace. A name that files cannot have, or that another
-        namespace has taken, is kept as an alias."""
-        folder, title = self.settings["folders.entities"].strip("/"), safe_name(name)
-        taken = bool(self.index.lookup.paths_named(name_key(title)))
+        made = self._graph_made(name, kind, body)
+        return made if isinstance(made, Written) else self._writing.written(made)
+
+    def _graph_made(self, name: str, kind: str, body: str) -> Stored | Written:
+        """In the caller's own namespace; the index does not know it yet. A name that files cannot
+        have, or that another namespace has taken, is kept as an alias."""
+        folder, title = self._view.settings["folders.entities"].strip("/"), safe_name(name)
+        taken = bool(self._view.gaps.paths_named(name_key(title)))
         values: dict[str, Writable] = {
-            "id": self._new_id(),
+            "id": ulid_now(),
             "type": "entity",
-            "project": self.caller.project,
-            "user": self.caller.user,
+            "project": self._view.caller.project,
+            "user": self._view.caller.user,
             "kind": kind,
             "aliases": [name] if taken or title != name else [],
-            "source": self.caller.client,
-            "created": self._now(),
+            "source": self._view.caller.client,
+            "created": now_utc(),
         }
         if taken:
-            return self._create(folder, title, values, body)
-        names = self.settings.properties
-        raw = new_note({names.get(k, k): v for k, v in values.items() if v}, body)
-        return self._written(self.store.create(f"{folder}/{title}.md", raw))
+            return self._writing.create(folder, title, values, body)
+        names = self._view.settings.properties
+        raw = made_note({k: v for k, v in values.items() if v}, body, names=names).raw
+        stored = self._view.store.create(f"{folder}/{title}.md", raw)
+        self._writing.noted(stored.path, raw, "add", str(values["id"]))
+        return stored
 
-    def _graph_numbers(self, paths: Collection[str]) -> list[int]:
-        return [row.note for row in self.index.lookup.at(list(paths)).values()]
+    def graph_numbers(self, paths: Collection[str]) -> list[int]:
+        return [row.note for row in self._view.index.lookup.at(list(paths)).values()]
 
 
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _asserted(made: Plan, note: Note) -> Asserted:
+def _asserted(made: FactChange, note: Note) -> Asserted:
     closed = (_view(note.title, note.path, fact) for fact in made.closed)
     return Asserted(made.status, _view(note.title, note.path, made.fact), tuple(closed))
 
@@ -319,7 +364,7 @@ def ambiguous(name: str, paths: Iterable[str]) -> InvalidInput:
 
 
 def _predicate(text: str) -> str:
-    text = text.strip()
+    text = without_private(text).strip()
     if not _PREDICATE.fullmatch(text):
         plain = re.sub(r"[^\w-]+", "_", text).strip("_-")[:64]
         advice = f" Write {plain}." if _PREDICATE.fullmatch(plain) else ""
@@ -334,12 +379,12 @@ def _date_text(value: str | dt.date | None, name: str) -> str:
     if value is None or value == "":
         return ""
     if isinstance(value, dt.datetime):
-        return printing.utc_text(value)
+        return yaml_writer.utc_text(value)
     text = value.isoformat() if isinstance(value, dt.date) else value.strip()
     at = moment(text)
     if at is None:
         raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text[:100]!r}.")
-    return text if len(text) == 10 and printing.is_date(text) else printing.utc_text(at)
+    return text if len(text) == 10 and yaml_writer.is_date(text) else yaml_writer.utc_text(at)
 
 
 def _end_of_day(value: str | dt.date) -> dt.datetime:

@@ -10,24 +10,23 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from vaultmem.desk import require_one_of
-from vaultmem.edges import has_ended, link_key, link_target, relation_key
-from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
-from vaultmem.finding import ULID, plain_ref
-from vaultmem.index import Filters
-from vaultmem.index.census import census as census_of
-from vaultmem.index.relations import LINKS_TO, Edge, EdgeKey, Node, Ref
-from vaultmem.note import body_of
-from vaultmem.views import Summary, summary
+from vaultmem.errors import Busy, NotFound
+from vaultmem.index import LINKS_TO, Edge, EdgeKey, Filters, Node, Ref
+from vaultmem.limits import Whole, bounded
+from vaultmem.notes.links import link_key, link_target, relation_key
+from vaultmem.notes.note import has_ended
+from vaultmem.operations.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
+from vaultmem.operations.input import now_utc, require_one_of
+from vaultmem.operations.references import ULID, plain_ref
+from vaultmem.operations.results import Summary, summary
+from vaultmem.operations.view import View
 
 __all__ = ["Asserted", "Entity", "FactView", "Facts", "Graph", "GraphAnswer", "GraphStats"]
 
 DIRECTIONS: Final = ("outgoing", "incoming", "both")
-MOST_STEPS: Final = 3
 # Ends from which a step goes on, the most connected first, or as many as are to be shown; along
 # one relation there are more, as little else is asked for. The rest is only counted.
 _FOLLOWED, _FOLLOWED_ALONG_ONE = 25, 100
@@ -74,6 +73,7 @@ class GraphAnswer:
     entities: tuple[Entity, ...]
     memories: tuple[Summary, ...]
     graph_stats: GraphStats
+    warnings: tuple[str, ...] | None = None
 
 
 @dataclass
@@ -86,7 +86,12 @@ class _Found:
     truncated: bool = False
 
 
-class Graph(KnownFacts):
+class Graph:
+    def __init__(self, view: View, facts: KnownFacts) -> None:
+        self._view = view
+        self._facts = facts
+
+    @bounded(limit=Whole(1, 100))
     def search_graph(
         self,
         entity: str | None = None,
@@ -99,13 +104,17 @@ class Graph(KnownFacts):
     ) -> GraphAnswer:
         """What an entity is connected with; without one, the most connected of all."""
         require_one_of(direction, DIRECTIONS, "direction")
-        _require_within(depth, 1, MOST_STEPS, "depth")
-        _require_within(limit, 1, 100, "limit")
-        self._parts.catch_up()
-        filters, kind = self._filters(), relation_key(relationship_type or "")
+        lacks = self._view.gaps.look()
+        filters, kind = self._view.filters(), relation_key(relationship_type or "")
         if not (entity or "").strip():
-            return self._graph_overview(filters, kind, include_memories, limit)
-        start = self._graph_start(entity or "", filters)
+            overview = self._graph_overview(filters, kind, include_memories, limit)
+            return replace(overview, warnings=lacks())
+        try:
+            start = self._graph_start(entity or "", filters)
+        except NotFound as error:
+            if lacks():
+                raise Busy("The index is being filled; try again in a moment.") from error
+            raise
         most = max(_FOLLOWED_ALONG_ONE if kind else _FOLLOWED, limit)
         found = self._graph_walk(start, filters, kind, direction, depth, most)
         others = [n for n in found.nodes.values() if n.ref != start.ref and n.is_listed]
@@ -117,13 +126,14 @@ class Graph(KnownFacts):
             depth_reached=max(found.depths.values()),
             truncated=found.truncated or None,
         )
-        return self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
+        answer = self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
+        return replace(answer, warnings=lacks())
 
     def _graph_start(self, entity: str, filters: Filters) -> Node:
-        relations, name = self.index.relations, plain_ref(entity)
+        relations, name = self._view.index.relations, plain_ref(entity)
         if ULID.match(name):
-            paths = {self._note(name).path}
-            found = list(relations.nodes(self._graph_numbers(paths), filters).values())
+            paths = {self._view.note(name).path}
+            found = list(relations.nodes(self._facts.graph_numbers(paths), filters).values())
         else:
             found = relations.named(name, filters)
         if len(found) > 1:
@@ -144,7 +154,7 @@ class Graph(KnownFacts):
         found = _Found({start.ref: start}, {start.ref: 0})
         frontier: Sequence[Ref] = [start.ref]
         for level in range(1, depth + 1):
-            edges, more = self.index.relations.edges(
+            edges, more = self._view.index.relations.edges(
                 frontier,
                 filters,
                 outgoing=direction != "incoming",
@@ -163,7 +173,7 @@ class Graph(KnownFacts):
     def _graph_add(
         self, found: _Found, edges: Mapping[EdgeKey, Edge], filters: Filters, kind: str = ""
     ) -> list[Node]:
-        """Take in edges of the wanted kind; answers with the ends that are new."""
+        """Take in edges of the wanted kind; returns the ends that are new."""
         if kind:
             edges = {key: edge for key, edge in edges.items() if key[1] == kind}
         found.edges = {**edges, **found.edges}
@@ -173,7 +183,7 @@ class Graph(KnownFacts):
                 written.setdefault(source, "")
             if target not in found.nodes:
                 written.setdefault(target, spelling)
-        new = self.index.relations.nodes(written, filters)
+        new = self._view.index.relations.nodes(written, filters)
         new |= {ref: Node(ref, name) for ref, name in written.items() if isinstance(ref, str)}
         found.nodes |= new
         return list(new.values())
@@ -181,8 +191,8 @@ class Graph(KnownFacts):
     def _graph_overview(
         self, filters: Filters, kind: str, include_memories: bool, limit: int
     ) -> GraphAnswer:
-        relations = self.index.relations
-        census = census_of(relations, filters)
+        relations = self._view.index.relations
+        census = self._view.index.census(filters)
         nodes = relations.nodes(census.connected, filters)
         named = {ref: nodes.get(ref) or Node(ref, census.names[ref]) for ref in census.connected}
         ranked = heapq.nsmallest(
@@ -217,7 +227,7 @@ class Graph(KnownFacts):
         limit: int,
     ) -> GraphAnswer:
         refs = [node.ref for node in listed]
-        attached = self.index.relations.attached(refs, filters)
+        attached = self._view.index.relations.attached(refs, filters)
         counts = attached.counts(refs)
         edges = _by_end(found, refs)
         said = self._graph_plain_facts(listed, filters, kind)
@@ -246,31 +256,26 @@ class Graph(KnownFacts):
         """Facts whose object is a text: they are said of an entity, and lead nowhere."""
         numbers = [node.ref for node in listed if isinstance(node.ref, int)]
         said: dict[Ref, list[Relationship]] = {}
-        for fact in self.index.relations.facts(filters, numbers):
+        for fact in self._view.index.relations.facts(filters, numbers):
             wanted = not kind or relation_key(fact.predicate) == kind
-            if (
-                wanted
-                and not link_target(fact.object)
-                and not has_ended(fact.valid_to, self._now())
-            ):
+            if wanted and not link_target(fact.object) and not has_ended(fact.valid_to, now_utc()):
                 related = Relationship(fact.predicate, fact.object, "outgoing")
                 said.setdefault(fact.note, []).append(related)
         return said
 
     def _graph_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
-        rows = self.index.rows(notes)
+        rows = self._view.index.lookup.rows(notes)
         found = []
         for note in notes:
-            try:
-                raw = self.store.read(rows[note].path).raw
-            except (NotFound, KeyError):  # gone since it was indexed
-                continue
-            found.append(summary(rows[note], body_of(raw)))
+            body = self._view.body_at(rows[note]) if note in rows else None
+            if body is not None:
+                found.append(summary(rows[note], body))
         return tuple(found)
 
+    @bounded()
     def entity_names(self, prefix: str = "", limit: int = 20) -> tuple[str, ...]:
         """Entities whose name or alias begins so, in alphabetical order."""
-        return tuple(self.index.relations.names(prefix.strip(), limit, self._filters()))
+        return tuple(self._view.index.relations.names(prefix.strip(), limit, self._view.filters()))
 
 
 # --- answers ----------------------------------------------------------------------------------
@@ -324,8 +329,3 @@ def _entity(
     count = len(related) if len(related) > _MOST_SHOWN else None
     shown = tuple(related[:_MOST_SHOWN])
     return Entity(node.name, kind, shown, memories, node.path or None, count)
-
-
-def _require_within(value: int, least: int, most: int, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, not {value!r}.")

@@ -2,86 +2,109 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from vaultmem import finding
 from vaultmem.config import PROPERTIES
-from vaultmem.curate import Curating
-from vaultmem.desk import Written, require_share
-from vaultmem.edit import (
+from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.index import TROUBLE
+from vaultmem.limits import OURS, SHOWN, bounded
+from vaultmem.notes.edit import (
     AddItems,
+    AppendText,
     Change,
     RemoveItems,
     RemoveProperty,
     ReplaceBody,
+    ReplaceText,
     SetProperty,
-    edit,
+    edited,
+    stamped,
 )
-from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.finding import ULID
-from vaultmem.hidden import without_private
-from vaultmem.index import TROUBLE
-from vaultmem.looking import Looking
-from vaultmem.note import Note, version
-from vaultmem.remember import EntityRef, entity_name
-from vaultmem.session import Sessions
-from vaultmem.views import (
-    Gotten,
+from vaultmem.notes.note import Note, version
+from vaultmem.notes.tags import bare_tag
+from vaultmem.operations import references
+from vaultmem.operations.input import Input, now_utc, require_share
+from vaultmem.operations.references import ULID
+from vaultmem.operations.remember import EntityRef, Remembering, entity_name
+from vaultmem.operations.results import (
+    FetchedMemories,
     Memory,
-    Source,
+    NoteSource,
     Tagged,
     Updated,
     identity,
     memory,
 )
+from vaultmem.operations.sessions import Sessions
+from vaultmem.operations.view import View
+from vaultmem.operations.wording import Wording, Wordings
+from vaultmem.operations.writing import Writing
 
-_MOST_IDS: Final = 100
-_DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.IGNORECASE)
-_HOURS: Final = {"h": 1, "d": 24, "w": 168}
 
+class Memories:
+    def __init__(
+        self,
+        view: View,
+        writing: Writing,
+        input: Input,
+        sessions: Sessions,
+        wordings: Wordings,
+        remembering: Remembering,
+    ) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+        self._sessions = sessions
+        self._wordings = wordings
+        self._remembering = remembering
 
-class Memories(Curating, Sessions, Looking):
-    # --- looking -------------------------------------------------------------------------
-
-    def get(self, ids: Sequence[str], *, counted: bool = True) -> Gotten:
+    @bounded()
+    def get(self, ids: Sequence[str], *, counted: bool = True) -> FetchedMemories:
         """Memories in full, by id, path, key or title; observations by their id.
 
         Not `counted` as used where they are read in answer to a question that counted them.
         """
-        if len(ids) > _MOST_IDS:
-            raise InvalidInput(f"Ask for at most {_MOST_IDS} memories at a time.")
         found: list[Memory] = []
+        room = SHOWN // 2 // max(1, len(ids))  # for each, so that no surface has to cut it
         missing: list[str] = []
         for ref in ids:
             try:
-                found.append(self._memory(ref))
+                found.append(self._memory(ref, room))
             except NotFound:
                 missing.append(ref)
         if counted:
-            self._parts.usage.note((m.id for m in found), self.caller.session, question=False)
-        return Gotten(tuple(found), tuple(missing))
+            self._view.parts.usage.note(
+                (m.id for m in found), self._view.caller.session, question=False
+            )
+        return FetchedMemories(tuple(found), tuple(missing))
 
-    def _memory(self, ref: str) -> Memory:
-        if ULID.match(finding.plain_ref(ref)) and (seen := self._observed(finding.plain_ref(ref))):
+    def _memory(self, ref: str, room: int) -> Memory:
+        if ULID.match(references.plain_ref(ref)) and (
+            seen := self._observed(references.plain_ref(ref))
+        ):
             return seen
-        note = self._note(ref)
-        stamp = self.store.stat(note.path)
-        used = self._parts.usage.of([identity(note)]).get(identity(note))
+        note = self._view.note(ref)
+        stamp = self._view.store.stat(note.path)
+        used = self._view.parts.usage.of([identity(note)]).get(identity(note))
         count = used.count if used else 0
-        return memory(note, self.settings, stamp.mtime_ns if stamp else 0, count)
+        if len(note.body) <= room:
+            self._view.parts.authorship.show(
+                self._view.caller, note.path, note.body, version(note.raw)
+            )
+        return memory(note, self._view.settings, stamp.mtime_ns if stamp else 0, count)
 
     def _observed(self, ref: str) -> Memory | None:
         """An observation of a journal as a memory of its own."""
         try:
-            seen = self.observation(ref)
+            seen = self._sessions.observation(ref)
         except TROUBLE:
             seen = None
         if seen is None:
             return None
-        journal = memory(self.store.note(seen.path), self.settings, 0, 0)
+        note = self._view.still_visible(self._view.store.note(seen.path))
+        journal = memory(note, self._view.settings, 0, 0)
         return replace(
             journal,
             id=seen.id,
@@ -92,22 +115,29 @@ class Memories(Curating, Sessions, Looking):
             updated_at=seen.time,
             kind=seen.type,
             block=seen.block,
+            version=version(seen.content.encode(errors="surrogateescape")),
             observations=None,
             facts=None,
         )
 
-    def source(self, memory_id: str) -> Source:
+    @bounded()
+    def source(self, memory_id: str) -> NoteSource:
         """A note as it is on disk, for an editor."""
-        note = self._note(memory_id)
-        return Source(identity(note), note.path, note.text, version(note.raw))
+        note = self._view.note(memory_id)
+        return NoteSource(identity(note), note.path, note.text, version(note.raw))
 
     # --- changing ------------------------------------------------------------------------
 
+    @bounded()
     def update(
         self,
         memory_id: str,
         *,
         content: str | None = None,
+        old_text: str | None = None,
+        new_text: str | None = None,
+        append: str | None = None,
+        section: str | None = None,
         importance: float | None = None,
         add_tags: Sequence[str] = (),
         remove_tags: Sequence[str] = (),
@@ -115,70 +145,102 @@ class Memories(Curating, Sessions, Looking):
         add_entities: Sequence[EntityRef] = (),
         remove_entities: Sequence[str] = (),
         expected_version: str | None = None,
+        shown_whole: bool = False,
     ) -> Updated:
-        """Change what is given and nothing else."""
-        self._require_writable()
-        note = self._note(memory_id)
+        """Change what is named and nothing else.
+
+        Of the text that is `old_text`, which must stand there once, or its end (`append`), or
+        all of it (`content`), where the caller has seen all of it. A surface that shows no
+        parts of memories says so: `shown_whole`.
+        """
+        self._writing.require_writable()
+        note = self._view.note(memory_id)
+        words = Wording.of(content, old_text, new_text, append, section)
+        if words is not None and words.whole:
+            self._wordings.require_open(note)
+            expected_version = self._wordings.whole_reading(note, expected_version, shown_whole)
         fields: dict[str, Sequence[Change]] = {
-            "content": self._new_content(note, content),
+            "content": self._new_words(note, words),
             "importance": _new_importance(importance),
-            "tags": self._new_tags(note, add_tags, remove_tags),
+            "tags": self._new_tags(add_tags, remove_tags),
             "metadata": self._new_metadata(note, metadata or {}),
             "related_entities": self._new_entities(note, add_entities, remove_entities),
         }
         given = {name: changes for name, changes in fields.items() if changes}
         if not given:
             raise InvalidInput(
-                "Nothing to change was given; give content, importance, tags, metadata or "
-                "related_entities."
+                "Nothing to change was given; give old_text and new_text, append, content, "
+                "importance, tags, metadata or related_entities."
             )
-        changes = [change for some in given.values() for change in some]
-        written = self._edited(note, "update", *changes, expect=expected_version)
-        self._ensure_entities(add_entities)
-        changed = _changed(note, written, given)
-        searchable = self._searchable(written) if changed else "text"
+        changed: list[str] = []
+        written = self._writing.rewrite(
+            note, "update", self._each(given, changed), expected_version
+        )
+        self._remembering.ensure_entities(add_entities)
+        if words is not None and words.whole:
+            self._wordings.wrote_whole(written)
+        searchable = self._writing.searchable(written) if changed else "text"
+        said = words.new if words is not None else ""
         return Updated(
             memory_id=identity(note),
             path=written.path,
-            updated_fields=changed,
+            updated_fields=tuple(changed),
             re_embedded="content" in changed and searchable == "now",
             version=written.version,
             warnings=(
                 *((written.behind,) if written.behind else ()),
-                *self._redactions(content or "", self._clean(content or "")),
+                *self._input.redactions(said, self._input.clean(said)),
             ),
         )
 
+    def _each(
+        self, given: Mapping[str, Sequence[Change]], changed: list[str]
+    ) -> Callable[[Note], Note]:
+        """Make the changes field by field, and say which of them made a difference."""
+
+        def change(current: Note) -> Note:
+            changed.clear()
+            note = current
+            for name, changes in given.items():
+                after = edited(note, *changes)
+                if after.text != note.text:
+                    changed.append(name)
+                note = after
+            return stamped(current, note, now_utc())
+
+        return change
+
+    def _new_words(self, note: Note, words: Wording | None) -> Sequence[Change]:
+        if words is None:
+            return ()
+        self._wordings.leave_secrets(note.body if words.whole else words.old, words.new)
+        if words.old:
+            return (ReplaceText(words.old, self._input.clean(words.new, "new_text")),)
+        text = self._remembering.content(words.new)
+        return (ReplaceBody(text + "\n") if words.whole else AppendText(text, words.section),)
+
+    @bounded(text=OURS)
     def rewrite(self, memory_id: str, text: str, expected_version: str) -> Updated:
         """A note's whole text, as a person left it in an editor."""
-        note = self._note(memory_id)
+        note = self._view.note(memory_id)
         raw = text.encode("utf-8", "surrogateescape")
-        written = self._rewrite(note, "edit", lambda current: raw, expected_version)
+        written = self._writing.rewrite(note, "edit", lambda current: raw, expected_version)
+        self._writing.shown(written)
         fields = ("content",) if written.version != version(note.raw) else ()
         return Updated(identity(note), written.path, fields, False, written.version)
 
-    def _new_content(self, note: Note, content: str | None) -> Sequence[Change]:
-        if content is None:
-            return ()
-        if without_private(note.body) != note.body:
-            raise InvalidInput(
-                f"{note.path} has private passages, which a new content would delete. "
-                "Its owner can change the text in the note itself."
-            )
-        return (ReplaceBody(self._content(content) + "\n"),)
-
-    def _new_tags(self, note: Note, add: Sequence[str], remove: Sequence[str]) -> Sequence[Change]:
+    def _new_tags(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[Change]:
         changes: list[Change] = []
         if remove:
-            changes.append(RemoveItems("tags", tuple(tag.lstrip("#") for tag in remove)))
-        if new := tuple(self._tags(add)):
+            changes.append(RemoveItems("tags", tuple(map(bare_tag, remove))))
+        if new := self._input.tags(add):
             changes.append(AddItems("tags", new))
         return changes
 
     def _new_metadata(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[Change]:
         changes: list[Change] = []
         for given, value in metadata.items():
-            name = self._line(given, "A property's name", 100)
+            name = self._input.line(given, "A property's name", 100)
             if name.casefold() in (*PROPERTIES, "tag", "alias"):
                 raise InvalidInput(
                     f"{name!r} is one of vaultmem's own properties; it is changed by its own "
@@ -198,7 +260,8 @@ class Memories(Curating, Sessions, Looking):
                 "are texts, numbers, true or false, or lists of those."
             )
         clean = [
-            self._clean(i, f"The property {name!r}") if isinstance(i, str) else i for i in items
+            self._input.clean(i, f"The property {name!r}") if isinstance(i, str) else i
+            for i in items
         ]
         return clean if items is value else clean[0]
 
@@ -211,9 +274,10 @@ class Memories(Curating, Sessions, Looking):
                 held = [i for i in value if _links_to(i, gone)] if isinstance(value, list) else []
                 if held:
                     changes.append(RemoveItems(name, tuple(held)))
-        edges = self._edges(add)
+        edges = self._remembering.edges(add)
         return [*changes, *(AddItems(name, tuple(items)) for name, items in edges.items())]  # type: ignore[arg-type]
 
+    @bounded()
     def tag(
         self,
         memory_id: str,
@@ -224,10 +288,10 @@ class Memories(Curating, Sessions, Looking):
     ) -> Tagged:
         if not add and not remove:
             raise InvalidInput("Say which tags to add or to remove.")
-        note = self._note(memory_id)
-        changes = self._new_tags(note, add, remove)
-        written = self._edited(note, "tag", *changes, expect=expected_version)
-        after = self.store.parse(written)
+        note = self._view.note(memory_id)
+        changes = self._new_tags(add, remove)
+        written = self._writing.edited(note, "tag", *changes, expect=expected_version)
+        after = self._writing.note(written)
         return Tagged(identity(note), written.path, after.tags, written.version)
 
 
@@ -236,15 +300,6 @@ def _new_importance(importance: float | None) -> Sequence[Change]:
         return ()
     require_share(importance, "importance")
     return (SetProperty("importance", importance),)
-
-
-def _changed(
-    note: Note, written: Written, given: Mapping[str, Sequence[Change]]
-) -> tuple[str, ...]:
-    """Which of the given fields made a difference."""
-    if written.version == version(note.raw):
-        return ()
-    return tuple(name for name, changes in given.items() if edit(note, *changes) != note.raw)
 
 
 def _links_to(item: Any, name: str) -> bool:

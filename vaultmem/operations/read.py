@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Final
 
-from vaultmem.desk import Desk, require_one_of, several
-from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.index import TROUBLE, Filters, Row
-from vaultmem.index.lookup import ORDERS
-from vaultmem.markdown import Observation, outline
-from vaultmem.note import body_of, printable
-from vaultmem.recall import Answer, Hit
-from vaultmem.views import (
+from vaultmem.errors import InvalidInput
+from vaultmem.index import ORDERS, TROUBLE, Filters, Row
+from vaultmem.limits import KINDS, bounded
+from vaultmem.notes.markdown import Observation, outline
+from vaultmem.notes.note import printable
+from vaultmem.operations.input import require_one_of
+from vaultmem.operations.results import (
     DEFAULT_IMPORTANCE,
-    Freshness,
     Listed,
     Recalled,
     RecalledMemory,
@@ -27,12 +24,19 @@ from vaultmem.views import (
     source_value,
     summary,
 )
+from vaultmem.operations.view import View
+from vaultmem.parts import Freshness
+from vaultmem.recall.gaps import UNUSABLE
+from vaultmem.recall.recall import Answer, Hit, with_journals
 
-_JOURNALS: Final = ("session",)
-_WHOLE_JOURNALS: Final = 10  # that may stand between the memories that are wanted
+_FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
 
 
-class Looking(Desk):
+class Reader:
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    @bounded()
     def recall(
         self,
         query: str,
@@ -59,11 +63,9 @@ class Looking(Desk):
         The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2. What
         nobody asked for is not `counted` as used.
         """
-        types = several(type)
-        journals = _JOURNALS if "episodic" in types and "session" not in types else ()
-        filters = self._filters(
+        filters = self._view.filters(
             scope=scope,
-            type=(*types, *journals),
+            type=type,
             tags=tags,
             project=project,
             room=room,
@@ -73,14 +75,14 @@ class Looking(Desk):
             min_importance=min_importance,
             include_forgotten=include_forgotten,
         )
-        more = _WHOLE_JOURNALS if journals and not offset and 1 <= limit <= 900 else 0
-        found = self._ask(query, strategy, filters, limit + more, offset, profile)
-        if journals:  # for the events in them, each a memory of its own
-            found.hits = [hit for hit in found.hits if not _is_journal(hit)][:limit]
+        found = self.ask(query, strategy, filters, limit, offset, profile)
         ids = [hit.row.id or hit.row.path for hit in found.hits]
-        used = self._parts.usage.of(ids)
+        used = self._view.parts.usage.of(ids)
         if counted:
-            self._parts.usage.note(ids, self.caller.session)
+            self._view.parts.usage.note(ids, self._view.caller.session)
+        for hit in found.hits:
+            if hit.whole and not (hit.is_observation and hit.block):
+                self._view.parts.authorship.show(self._view.caller, hit.row.path, hit.passage)
         counts = [used[id_].count if id_ in used else 0 for id_ in ids]
         hits = zip(found.hits, counts, strict=True)
         return Recalled(
@@ -90,22 +92,49 @@ class Looking(Desk):
             query_time_ms=round(found.milliseconds, 1),
             index=self._freshness(),
             warnings=tuple(found.warnings),
-            filters=described(filters) if explain else None,
+            filters=described(with_journals(filters)) if explain else None,
         )
 
     def _freshness(self) -> Freshness:
         try:
-            return self._parts.freshness()
+            everything = self._view.filters(include_forgotten=True)
+            return self._view.parts.freshness(everything if self._view.is_bound() else None)
         except TROUBLE:
             return Freshness(0, 0, 0)
 
-    def _ask(
+    def ask(
         self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
     ) -> Answer:
-        """By the index; where it cannot be used, by looking through the files themselves."""
+        """By the index; where it cannot be used, or has gaps, by the files themselves."""
         try:
-            behind = self._parts.catch_up()
-            found = self._parts.recall.ask(
+            lacks = self._view.parts.catch_up()
+            found, gaps = self._ask_index(query, strategy, filters, limit, offset, profile)
+        except InvalidInput:
+            raise
+        except TROUBLE as error:
+            from vaultmem.recall import file_scan
+
+            self._view.store.home.require()
+            found = file_scan.ask(self._view.store, query, filters, limit=limit, offset=offset)
+            self._view.store.home.require()
+            found.warnings.append(UNUSABLE.format(error))
+            return found
+        if gaps is None or gaps:
+            from vaultmem.recall import file_scan
+
+            file_scan.fill_gaps(found, self._view.store, query, filters, limit=limit, paths=gaps)
+            lacks = lacks or _FILLING
+        if lacks := lacks or self._view.parts.absence():
+            found.warnings.append(lacks)
+        return found
+
+    def _ask_index(
+        self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
+    ) -> tuple[Answer, Sequence[str] | None]:
+        """What the index found, and the notes that it cannot have found; None for all of them."""
+        while True:
+            begun = self._view.index.identity
+            found = self._view.parts.recall.ask(
                 query,
                 strategy=strategy,
                 filters=filters,
@@ -113,18 +142,13 @@ class Looking(Desk):
                 offset=offset,
                 profile=profile,
             )
-        except InvalidInput:
-            raise
-        except TROUBLE as error:
-            from vaultmem import scan
+            gaps = None if found.unsearched else self._view.parts.unindexed()
+            if (
+                gaps or gaps is None or self._view.index.identity == begun
+            ):  # else it was filled meanwhile
+                return found, gaps
 
-            found = scan.ask(self.store, query, filters, limit=limit, offset=offset)
-            found.warnings.append(f"partial_results: the index cannot be used now ({error}).")
-            return found
-        if behind:
-            found.warnings.append(behind)
-        return found
-
+    @bounded(room=KINDS)
     def list(
         self,
         *,
@@ -140,9 +164,7 @@ class Looking(Desk):
         include_forgotten: bool = False,
     ) -> Listed:
         require_one_of(order, tuple(ORDERS), "order")
-        if not 1 <= limit <= 1000 or offset < 0:
-            raise InvalidInput("limit must be from 1 to 1000 and offset not negative.")
-        filters = self._filters(
+        filters = self._view.filters(
             scope=scope,
             type=type,
             project=project,
@@ -151,41 +173,38 @@ class Looking(Desk):
             folder=folder,
             include_forgotten=include_forgotten,
         )
-        self._parts.catch_up()
-        rows, total = self.index.lookup.select(filters, order, limit, offset)
+        lacks = self._view.gaps.look()
+        rows, total = self._view.gaps.select(filters, order, limit, offset)
         more = offset + len(rows)
         shown = tuple(self._summary(row) for row in rows)
-        return Listed(shown, total, more if more < total else None)
+        return Listed(shown, total, more if more < total else None, lacks())
 
+    @bounded()
     def recent(self, limit: int = 20) -> Listed:
         return self.list(limit=limit)
 
     def _summary(self, row: Row) -> Summary:
-        try:
-            return summary(row, body_of(self.store.read(row.path).raw))
-        except VaultmemError:
-            return summary(row, "")
+        self._view.parts.authorship.tell(self._view.caller, row.path, row.version)
+        return summary(row, self._view.body_at(row) or "")
 
     def tags(self) -> Tags:
-        self._parts.catch_up()
-        return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(self._filters())))
+        lacks = self._view.gaps.look()
+        found = tuple(TagCount(*pair) for pair in self._view.gaps.tags(self._view.filters()))
+        return Tags(found, lacks())
 
+    @bounded()
     def beginning(self, what: str, start: str) -> tuple[str, ...]:
         """Titles, tags, projects or entities that begin so, in the index as it is: for a shell,
         which asks while a person types."""
-        lookup, mine = self.index.lookup, self._filters(include_forgotten=True)
+        lookup, mine = self._view.index.lookup, self._view.filters(include_forgotten=True)
         names: Mapping[str, Callable[[], Iterable[str]]] = {
             "titles": lambda: lookup.titles(mine),
             "tags": lambda: (tag for tag, _ in lookup.tags(mine)),
             "projects": lambda: lookup.counts("project", mine),
-            "entities": lambda: lookup.titles(self._filters(type="entity")),
+            "entities": lambda: lookup.titles(self._view.filters(type="entity")),
         }
         first = start.casefold()
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
-
-
-def _is_journal(hit: Hit) -> bool:
-    return hit.row.type == "session" and not (hit.is_observation and hit.block)
 
 
 def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
@@ -197,6 +216,7 @@ def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
         title=row.title,
         path=row.path,
         content=printable(seen.content) if seen else hit.passage,
+        whole=hit.whole,
         snippet=hit.snippet,
         type="episodic" if alone else row.type,
         scope=row.scope,
@@ -211,7 +231,7 @@ def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
         project=row.project or None,
         source=source_value(row.more.get("source", "")),
         forgotten=True if row.forgotten else None,
-        lanes=[asdict(lane) for lane in hit.lanes] if explain else None,
+        lanes=[lane._asdict() for lane in hit.lanes] if explain else None,
         boosts=dict(hit.boosts) if explain else None,
     )
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.index import Filters, Index
-from vaultmem.names import copy_rank, name_key
-from vaultmem.note import Note
-from vaultmem.store import Store, Stored
+from vaultmem.index import TROUBLE, Filters, Index
+from vaultmem.notes.file_names import copy_rank, escaped, is_unicode, name_key
+from vaultmem.notes.note import Note, title_of
+from vaultmem.storage.store import Store, Stored
 
 ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
 _LIKE_AN_ID: Final = re.compile(r"[0-7][0-9A-Z]{22,28}\Z", re.IGNORECASE)  # letters may be wrong
@@ -23,6 +22,8 @@ def plain_ref(ref: str) -> str:
     ref = ref.strip().removeprefix("memory:").strip()
     if ref.startswith("[[") and ref.endswith("]]"):
         ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
+    if not is_unicode(ref):
+        raise NotFound(f"{escaped(ref)} is not UTF-8, and no memory has such a name.")
     if not ref:
         raise InvalidInput("Name a memory by its id, its path in the vault or its title.")
     return ref
@@ -33,7 +34,9 @@ def find(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
 
     The index only proposes: the file decides whether it is the one.
     """
-    ref = plain_ref(ref)
+    given, ref = ref, plain_ref(ref)
+    if given != ref and store.stat(given) is not None:  # a name may begin or end with a blank
+        ref = given
     if "/" in ref or "\\" in ref or ref.lower().endswith(".md"):
         if found := _by_path(store, ref, visible):
             return found
@@ -48,11 +51,11 @@ def find(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
 
 def _by_path(store: Store, ref: str, visible: Visible) -> Note | None:
     for path in (ref, ref + ".md"):
-        if store.stat(path) is not None:
+        if store.is_there(path):
             with contextlib.suppress(NotFound):
                 note = store.note(path)
                 return note if visible(note) else None
-    file = store.locate(ref)  # says what is wrong with a path that leads out of the vault
+    file = store.paths.locate(ref)  # says what is wrong with a path that leads out of the vault
     if file.is_file() and ref.lower().endswith(".md"):
         raise NotFound(f"{ref} is no memory: it is a template, or the settings exclude it.")
     return None
@@ -75,7 +78,7 @@ def _goes_by(note: Note, ref: str) -> bool:
 
 def _paths_named(store: Store, ref: str) -> list[str]:
     wanted = name_key(ref)
-    return [path for path in store.walk().notes if name_key(_stem(path)) == wanted]
+    return [path for path in store.walk().notes if name_key(title_of(path)) == wanted]
 
 
 def _by_files(store: Store, ref: str) -> list[Note]:
@@ -98,20 +101,33 @@ def _stored(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
             yield store.read(path)
 
 
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
+class TakenNames:
+    """The names of all notes in the vault, asked for one at a time."""
+
+    def __init__(self, paths_named: Callable[[str], list[str]], apart_from: str) -> None:
+        self.also: set[str] = set()
+        self._paths_named = paths_named
+        self._apart_from = apart_from
+
+    def __contains__(self, key: object) -> bool:
+        if key in self.also:
+            return True
+        try:
+            return any(path != self._apart_from for path in self._paths_named(str(key)))
+        except TROUBLE:
+            return False  # without an index the store refuses at least a clash in one folder
 
 
 def near(index: Index, ref: str, filters: Filters) -> list[str]:
     """Titles of a few notes that the reference may have meant."""
-    import difflib
+    from vaultmem.base.line_difference import close_names
 
     if _LIKE_AN_ID.match(ref):
         return index.lookup.titles_near_id(ref, filters)
     titles = index.lookup.titles(filters)
-    close = difflib.get_close_matches(ref, titles, n=3, cutoff=0.6) if len(titles) < 3000 else []
+    close = close_names(ref, titles, 3, 0.6) if len(titles) < 3000 else []
     if not close:
         hits = index.search_text(ref, filters, 3)
-        rows = index.rows([note for note, _ in hits.notes])
+        rows = index.lookup.rows([note for note, _ in hits.notes])
         close = [rows[note].title for note, _ in hits.notes if note in rows]
     return list(dict.fromkeys(close))

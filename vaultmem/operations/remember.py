@@ -6,31 +6,41 @@ import contextlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from vaultmem import lock
+from ulid_transform import ulid_now
+
 from vaultmem.config import PROPERTIES
-from vaultmem.desk import SCOPES, TYPES, Written, require_one_of, require_share
-from vaultmem.edit import AddItems, Change, ReplaceBody, SetProperty
-from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
-from vaultmem.graph import Graph
+from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.index import TROUBLE
-from vaultmem.markdown import is_tag
-from vaultmem.names import cut, safe_name
-from vaultmem.note import Note
-from vaultmem.properties import Writable
-from vaultmem.recall import query_words
-from vaultmem.store import VOLATILE
-from vaultmem.views import (
-    Project,
-    Projects,
-    Remembered,
-    Similar,
-    content_of,
-    identity,
-    source_text,
+from vaultmem.limits import WORD, bounded
+from vaultmem.notes.attributes import SCOPES, TYPES
+from vaultmem.notes.edit import (
+    AddItems,
+    Change,
+    RemoveItems,
+    RemoveProperty,
+    ReplaceBody,
+    SetProperty,
+    edited,
+    made_note,
+    stamped,
 )
+from vaultmem.notes.file_names import cut, safe_name
+from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.note import Note
+from vaultmem.notes.tags import tag_key
+from vaultmem.operations.facts import KnownFacts
+from vaultmem.operations.input import Input, now_utc, require_one_of, require_share
+from vaultmem.operations.projects import ProjectNotes
+from vaultmem.operations.results import Remembered, Similar, identity, source_text
+from vaultmem.operations.view import View
+from vaultmem.operations.wording import Wordings
+from vaultmem.operations.writing import Writing, Written
+from vaultmem.recall.recall import query_words
+from vaultmem.storage.authorship import same_words
+from vaultmem.storage.paths import VOLATILE
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -46,14 +56,45 @@ _NEAR: Final = (
     0.89  # similarity of meaning that does: paraphrases have .92, neighbours in topic .87
 )
 _LEADING: Final = re.compile(r"^(?:\s|#{1,6}\s|[-*+>]\s|\d+[.)]\s|[*_`~]+)+")
+_LONG_LINE: Final = 2_000  # characters in which a title is looked for
+_LINK: Final = re.compile(r"\[\[([^\[\]]*)\]\]")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
-
-PROJECT: Final = "project"  # the kind of note that says what a project is
 
 EntityRef = Mapping[str, str]
 
+_MERGED: Final = (
+    "merged: the note was changed by hand since it was last stored; those lines were kept, and "
+    "get_memories shows how it reads now"
+)
 
-class Remembering(Graph):
+
+@dataclass(frozen=True, slots=True)
+class Restated:
+    """A text that is stored under a key that is known."""
+
+    text: str
+    expected: str | None = None  # the version that the caller has read all of
+    keys_alone: bool = False
+
+
+class Remembering:
+    def __init__(
+        self,
+        view: View,
+        writing: Writing,
+        input: Input,
+        facts: KnownFacts,
+        wordings: Wordings,
+        projects: ProjectNotes,
+    ) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+        self._facts = facts
+        self._wordings = wordings
+        self._projects = projects
+
+    @bounded(type=WORD, scope=WORD)
     def remember(
         self,
         content: str,
@@ -70,73 +111,73 @@ class Remembering(Graph):
         title: str | None = None,
         key: str | None = None,
         room: str | None = None,
+        expected_version: str | None = None,
+        keys_alone: bool = False,
     ) -> Remembered:
-        """Store a new memory; with a key that is known, the memory with this key is updated."""
-        self._require_writable()
+        """Store a new memory; with a key that is known, the memory with this key is updated.
+
+        What the last store under the key wrote gives way to the new text. What a person wrote
+        into the note stays; where both changed the same lines that is a conflict, unless the
+        caller has read it all (`expected_version`). A system that knows `keys_alone` and could
+        not go on from a conflict gets the lines of both, and replaces the tags it gave as well.
+        """
+        self._writing.require_writable()
+        if expected_version and not key:
+            raise InvalidInput("expected_version goes with a key: it says what is replaced.")
         require_one_of(type, TYPES, "type")
         require_one_of(scope, SCOPES, "scope")
-        text = self._content(content)
-        session = self._line(session_id or self.caller.session, "session_id", 200)
+        text = self.content(content)
+        session = self._input.line(session_id or self._view.caller.session, "session_id", 200)
         if scope == "session" and not session:
             raise InvalidInput("A session memory needs a session: give session_id.")
         values: dict[str, Writable] = {
-            "key": self._line(key or "", "key"),
+            "key": self._input.line(key or "", "key"),
             "type": type,
             "scope": scope,
-            "project": self._project(scope, project),
+            "project": self.project(scope, project),
             "session": session,
-            "user": self.caller.user,
-            "room": self._line(room or "", "room", 100),
+            "user": self._view.caller.user,
+            "room": self._input.line(room or "", "room", 100),
             "importance": _share(importance, "importance"),
             "confidence": _share(confidence, "confidence"),
-            "tags": list(self._tags(tags)),
-            "source": self._line(source_text(source) or self.caller.client, "source"),
-            **self._edges(related_entities),
+            "tags": list(self._input.tags(tags)),
+            "source": self._input.line(source_text(source) or self._view.caller.client, "source"),
+            **self.edges(related_entities),
         }
         name = self._title(title, text)
+        given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
         with contextlib.suppress(*TROUBLE):  # a note can be written without an index
-            self._parts.catch_up()
-        similar = self._parts.aside.submit(self._similar, text)  # it never raises
-        with self._keyed(str(values["key"] or "")):
+            self._view.parts.catch_up()
+        similar = self._view.parts.aside.submit(self._similar, text)  # it never raises
+        with self._projects.keyed(str(values["key"] or "")):
             if known := self._with_key(values):
-                done = self._upsert(known, text, values, similar)
+                stated = values if source else {**values, "source": ""}
+                words = Restated(text, expected_version, keys_alone)
+                done = self._upsert(known, words, stated, similar)
+            elif expected_version:
+                raise NotFound(f"There is no memory with the key {key!r} any more.")
             else:
                 done = self._remember(name, title, text, values, related_entities, similar)
-        return replace(done, warnings=(*done.warnings, *self._redactions(content, text)))
+        return replace(
+            done, warnings=(*done.warnings, *self._input.redactions(given, f"{text}\n\n{name}"))
+        )
 
     # --- parts ---------------------------------------------------------------------------
 
-    def _content(self, content: str) -> str:
-        text = self._clean(content)
+    def content(self, content: str) -> str:
+        text = self._input.clean(content)
         if not text.strip():
             raise InvalidInput("There is nothing to remember: the content is empty.")
         return text
 
-    def _project(self, scope: str, project: str | None) -> str:
+    def project(self, scope: str, project: str | None) -> str:
         """Where a project memory belongs; with no project known, to the vault itself."""
-        wanted = self._line(project or "", "project", 100)
-        pinned = self.caller.project
-        if wanted and pinned and wanted.casefold() != pinned.casefold():
-            raise InvalidInput(
-                f"This server is bound to the project {pinned!r}; leave project out."
-            )
-        if scope == "project":
-            return pinned or wanted or self.caller.default_project
-        return wanted
-
-    def _tags(self, tags: Iterable[str]) -> Iterator[str]:
-        seen: set[str] = set()
-        for given in tags:
-            tag = re.sub(r"\s+", "-", self._line(given, "A tag", 100).lstrip("#")).strip("/")
-            if not is_tag(tag):
-                raise InvalidInput(
-                    f"{given!r} cannot be a tag: use letters, digits, - _ and /, not digits alone."
-                )
-            if tag.casefold() not in seen:
-                seen.add(tag.casefold())
-                yield tag
+        wanted = self._input.line(project or "", "project", 100)
+        own = self._view.own_project(wanted)
+        return own if scope == "project" else wanted
 
     def _title(self, title: str | None, text: str) -> str:
+        title = self._input.line(title or "", "title", 300)
         if not title:
             return derived_title(text)
         if "/" in title or "\\" in title:
@@ -144,98 +185,20 @@ class Remembering(Graph):
                 f"{title!r} looks like a path; a title is a name. The note's place is chosen by "
                 "its scope and project."
             )
-        return self._line(title, "title", 300)
+        return title
 
-    def _edges(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
+    def edges(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
         """Links to entities, in a list under the relationship's name."""
         lists: dict[str, list[Writable]] = {}
         for entity in entities:
-            name = entity_name(self._line(entity.get("name", ""), "An entity's name", 100))
-            relation = relation_name(entity.get("relationship", ""))
+            name = entity_name(self._input.line(entity.get("name", ""), "An entity's name", 100))
+            relation = relation_name(
+                self._input.line(entity.get("relationship", ""), "A relationship")
+            )
             link = f"[[{name}]]"
             if link not in lists.setdefault(relation, []):
                 lists[relation].append(link)
         return dict(lists)
-
-    # --- projects ------------------------------------------------------------------------
-
-    def projects(self) -> Projects:
-        """Every project that some note names, by name."""
-        counts = self._project_counts()
-        names = sorted((name for name, _ in counts.values()), key=str.casefold)
-        return Projects(tuple(self._described(*counts[name.casefold()]) for name in names))
-
-    def project(self, name: str) -> Project:
-        found = self._project_counts().get(self._project_name(name).casefold())
-        if found is None:
-            raise NotFound(f"There is no project {name!r}.")
-        return self._described(*found)
-
-    def _project_counts(self) -> dict[str, tuple[str, int]]:
-        """Names in their most usual spelling, with the number of memories."""
-        self._parts.catch_up()
-        counts = self.index.lookup.counts
-        memories: dict[str, int] = {}
-        for name, count in counts("project", self._filters(type=TYPES)).items():
-            memories[name.casefold()] = memories.get(name.casefold(), 0) + count
-        found: dict[str, tuple[str, int]] = {}
-        for name in counts("project", self._filters(include_forgotten=True)):  # most used first
-            if name:
-                found.setdefault(name.casefold(), (name, memories.get(name.casefold(), 0)))
-        return found
-
-    def make_project(self, name: str, description: str = "") -> Project:
-        """Give a project a note of its own, so that it is known before it has memories."""
-        self._require_writable()
-        name, text = self._project_name(name), self._clean(description, "The description").strip()
-        with self._keyed(name):
-            try:
-                known = self.project(name)
-            except NotFound:
-                known = Project(name, 0, "")
-            if not known.path:
-                self._describe(known.name, text)
-            elif text and not known.description:
-                note = self.store.note(known.path)
-                self._edited(note, "update", ReplaceBody(f"{text}\n\n{note.body}".rstrip() + "\n"))
-            elif text not in ("", known.description):
-                raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
-        return self.project(name)
-
-    def _describe(self, name: str, text: str) -> None:
-        values: dict[str, Writable] = {
-            "id": self._new_id(),
-            "type": "entity",
-            "project": name,
-            "user": self.caller.user,
-            "kind": PROJECT,
-            "aliases": [] if safe_name(name) == name else [name],
-            "source": self.caller.client,
-            "created": self._now(),
-        }
-        self._create(self.settings["folders.entities"], name, values, f"{text}\n" if text else "")
-
-    def _project_name(self, name: str) -> str:
-        plain = self._line(name, "A project's name", 100)
-        if not plain or plain.startswith("[["):  # a link would name another project
-            raise InvalidInput(f"{name!r} cannot be the name of a project.")
-        if self.caller.project and plain.casefold() != self.caller.project.casefold():
-            raise NotFound(f"There is no project {name!r}.")
-        return plain
-
-    def _described(self, name: str, memories: int) -> Project:
-        """The project with what its own note says of it."""
-        folder = self._folder({"scope": "project", "project": name})
-        rows, _ = self.index.lookup.select(
-            self._filters(type="entity", kind=PROJECT, project=name), "created"
-        )
-        known = Project(name, memories, folder)
-        try:
-            note = self.store.note(rows[-1].path)
-        except (IndexError, NotFound):  # it has none, or no longer
-            return known
-        said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
-        return replace(known, description=said, id=identity(note), path=note.path)
 
     # --- writing -------------------------------------------------------------------------
 
@@ -248,39 +211,86 @@ class Remembering(Graph):
         entities: Sequence[EntityRef],
         similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
-        values = {"id": self._new_id(), **values, "created": self._now()}
+        values = {"id": ulid_now(), **values, "created": now_utc()}
         if title and safe_name(name) != name:
             values["aliases"] = [name]
-        written = self._create(self._folder(values), name, values, text + "\n")
-        self._ensure_entities(entities)
+        written = self._writing.create(self._projects.folder(values), name, values, text + "\n")
+        if values["key"]:
+            self._stored(written, str(values["id"]), text, cast(list[str], values["tags"]))
+        else:
+            self._wordings.wrote_whole(written)
+        self.ensure_entities(entities)
         edges = sum(len(links) for _, links in _link_lists(values))
         return self._receipt(written, values, edges, similar, created=True)
-
-    def _folder(self, values: Mapping[str, Writable]) -> str:
-        if values["scope"] == "session":
-            return VOLATILE + safe_name(str(values["session"]))
-        folder: str = self.settings["folders.memories"].strip("/")
-        project = str(values["project"] or "")
-        return f"{folder}/{safe_name(project)}" if project else folder
 
     def _upsert(
         self,
         note: Note,
-        text: str,
-        values: dict[str, Writable],
+        words: Restated,
+        values: Mapping[str, Writable],
         similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
-        changes: list[Change] = [ReplaceBody(text + "\n")]
+        changes: list[Change] = []
         given = ("type", "importance", "confidence", "room", "source")
         new = [name for name in given if values[name] not in (None, "", note.get(name))]
         changes += [SetProperty(name, values[name]) for name in new]
         changes += [AddItems(name, tuple(items)) for name, items in _link_lists(values)]
-        if tags := values["tags"]:
-            changes.append(AddItems("tags", tuple(tags)))  # type: ignore[arg-type]
-        written = self._edited(note, "update", *changes)
+        tags = cast(list[str], values["tags"] or [])
+        if tags:
+            changes.append(AddItems("tags", tuple(tags)))
+        known, expected, merged = self._view.parts.authorship, words.expected, False
+        if expected:
+            self._wordings.require_open(note)
+            expected = self._wordings.whole_reading(note, expected, shown_whole=False)
+
+        def change(current: Note) -> Note:
+            nonlocal merged
+            body, merged = self._restated(current, words)
+            taken = _taken_back(current, known.stored(current), tags) if words.keys_alone else ()
+            after = edited(current, ReplaceBody(body, as_it_is=True), *changes, *taken)
+            return stamped(current, after, now_utc())
+
+        written = self._writing.rewrite(note, "update", change, expected)
         edges = sum(len(links) for _, links in _link_lists(values))
-        kept = {**values, "id": identity(note)}
-        return self._receipt(written, kept, edges, similar, created=False)
+        done = self._receipt(
+            written, {**values, "id": identity(note)}, edges, similar, created=False
+        )
+        self._stored(written, note.id, words.text, tags, merged=merged)
+        return replace(done, warnings=(*done.warnings, *((_MERGED,) if merged else ())))
+
+    def _restated(self, note: Note, words: Restated) -> tuple[str, bool]:
+        """The body with the text that is stored anew, and whether lines of a person are in it."""
+        from vaultmem.operations import restatement  # seldom needed, and not light
+
+        known = self._view.parts.authorship
+        last = known.stored(note)
+        text, body = words.text, note.body
+        volatile = note.path.startswith(VOLATILE) and known.is_written(body)
+        if words.expected or volatile or (last and same_words(last.body, body)):
+            return restatement.replaced(body, text), False
+        if same_words(text, body):
+            return body, False
+        found = None
+        if last is not None or words.keys_alone:
+            old = last.body if last is not None else None
+            found = restatement.merged(old, body, text, both=words.keys_alone)
+        if found is None:
+            said = f"{note.path} was changed by hand since it was last stored under this key."
+            raise self._wordings.unread(note, said, "store_memory")
+        return found, True
+
+    def _stored(
+        self, written: Written, id: str, text: str, tags: Sequence[str], *, merged: bool = False
+    ) -> None:
+        """Keep what this store wrote, so that the next one can tell it from a person's words."""
+        if not merged:
+            self._wordings.wrote_whole(written)
+        if written.path.startswith(VOLATILE):  # it ends with its session, and so must its text
+            return
+        names = self._view.settings.properties
+        kept: dict[str, Writable] = {"id": id, "tags": list(tags)}
+        kept = {name: value for name, value in kept.items() if value}
+        self._view.parts.authorship.store(made_note(kept, text, written.path, names))
 
     def _receipt(
         self,
@@ -291,7 +301,7 @@ class Remembering(Graph):
         *,
         created: bool,
     ) -> Remembered:
-        searchable = self._searchable(written)
+        searchable = self._writing.searchable(written)
         others = [each for each in similar.result() if each.path != written.path]
         return Remembered(
             memory_id=str(values["id"]),
@@ -309,41 +319,35 @@ class Remembering(Graph):
             warnings=(written.behind,) if written.behind else (),
         )
 
-    def _ensure_entities(self, entities: Iterable[EntityRef]) -> None:
-        for entity in entities:
-            if entity.get("type"):
-                self.ensure_entity(entity_name(entity["name"]), entity["type"])
+    def ensure_entities(self, entities: Iterable[EntityRef]) -> None:
+        typed = [entity for entity in entities if entity.get("type")]
+        names = (self._input.line(entity["name"], "An entity's name", 100) for entity in typed)
+        kinds = (entity["type"] for entity in typed)
+        self._facts.graph_ensure(zip(map(entity_name, names), kinds, strict=True))
 
     # --- what is there already -----------------------------------------------------------
-
-    @contextlib.contextmanager
-    def _keyed(self, key: str) -> Iterator[None]:
-        """Two callers with one new key take turns, so that only one makes the note."""
-        if not key:
-            yield
-            return
-        with lock.held(self.store.local() / "keys.lock", timeout=10, what="storing by key"):
-            yield
 
     def _with_key(self, values: Mapping[str, Writable]) -> Note | None:
         if not values["key"]:
             return None
-        filters = self._filters(scope=str(values["scope"]), include_forgotten=True)
-        for row in self.index.lookup.with_key(str(values["key"]), filters):
+        filters = self._view.filters(scope=str(values["scope"]), include_forgotten=True)
+        for row in self._view.gaps.with_key(str(values["key"]), filters):
             same_home = row.project.casefold() == str(values["project"] or "").casefold()
-            same_user = row.user.casefold() == self.caller.user.casefold()
+            same_user = row.user.casefold() == self._view.caller.user.casefold()
             same_session = row.session == values["session"] or values["scope"] != "session"
             if same_home and same_user and same_session:
-                return self.store.note(row.path)
+                note = self._view.store.note(row.path)
+                if self._view.visible(note):
+                    return note
         return None
 
     def _similar(self, text: str) -> tuple[Similar, ...]:
         """Memories that say nearly the same: the writer decides what to do about them. What is
         being written meanwhile may be among them."""
-        strategy = "hybrid" if self._parts.loaded_embedder() else "keyword"
+        strategy = "hybrid" if self._view.parts.loaded_embedder() else "keyword"
         try:
-            found = self._parts.recall.ask(
-                text[:1000], strategy=strategy, filters=self._filters(), limit=_SIMILAR + 3
+            found = self._view.parts.recall.ask(
+                text[:1000], strategy=strategy, filters=self._view.filters(), limit=_SIMILAR + 3
             )
         except Exception as error:  # whatever it is: the note is or will be written
             log.debug("looking for similar memories failed: %s", error)
@@ -365,11 +369,16 @@ class Remembering(Graph):
 def derived_title(text: str) -> str:
     """The first sentence or line, without its Markdown, short enough for a file name."""
     for line in text.strip().splitlines():
-        plain = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", _LEADING.sub("", line)).strip()
+        plain = _LINK.sub(_link_text, _LEADING.sub("", line[:_LONG_LINE])).strip()
         if plain.strip("-= "):
             sentence = _SENTENCE.split(plain, 1)[0].rstrip(" .,;:。")
             return cut(sentence, _TITLE_BYTES) or "Memory"
     return "Memory"
+
+
+def _link_text(link: re.Match[str]) -> str:
+    target, bar, display = link[1].partition("|")
+    return display if bar else target
 
 
 def entity_name(name: str) -> str:
@@ -383,6 +392,19 @@ def relation_name(relationship: str) -> str:
     """A property name for a relationship; what cannot be one is simply what a note is about."""
     name = re.sub(r"[\s-]+", "_", relationship.strip()).lower()
     return name if _RELATION.match(name) and name not in PROPERTIES else "about"
+
+
+def _taken_back(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[Change]:
+    """Tags of the last store that are no longer given, and the mark of being forgotten."""
+    given = set(map(tag_key, tags))
+    stored = set(map(tag_key, (last or note).strings("tags")))
+    has = note.strings("tags")
+    gone = tuple(tag for tag in has if tag_key(tag) in stored - given)
+    if gone:
+        yield RemoveItems("tags", gone)
+    for name in ("forgotten", "forgotten_at", "forgotten_reason"):
+        if note.key_of(name) is not None:
+            yield RemoveProperty(name)
 
 
 def _link_lists(values: Mapping[str, Writable]) -> list[tuple[str, tuple[Writable, ...]]]:

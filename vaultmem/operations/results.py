@@ -1,7 +1,8 @@
-"""What operations answer with. Field names are the contract's JSON names; a field whose
+"""What operations return. Field names are the contract's JSON names; a field whose
 default is None is left out of the JSON when it has no value.
 
-They are not frozen: making frozen classes takes twice as long, and every command makes them.
+Every command makes these classes, and Python makes code for what each of them can do. So they
+are not frozen, and how they are shown and compared stands in one place.
 """
 
 from __future__ import annotations
@@ -10,30 +11,44 @@ import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.attributes import attributes_of
 from vaultmem.config import PROPERTIES, Settings
-from vaultmem.hidden import without_private
 from vaultmem.index import Row
-from vaultmem.markdown import Fact, Observation, shown
-from vaultmem.note import Note, Problem, printable, version
-from vaultmem.properties import Value
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.frontmatter import Value
+from vaultmem.notes.markdown import Fact, Observation, shown
+from vaultmem.notes.masking import public_part
+from vaultmem.notes.note import Note, Problem, printable, version
+
+if TYPE_CHECKING:
+    from vaultmem.parts import Freshness
 
 DEFAULT_IMPORTANCE: Final = 0.5
 _EXCERPT: Final = 200
 
 
-@dataclass
-class Similar:
+class Result:
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__qualname__}({inner})"
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if type(self) is type(other) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(eq=False, repr=False)
+class Similar(Result):
     id: str
     title: str
     path: str
     relevance_score: float
 
 
-@dataclass
-class Remembered:
+@dataclass(eq=False, repr=False)
+class Remembered(Result):
     memory_id: str
     path: str
     title: str
@@ -49,21 +64,13 @@ class Remembered:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass
-class Freshness:
-    """How far an answer can be relied on to be complete."""
-
-    revision: int
-    pending: int  # passages that have no vector yet
-    skipped: int
-
-
-@dataclass
-class RecalledMemory:
+@dataclass(eq=False, repr=False)
+class RecalledMemory(Result):
     id: str
     title: str
     path: str
     content: str  # the best passage
+    whole: bool  # whether that is all of the memory's text
     snippet: str
     type: str
     scope: str
@@ -82,8 +89,8 @@ class RecalledMemory:
     boosts: Any = None
 
 
-@dataclass
-class Recalled:
+@dataclass(eq=False, repr=False)
+class Recalled(Result):
     memories: tuple[RecalledMemory, ...]
     total_matched: int
     strategy_used: str
@@ -93,8 +100,8 @@ class Recalled:
     filters: tuple[str, ...] | None = None
 
 
-@dataclass
-class Memory:
+@dataclass(eq=False, repr=False)
+class Memory(Result):
     id: str
     path: str
     title: str
@@ -128,14 +135,14 @@ class Memory:
     properties: Mapping[str, Value] | None = None  # those that are not ours
 
 
-@dataclass
-class Gotten:
+@dataclass(eq=False, repr=False)
+class FetchedMemories(Result):
     memories: tuple[Memory, ...]
     missing: tuple[str, ...]
 
 
-@dataclass
-class Summary:
+@dataclass(eq=False, repr=False)
+class Summary(Result):
     id: str
     path: str
     title: str
@@ -151,15 +158,16 @@ class Summary:
     project: str | None = None
 
 
-@dataclass
-class Listed:
+@dataclass(eq=False, repr=False)
+class Listed(Result):
     memories: tuple[Summary, ...]
     total: int
     next_offset: int | None
+    warnings: tuple[str, ...] | None = None
 
 
-@dataclass
-class Updated:
+@dataclass(eq=False, repr=False)
+class Updated(Result):
     memory_id: str
     path: str
     updated_fields: tuple[str, ...]
@@ -168,16 +176,16 @@ class Updated:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass
-class Tagged:
+@dataclass(eq=False, repr=False)
+class Tagged(Result):
     memory_id: str
     path: str
     tags: tuple[str, ...]
     version: str
 
 
-@dataclass
-class Promoted:
+@dataclass(eq=False, repr=False)
+class Promoted(Result):
     memory_id: str
     path: str
     previous_scope: str
@@ -186,8 +194,8 @@ class Promoted:
     reason: str | None = None
 
 
-@dataclass
-class Forgotten:
+@dataclass(eq=False, repr=False)
+class Forgotten(Result):
     memory_id: str
     path: str
     status: str
@@ -195,38 +203,40 @@ class Forgotten:
     reason: str | None = None
 
 
-@dataclass
-class Restored:
+@dataclass(eq=False, repr=False)
+class Restored(Result):
     memory_id: str
     path: str
     version: str
     action: str  # what was undone
+    replaced: str | None = None  # the version that stood there, which is kept as well
+    warnings: tuple[str, ...] = ()
 
 
-@dataclass
-class Removed:
+@dataclass(eq=False, repr=False)
+class Removed(Result):
     memory_id: str
     path: str
     restore: str  # how to get it back
 
 
-@dataclass
-class PrunedNote:
+@dataclass(eq=False, repr=False)
+class PrunedNote(Result):
     id: str
     path: str
     title: str
     restore: str | None = None  # how to get it back
 
 
-@dataclass
-class Pruned:
+@dataclass(eq=False, repr=False)
+class Pruned(Result):
     pruned_count: int
     pruned: tuple[PrunedNote, ...]
     dry_run: bool
 
 
-@dataclass
-class Version:
+@dataclass(eq=False, repr=False)
+class Version(Result):
     version: str
     taken_at: dt.datetime
     action: str  # what was done to it next; "current" for the text as it is
@@ -237,16 +247,16 @@ class Version:
     subject: str | None = None
 
 
-@dataclass
-class Versions:
+@dataclass(eq=False, repr=False)
+class Versions(Result):
     memory_id: str
     path: str
     versions: tuple[Version, ...]
     number: int = 1  # of the present text, counting from 1
 
 
-@dataclass
-class Source:
+@dataclass(eq=False, repr=False)
+class NoteSource(Result):
     """A note's whole text, properties included."""
 
     memory_id: str
@@ -255,8 +265,8 @@ class Source:
     version: str
 
 
-@dataclass
-class Project:
+@dataclass(eq=False, repr=False)
+class Project(Result):
     name: str
     memories: int
     folder: str  # where its memories are put
@@ -265,20 +275,21 @@ class Project:
     path: str | None = None
 
 
-@dataclass
-class Projects:
+@dataclass(eq=False, repr=False)
+class Projects(Result):
     projects: tuple[Project, ...]
 
 
-@dataclass
-class TagCount:
+@dataclass(eq=False, repr=False)
+class TagCount(Result):
     tag: str
     count: int
 
 
-@dataclass
-class Tags:
+@dataclass(eq=False, repr=False)
+class Tags(Result):
     tags: tuple[TagCount, ...]
+    warnings: tuple[str, ...] | None = None
 
 
 # --- from notes and rows ----------------------------------------------------------------------
@@ -292,7 +303,7 @@ def identity(note: Note) -> str:
 def content_of(note: Note) -> str:
     """The text as it was given: a note ends with a line end that is not part of it."""
     end = note.newline if note.body.endswith("\r\n") else "\n"
-    return printable(without_private(note.body.removesuffix(end)))
+    return printable(public_part(note.body.removesuffix(end)))
 
 
 def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
@@ -327,7 +338,7 @@ def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
         facts=note.facts or None,
         observations=note.observations or None,
         problems=note.problems or None,
-        properties={k: v for k, v in note.properties.items() if k not in ours} or None,
+        properties={k: v for k, v in note.shown.items() if k not in ours} or None,
     )
 
 
@@ -366,7 +377,12 @@ def _moment(seconds: int) -> dt.datetime:
 
 
 def _names(links: tuple[str, ...]) -> tuple[str, ...] | None:
-    return tuple(re.sub(r"^\[\[(.*?)(?:\|.*)?\]\]$", r"\1", link) for link in links) or None
+    return tuple(map(_link_name, links)) or None
+
+
+def _link_name(link: str) -> str:
+    is_link = link.startswith("[[") and link.endswith("]]") and "\n" not in link
+    return link[2:-2].partition("|")[0] if is_link else link
 
 
 # --- where a memory came from -----------------------------------------------------------------

@@ -1,31 +1,45 @@
-"""The last resort: answer a question by looking through the files, without any index."""
+"""The last resort: answer by looking through the files, without any index, or where it has gaps."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from vaultmem.attributes import attributes_of
+from vaultmem.base.file_stamps import FileStat
 from vaultmem.errors import VaultmemError
-from vaultmem.index import Filters, Row
-from vaultmem.note import Note, printable, version
-from vaultmem.passages import passages
-from vaultmem.recall import Answer, Hit, Lane, query_words, snippet
-from vaultmem.store import FileStat, Store
+from vaultmem.index import Filters, Row, passes
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.note import Note, printable, version
+from vaultmem.notes.passages import passages
+from vaultmem.recall.recall import Answer, Hit, Lane, query_words, snippet
+from vaultmem.storage.store import Store, Stored
 
 _SECONDS: Final = 5.0
 
 
-def ask(store: Store, query: str, filters: Filters, *, limit: int, offset: int) -> Answer:
+def ask(
+    store: Store,
+    query: str,
+    filters: Filters,
+    *,
+    limit: int,
+    offset: int,
+    paths: Collection[str] | None = None,
+) -> Answer:
     """Notes by how many of the question's words they have; the best passage of each is shown."""
     started = time.perf_counter()
     words = list(dict.fromkeys(query_words(query)))
     answer = Answer(strategy="scan")
     found: list[tuple[float, Hit]] = []
-    for note, stamp in _notes(store, answer, started + _SECONDS):
+    for stored in _files(store, answer.warnings, paths):
+        if not _has_any(stored, words):
+            continue
+        note = store.parse(stored)
         attributes = attributes_of(note, store.settings)
-        if passes(note, attributes, filters) and (hit := _hit(note, stamp, attributes, words)):
+        if passes(note, attributes, filters) and (
+            hit := _hit(note, stored.stat, attributes, words)
+        ):
             found.append((hit.score, hit))
     found.sort(key=lambda pair: (-pair[0], pair[1].row.path))
     answer.hits = [hit for _, hit in found[offset : offset + limit]]
@@ -34,15 +48,57 @@ def ask(store: Store, query: str, filters: Filters, *, limit: int, offset: int) 
     return answer
 
 
-def _notes(store: Store, answer: Answer, deadline: float) -> Iterator[tuple[Note, FileStat]]:
-    for path, stamp in sorted(store.walk().notes.items(), key=lambda item: -item[1].mtime_ns):
+def fill_gaps(
+    found: Answer,
+    store: Store,
+    query: str,
+    filters: Filters,
+    *,
+    limit: int,
+    paths: Collection[str] | None,
+) -> None:
+    """Put beside what the index found what is in notes that it does not have yet."""
+    more = ask(store, query, filters, limit=limit, offset=0, paths=paths)
+    known = {hit.row.path for hit in found.hits}
+    fresh = [hit for hit in more.hits if hit.row.path not in known]
+    found.hits = sorted([*found.hits, *fresh], key=lambda hit: -hit.score)[:limit]
+    found.total += max(0, more.total - (len(more.hits) - len(fresh)))
+    found.warnings += more.warnings
+    found.milliseconds += more.milliseconds
+
+
+def rows(store: Store, filters: Filters, paths: Collection[str], word: str = "") -> list[Row]:
+    """The notes that pass and have the word, as the catalog would have them; in no order."""
+    found = []
+    for stored in _files(store, [], paths):
+        if word and not _has_any(stored, [word.casefold()]):
+            continue
+        note = store.parse(stored)
+        attributes = attributes_of(note, store.settings)
+        if passes(note, attributes, filters):
+            found.append(_row(note, stored.stat, attributes))
+    return found
+
+
+def _files(store: Store, warnings: list[str], paths: Collection[str] | None) -> Iterator[Stored]:
+    """The newest first, for as long as one can wait."""
+    deadline = time.perf_counter() + _SECONDS
+    listed = store.walk().notes
+    wanted = listed if paths is None else listed.keys() & set(paths)
+    for path in sorted(wanted, key=lambda path: -listed[path].mtime_ns):
         if time.perf_counter() > deadline:
-            answer.warnings.append("query_timeout: only the notes changed last were looked at.")
+            warnings.append("query_timeout: only the notes changed last were looked at.")
             return
         try:
-            yield store.note(path), stamp
+            yield store.read(path)
         except VaultmemError:
             continue
+
+
+def _has_any(stored: Stored, words: Collection[str]) -> bool:
+    """Most notes need not be parsed to know that they are not wanted."""
+    text = f"{stored.path} {stored.raw.decode(errors='replace')}".casefold()
+    return any(word in text for word in words)
 
 
 def _hit(
@@ -59,12 +115,14 @@ def _hit(
         return None
     row = _row(note, stamp, attributes)
     lane = (Lane("scan", 1, best),)
-    return Hit(row, best, text, snippet(text, words), place.heading, place.block, lane)
+    all_of_it = place.text == note.body.strip()
+    shown = snippet(text, words)
+    return Hit(row, best, text, shown, place.heading, place.block, lane, whole=all_of_it)
 
 
 def _row(note: Note, stamp: FileStat, attributes: Mapping[str, str]) -> Row:
     created, updated = note.created, note.updated
-    names = ("type", "scope", "project", "user", "room", "session", "kind")
+    names = ("type", "scope", "project", "user", "room", "session", "kind", "unclear")
     return Row(
         note=0,
         path=note.path,
@@ -80,54 +138,4 @@ def _row(note: Note, stamp: FileStat, attributes: Mapping[str, str]) -> Row:
         forgotten=note.flag("forgotten"),
         more={"source": note.string("source")},
         tags=note.tags,
-    )
-
-
-def passes(note: Note, attributes: Mapping[str, str], filters: Filters) -> bool:
-    """What the index does with the same filters, said of one note."""
-    wanted = (
-        ("type", filters.types),
-        ("scope", filters.scopes),
-        ("project", filters.projects),
-        ("room", filters.rooms),
-        ("kind", filters.kinds),
-    )
-    if any(values and not _among(attributes[name], values) for name, values in wanted):
-        return False
-    pinned = (("user", filters.user), ("project", filters.home))
-    if any(
-        pin and attributes[name] and not _among(attributes[name], (pin,)) for name, pin in pinned
-    ):
-        return False
-    bound = filters.session and attributes["scope"].casefold() == "session"
-    if bound and not _among(attributes["session"], (filters.session,)):
-        return False
-    return _tagged(note, filters.tags) and _in_bounds(note, filters)
-
-
-def _among(value: str, wanted: tuple[str, ...]) -> bool:
-    return value.casefold() in {item.casefold() for item in wanted}
-
-
-def _tagged(note: Note, wanted: tuple[str, ...]) -> bool:
-    have = [tag.casefold() for tag in note.tags]
-    asked = [tag.lstrip("#").casefold() for tag in wanted]
-    return not asked or any(tag == a or tag.startswith(f"{a}/") for a in asked for tag in have)
-
-
-def _in_bounds(note: Note, filters: Filters) -> bool:
-    if note.flag("forgotten") and not filters.forgotten:
-        return False
-    if filters.folder and not note.path.startswith(filters.folder.strip("/") + "/"):
-        return False
-    importance = note.number("importance")
-    if (0.5 if importance is None else importance) < (filters.min_importance or 0):
-        return False
-    if filters.after is None and filters.before is None:
-        return True
-    made = note.created.timestamp() if note.created else None
-    return (
-        made is not None
-        and (filters.after is None or int(made) >= filters.after)
-        and (filters.before is None or int(made) <= filters.before)
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple, overload
 
@@ -33,13 +32,12 @@ _ENGLISH: Final = re.compile(r"english|\ben\b|minilm-l6|-en-", re.IGNORECASE)
 PROFILES: Final = ("relevance", "seed")
 
 
-class Memory(NamedTuple):
+class MemoryKey(NamedTuple):
     note: int
     observation: int = 0  # the first passage of one that stands alone; 0 for the note itself
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(NamedTuple):
     """How one lane placed a memory."""
 
     name: str
@@ -48,7 +46,7 @@ class Lane:
     share: float = 0.0  # what it gave to the memory's place
 
 
-class Found(NamedTuple):
+class LaneScore(NamedTuple):
     """A memory in one lane: its place's score, its best passage (0: unknown), and what that
     passage scored by itself."""
 
@@ -57,15 +55,14 @@ class Found(NamedTuple):
     raw: float
 
 
-Ranked = dict[Memory, Found]
+Ranked = dict[MemoryKey, LaneScore]
 Boosts = tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A memory with its place, and how it came about."""
 
-    memory: Memory
+    memory: MemoryKey
     score: float
     passage: int = 0  # the one to show; 0: unknown
     lanes: tuple[Lane, ...] = ()
@@ -82,17 +79,17 @@ class Lanes:
             name: weights[name] / total / (max((f.score for f in lane.values()), default=0) or 1.0)
             for name, lane in found.items()
         }
-        self._ranks: dict[str, dict[Memory, int]] = {}
+        self._ranks: dict[str, dict[MemoryKey, int]] = {}
 
-    def scores(self) -> dict[Memory, float]:
-        scores: dict[Memory, float] = {}
+    def scores(self) -> dict[MemoryKey, float]:
+        scores: dict[MemoryKey, float] = {}
         for name in sorted(self._found):
             scale = self._scales[name]
             for memory, found in self._found[name].items():
                 scores[memory] = scores.get(memory, 0.0) + found.score * scale
         return scores
 
-    def of(self, memory: Memory) -> tuple[Lane, ...]:
+    def of(self, memory: MemoryKey) -> tuple[Lane, ...]:
         """How each lane placed this memory."""
         return tuple(
             Lane(name, self._rank(name, memory), lane[memory].raw, self._share(name, memory))
@@ -100,12 +97,12 @@ class Lanes:
             if memory in lane
         )
 
-    def _share(self, name: str, memory: Memory) -> float:
+    def _share(self, name: str, memory: MemoryKey) -> float:
         return self._found[name][memory].score * self._scales[name]
 
-    def by_rank(self) -> dict[Memory, float]:
+    def by_rank(self) -> dict[MemoryKey, float]:
         """Of each lane 1 / (60 + rank), in parts of what the first of every lane gets."""
-        scores: dict[Memory, float] = {}
+        scores: dict[MemoryKey, float] = {}
         counting = [name for name in sorted(self._found) if self._scales[name]]
         for name in counting:
             for memory in self._found[name]:
@@ -113,13 +110,13 @@ class Lanes:
                 scores[memory] = scores.get(memory, 0.0) + share
         return scores
 
-    def _rank(self, name: str, memory: Memory) -> int:
+    def _rank(self, name: str, memory: MemoryKey) -> int:
         if name not in self._ranks:
             order = sorted((-found.score, each) for each, found in self._found[name].items())
             self._ranks[name] = {each: rank for rank, (_, each) in enumerate(order, 1)}
         return self._ranks[name][memory]
 
-    def passage(self, memory: Memory) -> int:
+    def passage(self, memory: MemoryKey) -> int:
         """The passage to show: the one with the question's words, else the most similar one."""
         for name in ("keyword", "vector", "graph"):
             found = self._found.get(name, {}).get(memory)
@@ -132,21 +129,21 @@ class Ranking(Sequence[Candidate]):
     """Memories, best first; ties by their numbers, so always the same way. Most are never shown:
     a candidate is made of one only when it is looked at."""
 
-    def __init__(self, scores: dict[Memory, float], lanes: Lanes) -> None:
+    def __init__(self, scores: dict[MemoryKey, float], lanes: Lanes) -> None:
         self._scores = scores
         self._lanes = lanes
-        self._boosts: dict[Memory, Boosts] = {}
+        self._boosts: dict[MemoryKey, Boosts] = {}
 
     @cached_property
-    def _order(self) -> list[tuple[float, Memory]]:
+    def _order(self) -> list[tuple[float, MemoryKey]]:
         return sorted((-score, memory) for memory, score in self._scores.items())
 
-    def place_anew(self, memory: Memory, score: float, *why: tuple[str, float]) -> None:
+    def set_score(self, memory: MemoryKey, score: float, *why: tuple[str, float]) -> None:
         self._scores[memory] = score
         self._boosts[memory] = self._boosts.get(memory, ()) + why
         self.__dict__.pop("_order", None)
 
-    def scores(self) -> list[tuple[Memory, float]]:
+    def scores(self) -> list[tuple[MemoryKey, float]]:
         """In no order."""
         return list(self._scores.items())
 
@@ -162,7 +159,7 @@ class Ranking(Sequence[Candidate]):
             return [self._candidate(memory) for _, memory in self._order[place]]
         return self._candidate(self._order[place][1])
 
-    def _candidate(self, memory: Memory) -> Candidate:
+    def _candidate(self, memory: MemoryKey) -> Candidate:
         lanes = self._lanes
         boosts = self._boosts.get(memory, ())
         return Candidate(
@@ -176,23 +173,25 @@ class Ranking(Sequence[Candidate]):
 def by_words(hits: TextHits) -> Ranked:
     """A memory's place: its best passage and its whole text, and of a note a little of its second
     passage. More than that, and long memories win by their length."""
-    scores: dict[Memory, float] = {}
-    best: dict[Memory, int] = {}
-    second: set[Memory] = set()
+    scores: dict[MemoryKey, float] = {}
+    best: dict[MemoryKey, int] = {}
+    second: set[MemoryKey] = set()
     for note, observation, passage, score in hits.passages:
-        memory = Memory(note, observation)
+        memory = MemoryKey(note, observation)
         if memory not in scores:
             scores[memory], best[memory] = score, passage
         elif not observation and memory not in second:
             scores[memory] += _SECOND * score
             second.add(memory)
     for note, observation, score in hits.memories:
-        memory = Memory(note, observation)
+        memory = MemoryKey(note, observation)
         if memory not in scores:  # none of its passages by itself
             scores[memory] = _WHOLE / 2 * score
         else:
             scores[memory] += _WHOLE * score
-    return {memory: Found(score, best.get(memory, 0), score) for memory, score in scores.items()}
+    return {
+        memory: LaneScore(score, best.get(memory, 0), score) for memory, score in scores.items()
+    }
 
 
 def by_meaning(
@@ -200,19 +199,19 @@ def by_meaning(
 ) -> Ranked:
     """A memory's place: its most similar passage, and all of its that were found on average.
     Every text is somewhat like every other, so only what is above the usual counts."""
-    best: dict[Memory, tuple[int, float]] = {}
-    above: dict[Memory, list[float]] = {}
+    best: dict[MemoryKey, tuple[int, float]] = {}
+    above: dict[MemoryKey, list[float]] = {}
     for note, passage, score in hits:
         if passage not in observations:  # it was deleted since
             continue
-        memory = Memory(note, observations[passage])
+        memory = MemoryKey(note, observations[passage])
         if memory not in best:
             best[memory], above[memory] = (passage, score), []
         above[memory].append(max(0.0, score - usual))
-    return {memory: Found(_place(memory, above[memory]), *best[memory]) for memory in best}
+    return {memory: LaneScore(_place(memory, above[memory]), *best[memory]) for memory in best}
 
 
-def _place(memory: Memory, above: Sequence[float]) -> float:
+def _place(memory: MemoryKey, above: Sequence[float]) -> float:
     share = _OF_OBSERVATION if memory.observation else _OF_NOTE
     return (above[0] + share * sum(above) / len(above)) / (1 + share)
 
@@ -253,9 +252,9 @@ def step_back(ranking: Ranking, superseded: Set[int], consolidated: Set[int]) ->
     if superseded or consolidated:
         for memory, score in ranking.scores():
             if memory.note in superseded:
-                ranking.place_anew(memory, score * _REPLACED, ("superseded", _REPLACED))
+                ranking.set_score(memory, score * _REPLACED, ("superseded", _REPLACED))
             elif memory.note in consolidated:
-                ranking.place_anew(memory, score * _REPLACED, ("consolidated", _REPLACED))
+                ranking.set_score(memory, score * _REPLACED, ("consolidated", _REPLACED))
 
 
 def weigh_as_seed(ranking: Ranking, signals: Mapping[int, Signals], now: float) -> None:
@@ -265,4 +264,4 @@ def weigh_as_seed(ranking: Ranking, signals: Mapping[int, Signals], now: float) 
         importance = 0.2 * (0.5 if known.importance is None else known.importance)
         recency = 0.2 * 0.5 ** (max(0.0, now - known.changed) / _MONTH)
         why = ("importance", importance), ("recency", recency)
-        ranking.place_anew(memory, score * 0.6 + importance + recency, *why)
+        ranking.set_score(memory, score * 0.6 + importance + recency, *why)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from vaultmem.fusion import Found, Memory, Ranked
-from vaultmem.index import Filters, Index
-from vaultmem.index.relations import Ref
-from vaultmem.names import name_key
+from vaultmem.base.words import WRITTEN_WORD
+from vaultmem.index import Filters, Index, Ref
+from vaultmem.notes.file_names import name_key
+from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranked
 
-_WORDS: Final = re.compile(r"[^\s,;:!?()\[\]\"“”„«»]+")
 _MOST_WORDS: Final = 60
 _LONGEST_NAME: Final = 5  # words
 _CLOSENESS: Final = (1.0, 0.6, 0.3)  # the entity itself, what is linked with it, one step on
 _MOST: Final = 50  # entities whose neighbours are looked at
 
 
-class Named:
+class GraphLane:
     def __init__(self, index: Index, filters: Filters) -> None:
         self._relations = index.relations
         self._lookup = index.lookup
@@ -38,7 +36,7 @@ class Named:
                 found[note] = max(found.get(note, 0.0), step)
         visible = self._relations.nodes(found, self._filters)
         return {
-            Memory(note): Found(score, 0, score)
+            MemoryKey(note): LaneScore(score, 0, score)
             for note, score in found.items()
             if note in visible and (self._filters.forgotten or not visible[note].forgotten)
         }
@@ -73,7 +71,7 @@ class Named:
 
 def _spans(query: str) -> Iterator[tuple[int, int, str]]:
     """Every run of up to five words, with its place."""
-    words = [(m.start(), m.end()) for m in _WORDS.finditer(query)][:_MOST_WORDS]
+    words = [(m.start(), m.end()) for m in WRITTEN_WORD.finditer(query)][:_MOST_WORDS]
     for first in range(len(words)):
         for last in range(first, min(len(words), first + _LONGEST_NAME)):
             start, end = words[first][0], words[last][1]

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vaultmem import fusion
-from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.fusion import PROFILES, Candidate, Lane, Ranked, Ranking
-from vaultmem.index import Filters, Index, Place, Row
-from vaultmem.markdown import shown
-from vaultmem.named import Named
-from vaultmem.note import body_of, printable
-from vaultmem.passages import passages
-from vaultmem.snippets import entry_text, matches, query_words, snippet
-from vaultmem.store import Store
+from vaultmem.errors import Away, InvalidInput, VaultmemError
+from vaultmem.index import TROUBLE, Filters, Index, PassagePlace, Row, is_theirs
+from vaultmem.limits import STRATEGIES
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.markdown import shown
+from vaultmem.notes.note import Note, body_of, printable
+from vaultmem.notes.passages import passages
+from vaultmem.notes.tags import tag_key
+from vaultmem.recall import fusion
+from vaultmem.recall.fusion import PROFILES, Candidate, Lane, Ranked, Ranking
+from vaultmem.recall.graph_lane import GraphLane
+from vaultmem.recall.snippets import entry_text, matches, query_words, snippet
+from vaultmem.storage.store import Store
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from vaultmem.index.embed import Embedder
+    from vaultmem.embedding.embedder import Embedder
 
-__all__ = ["PROFILES", "STRATEGIES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
+__all__ = ["PROFILES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
 
-STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
 _DEPTH: Final = 240  # how far each lane looks; pages behind that look once more, far deeper
 _DEEP: Final = 2000
+_WHOLE_JOURNALS: Final = 10  # that may stand between the events that are wanted
 _LONGEST: Final = 10_000  # characters of a question
+_ITEM: Final = re.compile(r"\s*[-*+] ")
+_CONTINUED: Final = re.compile(r"[^\S\n]*\S|\s*\n[ \t]+\S")
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     row: Row
     score: float  # 0 to 1, comparable within one answer
     passage: str
@@ -44,6 +48,12 @@ class Hit:
     lanes: tuple[Lane, ...] = ()
     boosts: tuple[tuple[str, float], ...] = ()  # what else moved it, and how far
     is_observation: bool = False
+    whole: bool = False  # the passage is all of the memory's text
+
+    @property
+    def is_journal(self) -> bool:
+        """All of it, not one of the events in it."""
+        return self.row.type == "session" and not (self.is_observation and self.block)
 
     @property
     def why(self) -> str:
@@ -60,10 +70,10 @@ class Answer:
     warnings: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)  # notes whose file is newer than the index
     more: bool = False  # a lane could have gone on
+    unsearched: bool = False  # the words could not be looked for
 
 
-@dataclass(frozen=True)
-class _Question:
+class _Question(NamedTuple):
     text: str
     strategy: str
     filters: Filters
@@ -91,61 +101,73 @@ class Recall:
         text = query[:_LONGEST]
         answer = Answer(strategy=strategy)
         if text.strip():
-            asked = _Question(text, strategy, filters or Filters(), profile)
-            found = self._page(asked, limit, offset, answer)
-            self._read_winners(text, found, answer)
-            self._name_near_tags(asked.filters, answer)
+            wanted = filters or Filters()
+            question = _Question(text, strategy, with_journals(wanted), profile)
+            events = question.filters != wanted
+            more = _WHOLE_JOURNALS if events and not offset and limit <= 900 else 0
+            found = self._page(question, limit + more, offset, answer)
+            self._read_winners(question, found, answer)
+            self._name_near_tags(question.filters, answer)
+            if events:
+                answer.hits = [hit for hit in answer.hits if not hit.is_journal][:limit]
         else:
             answer.warnings.append("The question is empty; say what to look for.")
         answer.milliseconds = (time.perf_counter() - started) * 1000
         return answer
 
     def _page(
-        self, asked: _Question, limit: int, offset: int, answer: Answer
+        self, question: _Question, limit: int, offset: int, answer: Answer
     ) -> Sequence[Candidate]:
         """A page of the ranking. What comes behind the first look is put behind it as it was,
         so that every page goes on where the one before ended."""
-        ranking: Sequence[Candidate] = self._ranking(asked, _DEPTH, answer)
+        ranking: Sequence[Candidate] = self._ranking(question, _DEPTH, answer)
         if offset + limit > len(ranking) and answer.more:
             known = {each.memory for each in ranking}
-            further = self._ranking(asked, _DEEP, replace(answer, warnings=[]))
+            further = self._ranking(question, _DEEP, replace(answer, warnings=[]))
             lowest = ranking[-1].score if ranking else 1.0
             ranking = [
                 *ranking,
-                *(replace(c, score=min(c.score, lowest)) for c in further if c.memory not in known),
+                *(c._replace(score=min(c.score, lowest)) for c in further if c.memory not in known),
             ]
         if answer.strategy != "keyword" or not answer.more:  # then these are all there are
             answer.total = max(answer.total, len(ranking))
         return ranking[offset : offset + limit]
 
-    def _ranking(self, asked: _Question, depth: int, answer: Answer) -> Ranking:
-        lanes, model = self._lanes(asked, depth, answer)
-        fuse = fusion.fused_by_rank if asked.profile == "seed" else fusion.fused
-        ranking = fuse(lanes, fusion.weights_for(asked.text, model, lanes))
-        fusion.step_back(ranking, *self.index.replaced())
-        if asked.profile == "seed":
-            signals = self.index.signals(list({memory.note for memory, _ in ranking.scores()}))
+    def _ranking(self, question: _Question, depth: int, answer: Answer) -> Ranking:
+        lanes, model = self._lanes(question, depth, answer)
+        fuse = fusion.fused_by_rank if question.profile == "seed" else fusion.fused
+        ranking = fuse(lanes, fusion.weights_for(question.text, model, lanes))
+        fusion.step_back(ranking, *self.index.lookup.replaced())
+        if question.profile == "seed":
+            signals = self.index.lookup.signals(
+                list({memory.note for memory, _ in ranking.scores()})
+            )
             fusion.weigh_as_seed(ranking, signals, time.time())
         return ranking
 
     # --- lanes -------------------------------------------------------------------------
 
-    def _lanes(self, asked: _Question, depth: int, answer: Answer) -> tuple[dict[str, Ranked], str]:
+    def _lanes(
+        self, question: _Question, depth: int, answer: Answer
+    ) -> tuple[dict[str, Ranked], str]:
         """What each lane found, and the model that one of them was found with."""
-        embedder = self._embedder() if asked.strategy in ("hybrid", "vector") else None
+        embedder = self._embedder() if question.strategy in ("hybrid", "vector") else None
         if embedder is None:
-            words = self._by_words(asked, depth, answer)
-            if asked.strategy == "graph":
-                return self._by_graph(asked, words, answer), ""
-            if asked.strategy != "keyword":
+            words = self._by_words(question, depth, answer)
+            if question.strategy == "graph":
+                return self._by_graph(question, words, answer), ""
+            if question.strategy != "keyword":
                 answer.warnings.append("embedding_failed: no model is loaded; searched by words.")
                 answer.strategy = "keyword"
             return {"keyword": words}, ""
-        if asked.strategy == "vector":
-            return {"vector": self._by_meaning(asked, embedder, depth, answer)}, embedder.name
-        looking = self._aside.submit(self._by_words, asked, depth, answer)  # the model is slower
-        lanes = {"vector": self._by_meaning(asked, embedder, depth, answer)}
-        return {**lanes, "keyword": looking.result()}, embedder.name
+        if question.strategy == "vector":
+            lanes = self._by_meaning(question, embedder, depth, answer)
+            return lanes or {"keyword": self._by_words(question, depth, answer)}, embedder.name
+        by_words = self._aside.submit(
+            self._by_words, question, depth, answer
+        )  # the model is slower
+        lanes = self._by_meaning(question, embedder, depth, answer)
+        return {**lanes, "keyword": by_words.result()}, embedder.name
 
     @cached_property
     def _aside(self) -> ThreadPoolExecutor:
@@ -157,11 +179,12 @@ class Recall:
         if "_aside" in self.__dict__:
             self._aside.shutdown()
 
-    def _by_words(self, asked: _Question, depth: int, answer: Answer) -> Ranked:
+    def _by_words(self, question: _Question, depth: int, answer: Answer) -> Ranked:
         try:
-            text = self.index.search_text(asked.text, asked.filters, depth)
-        except VaultmemError as error:
+            text = self.index.search_text(question.text, question.filters, depth)
+        except TROUBLE as error:
             answer.warnings.append(f"partial_results: {error}")
+            answer.unsearched = True
             return {}
         answer.total = text.total
         if max(len(text.passages), len(text.memories)) >= depth:
@@ -169,20 +192,32 @@ class Recall:
         return fusion.by_words(text)
 
     def _by_meaning(
-        self, asked: _Question, embedder: Embedder, depth: int, answer: Answer
-    ) -> Ranked:
-        vector = embedder.embed_query(asked.text)
-        hits = self.index.search_vectors(vector, embedder.identity, asked.filters, depth)
+        self, question: _Question, embedder: Embedder, depth: int, answer: Answer
+    ) -> dict[str, Ranked]:
+        """The lane of meaning, or none where the vectors cannot be used now."""
+        try:
+            return {"vector": self._near(question, embedder, depth, answer)}
+        except TROUBLE as error:
+            answer.warnings.append(f"partial_results: searched by words alone. {error}")
+            return {}
+
+    def _near(self, question: _Question, embedder: Embedder, depth: int, answer: Answer) -> Ranked:
+        vector = embedder.embed_query(question.text)
+        hits = self.index.vectors.search(vector, embedder.identity, question.filters, depth)
         if len(hits) >= depth:
             answer.more = True
-        if missing := self.index.count_without_vector(embedder.identity):
-            answer.warnings.append(f"partial_results: {missing} passages have no vector yet.")
-        alone = self.index.observations([hit[1] for hit in hits])
-        usual = self.index.usual_similarity(vector, embedder.identity)
+        if missing := self.index.vectors.count_missing(embedder.identity):
+            bound = (
+                question.filters.user or question.filters.home
+            )  # how many there are is not theirs
+            many = "some" if bound else missing
+            answer.warnings.append(f"partial_results: {many} passages have no vector yet.")
+        alone = self.index.lookup.observations([hit[1] for hit in hits])
+        usual = self.index.vectors.usual_similarity(vector, embedder.identity)
         return fusion.by_meaning(hits, alone, usual)
 
-    def _by_graph(self, asked: _Question, words: Ranked, answer: Answer) -> dict[str, Ranked]:
-        found = Named(self.index, asked.filters).near(asked.text)
+    def _by_graph(self, question: _Question, words: Ranked, answer: Answer) -> dict[str, Ranked]:
+        found = GraphLane(self.index, question.filters).near(question.text)
         if not found:
             answer.strategy = "keyword"
             answer.warnings.append(
@@ -197,35 +232,47 @@ class Recall:
         """A question that finds nothing by a tag may have misspelt it."""
         if answer.hits or not filters.tags:
             return
-        known = [tag for tag, _ in self.index.lookup.tags(replace(filters, tags=()))]
+        from vaultmem.base.line_difference import close_names
+
+        known = [tag for tag, _ in self.index.lookup.tags(filters._replace(tags=()))]
         folded = {tag.casefold(): tag for tag in known}
         for tag in filters.tags:
-            wanted = tag.lstrip("#").casefold()
+            wanted = tag_key(tag)
             if any(k == wanted or k.startswith(f"{wanted}/") for k in folded):
                 continue
-            close = [f"#{folded[k]}" for k in difflib.get_close_matches(wanted, folded, 3)]
+            close = [f"#{folded[k]}" for k in close_names(wanted, folded, 3, 0.6)]
             near = f" Near it are: {', '.join(close)}." if close else ""
             answer.warnings.append(f"There is no tag #{wanted} here.{near}")
 
     # --- winners -----------------------------------------------------------------------
 
-    def _read_winners(self, query: str, ranked: Sequence[Candidate], answer: Answer) -> None:
+    def _read_winners(
+        self, question: _Question, ranked: Sequence[Candidate], answer: Answer
+    ) -> None:
         notes = list({each.memory.note for each in ranked})
-        rows = self.index.rows(notes)
-        places = self.index.places(map(_passage, ranked))
-        words = query_words(query)
-        pages = _Pages(self.store)
+        rows = self.index.lookup.rows(notes)
+        places = self.index.lookup.places(map(_passage, ranked))
+        words = query_words(question.text)
+        pages = _Pages(self.store, question.filters)
         unplaced = [c.memory.note for c in ranked if _passage(c) not in places]
-        first = self.index.first_passages(unplaced) if unplaced else {}
+        first = self.index.lookup.first_passages(unplaced) if unplaced else {}
         for each in ranked:
             row = rows.get(each.memory.note)
             if row is not None:
                 place = places.get(_passage(each)) or first.get(row.note)
-                hit = _hit(pages, row, place, each, words)
+                hit = _hit(pages, row, place, each, words) or _unread(pages, row, place, each)
                 if pages.is_stale(row):
                     answer.stale.append(row.path)
                 if hit is not None:
                     answer.hits.append(hit)
+
+
+def with_journals(filters: Filters) -> Filters:
+    """Whoever asks for episodic memories asks for the events in journals, too, each a memory of
+    its own."""
+    if "episodic" not in filters.types or "session" in filters.types:
+        return filters
+    return filters._replace(types=(*filters.types, "session"))
 
 
 def _passage(candidate: Candidate) -> int:
@@ -235,39 +282,55 @@ def _passage(candidate: Candidate) -> int:
 class _Pages:
     """The notes of an answer, each read once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, filters: Filters) -> None:
         self.store = store
-        self._read: dict[str, tuple[str, str] | None] = {}
+        self._filters = filters
+        self._read: dict[str, tuple[str, str, str] | None] = {}
+        self.away = False  # the whole vault, not a note
 
-    def of(self, row: Row) -> tuple[str, str] | None:
-        """Version and text; None when the note is gone."""
+    def of(self, row: Row) -> tuple[str, str, str] | None:
+        """Version, what may be shown, and all that stands there; None when the note is gone."""
         if row.path not in self._read:
             try:
                 stored = self.store.read(row.path)
-                self._read[row.path] = stored.version, shown(body_of(stored.raw))
-            except VaultmemError:
+                body = body_of(stored.raw)
+                self._read[row.path] = stored.version, shown(body), body
+            except VaultmemError as error:
                 self._read[row.path] = None
+                self.away |= isinstance(error, Away)
         return self._read[row.path]
 
     def is_stale(self, row: Row) -> bool:
         page = self.of(row)
         return page is None or page[0] != row.version
 
+    def anew(self, row: Row) -> Note | None:
+        """A note that was changed since it was indexed; None where it became someone else's."""
+        note = self.store.note(row.path)
+        attributes = attributes_of(note, self.store.settings)
+        return note if is_theirs(attributes, self._filters) else None
+
 
 def _hit(
-    pages: _Pages, row: Row, place: Place | None, candidate: Candidate, words: list[str]
+    pages: _Pages, row: Row, place: PassagePlace | None, candidate: Candidate, words: list[str]
 ) -> Hit | None:
     """The file decides: a note that changed shows its new text, one that is gone is no hit."""
     page = pages.of(row)
     if page is None:
         return None
-    body = page[1]
+    _, body, everything = page
+    alone = place is not None and place.kind == "observation" and bool(place.block)
     if not pages.is_stale(row):
         text = body[place.start : place.end].strip() if place else body[:1000].strip()
     else:
-        found = passages(pages.store.note(row.path))
-        best = max(found, key=lambda p: matches(p.text, words), default=None)
-        text, place = (best.text if best else ""), None
+        note = pages.anew(row)
+        if note is None:
+            return None
+        best = max(passages(note), key=lambda p: matches(p.text, words), default=None)
+        text, place, everything = (best.text if best else ""), None, note.body
+    whole = text == everything.strip()
+    if alone and place:
+        whole = _is_all_of_item(body, place)
     text = printable(text)
     return Hit(
         row=row,
@@ -277,9 +340,26 @@ def _hit(
         heading=place.heading if place else "",
         block=place.block if place else "",
         is_observation=place is not None and place.kind == "observation",
+        whole=whole,
         lanes=candidate.lanes,
         boosts=candidate.boosts,
     )
+
+
+def _unread(
+    pages: _Pages, row: Row, place: PassagePlace | None, candidate: Candidate
+) -> Hit | None:
+    """What the index alone knows of a hit, while the vault is away."""
+    if not pages.away or pages.of(row) is not None:
+        return None
+    heading, block = (place.heading, place.block) if place else ("", "")
+    return Hit(row, candidate.score, "", "", heading, block, candidate.lanes, candidate.boosts)
+
+
+def _is_all_of_item(body: str, place: PassagePlace) -> bool:
+    """Whether an observation is shown from its mark to its end: a long one has several parts."""
+    begins = _ITEM.match(body, place.start) is not None
+    return begins and _CONTINUED.match(body, place.end) is None
 
 
 def _check(strategy: str, limit: int, offset: int, profile: str) -> None:

@@ -6,21 +6,18 @@ import functools
 import re
 from typing import Final
 
+from vaultmem.base.words import PLAIN_WORD, beginning
+
 _LENGTH: Final = 280
 _MOST_WORDS: Final = 100
-_WORD: Final = re.compile(r"\w+")
 _ENTRY: Final = re.compile(r"\A[-*+][ \t]+(?:\*\*\d\d:\d\d(?::\d\d)?\*\*[ \t]+)?")
-_BLOCK: Final = re.compile(r"[ \t]+\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
+_BLOCK: Final = re.compile(r"(?<![ \t])[ \t]+\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 
 
 def query_words(query: str) -> list[str]:
     """Stems good enough for marking: a word's first letters, case folded."""
-    words = (word.casefold() for word in _WORD.findall(query))
-    return [
-        word if len(word) <= 4 else word[: max(4, len(word) - 3)]
-        for word in words
-        if len(word) > 1 or not word.isascii()
-    ]
+    words = (word.casefold() for word in PLAIN_WORD.findall(query))
+    return [beginning(word) for word in words if len(word) > 1 or not word.isascii()]
 
 
 def matches(text: str, words: list[str]) -> int:

@@ -16,14 +16,14 @@ from typing import Final
 
 from ulid_transform import ulid_now
 
-from vaultmem import durable
-from vaultmem.names import name_key
-from vaultmem.store import Store
+from vaultmem.base import durable
+from vaultmem.notes.file_names import name_key
+from vaultmem.storage.store import Store
 
 _SIDE_BY_SIDE: Final = 16
 
 
-class Placing:
+class BulkWriter:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._listed: dict[str, dict[str, str]] = {}  # since files were last placed
@@ -45,12 +45,12 @@ class Placing:
         return name_key(name) in self._listed[folder]
 
     def place(self, files: Sequence[tuple[str, bytes]]) -> list[str]:
-        """Make those files whose names are free; answers with the paths of these."""
+        """Make those files whose names are free; returns their paths."""
         self._listed.clear()
         with self.store.writing(), durable.explained("Importing", "What came before stays."):
             places = self._free(files)
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
-                durable.make_folders(folder)
+                durable.make_folders(folder, self.store.root)
             temporaries = [file.parent / f".vm-{ulid_now()}.tmp" for _, file, _ in places]
             try:
                 with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
@@ -71,7 +71,7 @@ class Placing:
         taken: dict[Path, dict[str, str]] = {}
         free = []
         for path, raw in files:
-            file = self.store.locate(path)
+            file = self.store.paths.locate(path)
             if file.parent not in taken:
                 taken[file.parent] = _names(file.parent)
             key = name_key(file.name)

@@ -10,37 +10,37 @@ import contextlib
 import datetime as dt
 import hashlib
 import json
-import os
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from vaultmem import durable
-from vaultmem.errors import NotFound
-from vaultmem.note import Note, version
+from vaultmem.base import durable
+from vaultmem.base.own_path import OwnPath
+from vaultmem.notes.note import Note, one_line, version
 
 KEPT: Final = 50  # snapshots of one note
+EMPTIED: Final = ".trash/"  # where a note went that is in no trash any more
 MOST_WRITTEN: Final = 1_000_000  # bytes about writes that nobody committed
 _NAME: Final = re.compile(r"(\d{8}T\d{12}) ([a-z-]+) ([0-9a-f]{20})\.md\Z")
 _STAMP: Final = "%Y%m%dT%H%M%S%f"
+_TICK: Final = dt.timedelta(microseconds=1)
+_PLACE: Final = "place.txt"
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     version: str
     taken_at: dt.datetime
     action: str  # what was about to be done
-    file: Path
+    file: OwnPath
+    size: int
 
     @property
     def raw(self) -> bytes:
-        return self.file.read_bytes()
+        return self.file.read()
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """One version of a note in the history of git."""
 
     commit: str
@@ -56,8 +56,7 @@ class Commit:
         return version(self.raw)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class LastPlace(NamedTuple):
     """Where a note was when it was last written, and where in the trash it went."""
 
     path: str
@@ -65,8 +64,7 @@ class Place:
     dropped: int = 0  # snapshots that were too many to keep
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One write by vaultmem: of which note, what for, and for whom. Git commits say so."""
 
     path: str
@@ -77,9 +75,9 @@ class Write:
 
 
 class History:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._writes = folder.parent / "written.jsonl"
+    def __init__(self, folder: Path | OwnPath) -> None:
+        self.folder = OwnPath.of(folder)
+        self._writes = self.folder.parent / "written.jsonl"
 
     def take(self, note: Note, action: str) -> None:
         """Keep the note's bytes, unless they are the last ones kept already."""
@@ -87,41 +85,47 @@ class History:
         if kept and kept[0].version == version(note.raw) and kept[0].action == action:
             return
         folder = self.folder / key_of(note)
-        stamp = dt.datetime.now(dt.UTC).strftime(_STAMP)
         with durable.explained(f"Keeping the old text of {note.path}"):
-            durable.create(folder / f"{stamp} {action} {version(note.raw)}.md", note.raw)
+            name = f"{_next_stamp(kept)} {action} {version(note.raw)}.md"
+            (folder / name).create(note.raw)
             dropped = self._dropped(folder.name) + len(kept[KEPT - 1 :])
-            self._write_place(folder, Place(note.path, dropped=dropped))
+            self._write_place(folder, LastPlace(note.path, dropped=dropped))
             for old in kept[KEPT - 1 :]:
-                old.file.unlink(missing_ok=True)
+                old.file.remove()
 
     def wrote(self, write: Write) -> None:
         """Keep in mind who wrote; a note that cannot be kept in mind is a person's for git."""
-        line = json.dumps(asdict(write)).encode() + b"\n"
-        with contextlib.suppress(OSError), open(self._writes, "ab", buffering=0) as file:
-            file.write(line)
-            if file.tell() > MOST_WRITTEN:
+        line = json.dumps(write._asdict()).encode() + b"\n"
+        with contextlib.suppress(OSError):
+            if self._writes.append(line) > MOST_WRITTEN:
                 self.keep_writes(self.writes()[-1000:])
 
     def writes(self) -> list[Write]:
         """The writes since they were last committed, oldest first."""
         found = []
         with contextlib.suppress(OSError):
-            for line in self._writes.read_bytes().splitlines():
+            for line in self._writes.read().splitlines():
                 with contextlib.suppress(ValueError, TypeError):
                     found.append(Write(**json.loads(line)))
         return found
 
     def keep_writes(self, writes: list[Write]) -> None:
-        lines = b"".join(json.dumps(asdict(write)).encode() + b"\n" for write in writes)
-        beside = self._writes.with_suffix(".tmp")
+        lines = b"".join(json.dumps(write._asdict()).encode() + b"\n" for write in writes)
         with contextlib.suppress(OSError):
-            beside.write_bytes(lines)
-            os.replace(beside, self._writes)
+            self._writes.write(lines)
+
+    def expect_no_more(self, paths: Collection[str]) -> None:
+        """These notes were deleted by a person, who says so: as if their trash had been emptied."""
+        if paths:
+            self.keep_writes([write for write in self.writes() if write.path not in paths])
+        for key in self.notes() if paths else ():
+            place = self.place(key)
+            if place and place.path in paths:
+                self._write_place(self.folder / key, place._replace(trashed=EMPTIED))
 
     def trashed(self, note: Note, place: str) -> None:
         dropped = self._dropped(key_of(note))
-        self._write_place(self.folder / key_of(note), Place(note.path, place, dropped))
+        self._write_place(self.folder / key_of(note), LastPlace(note.path, place, dropped))
 
     def count(self, key: str) -> int:
         """How often the note was changed by an agent, counting snapshots no longer kept."""
@@ -131,39 +135,48 @@ class History:
         place = self.place(key)
         return place.dropped if place else 0
 
-    def _write_place(self, folder: Path, place: Place) -> None:
-        file = folder / "place.txt"
-        text = f"{place.path}\n{place.trashed}\n" + (f"{place.dropped}\n" if place.dropped else "")
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+    def _write_place(self, folder: OwnPath, place: LastPlace) -> None:
+        names = f"{_quoted(place.path)}\n{_quoted(place.trashed)}\n"
+        text = names + (f"{place.dropped}\n" if place.dropped else "")
+        raw, file = text.encode("utf-8", "surrogateescape"), folder / _PLACE
+        if file.stat() is None or file.read() != raw:
+            file.write(raw)
 
     def snapshots(self, key: str) -> list[Snapshot]:
         """Of one note, newest first."""
         found = []
-        for file in _files(self.folder / key):
-            if match := _NAME.match(file.name):
-                taken = dt.datetime.strptime(match[1], _STAMP).replace(tzinfo=dt.UTC)
-                found.append(Snapshot(match[3], taken, match[2], file))
-        return sorted(found, key=lambda snapshot: snapshot.file.name, reverse=True)
+        folder = self.folder / key
+        for name, stat in folder.files():
+            match = _NAME.match(name)
+            if match and (taken := _moment(match[1])):
+                found.append(Snapshot(match[3], taken, match[2], folder / name, stat.st_size))
+        return found[::-1]
 
-    def snapshot(self, key: str, wanted: str) -> Snapshot:
-        for found in self.snapshots(key):
-            if len(wanted) >= 4 and found.version.startswith(wanted.lower()):
-                return found
-        raise NotFound(
-            f"There is no version {wanted!r} of this memory; its history lists the ones there are."
-        )
-
-    def place(self, key: str) -> Place | None:
+    def place(self, key: str) -> LastPlace | None:
         try:
-            lines = (self.folder / key / "place.txt").read_text(encoding="utf-8").splitlines()
+            raw = (self.folder / key / _PLACE).read()
         except OSError:
             return None
+        lines = raw.decode("utf-8", "surrogateescape").splitlines()
         path, trashed, dropped = (*lines, "", "", "")[:3]
-        return Place(path, trashed, int(dropped) if dropped.isdigit() else 0) if lines else None
+        count = int(dropped) if dropped.isdigit() else 0
+        return LastPlace(_unquoted(path), _unquoted(trashed), count) if lines else None
 
     def notes(self) -> list[str]:
-        return [folder.name for folder in _files(self.folder)]
+        return [folder.name for folder in self.folder.folders()]
+
+
+def _quoted(path: str) -> str:
+    """On one line, whatever a file is called."""
+    return path if one_line(path) == path and not path.startswith('"') else json.dumps(path)
+
+
+def _unquoted(line: str) -> str:
+    if not line.startswith('"'):
+        return line
+    with contextlib.suppress(ValueError):
+        return str(json.loads(line))
+    return line
 
 
 def key_of(note: Note) -> str:
@@ -173,8 +186,16 @@ def key_of(note: Note) -> str:
     return "path-" + hashlib.blake2b(note.path.encode(errors="replace"), digest_size=10).hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _moment(stamp: str) -> dt.datetime | None:
     try:
-        yield from sorted(folder.iterdir())
-    except OSError:
-        return
+        return dt.datetime.strptime(stamp, _STAMP).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return None
+
+
+def _next_stamp(kept: Sequence[Snapshot]) -> str:
+    """Behind the last one, whatever the clock says: it may have been set back since."""
+    now = dt.datetime.now(dt.UTC)
+    with contextlib.suppress(OverflowError):
+        now = max([now, *(snapshot.taken_at + _TICK for snapshot in kept[:1])])
+    return now.strftime(_STAMP)

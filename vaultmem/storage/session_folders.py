@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from ulid_transform import ulid_now
 
-from vaultmem import lock
-from vaultmem.attributes import attributes_of
+from vaultmem.base import lock
+from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
-from vaultmem.store import Store
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.storage.store import Store
 
 log = logging.getLogger("vaultmem")
 
@@ -36,12 +35,12 @@ _KEEP: Final = ".keep"
 _TURN_SECONDS: Final = 5.0
 
 
-class Volatile:
+class SessionFolders:
     """The folders of sessions, by the names that they have there."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._held: dict[str, tuple[Path, lock.Held]] = {}
+        self._held: dict[str, tuple[OwnPath, lock.Held]] = {}
         self._holding = threading.Lock()
         self._served = ""
 
@@ -61,7 +60,6 @@ class Volatile:
                 return
             with contextlib.suppress(OSError, VaultmemError), self._turn():
                 folder = self._folder / session
-                folder.mkdir(parents=True, exist_ok=True)
                 file = folder / f"{_ALIVE}{ulid_now()}"
                 if held := lock.try_hold(file):
                     self._held[session] = file, held
@@ -70,7 +68,7 @@ class Volatile:
 
     def keep(self, session: str) -> None:
         """Let a session's memories outlast its processes."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, VaultmemError):
             if self._store.volatile(session):
                 (self._folder / session / _KEEP).touch()
 
@@ -79,6 +77,14 @@ class Volatile:
         with self._holding:
             if session in self._held and session != self._served:
                 self._release(session)
+
+    def renew(self) -> None:
+        """Hold the same sessions in the folder that is at this path now."""
+        with self._holding:
+            held, self._held = self._held, {}
+        for session, (_, old) in held.items():
+            old.release()
+            self.hold(session)
 
     def close(self) -> None:
         with self._holding:
@@ -90,51 +96,47 @@ class Volatile:
         file, held = self._held.pop(session)
         with contextlib.suppress(OSError, VaultmemError), self._turn():
             if self._served and self._store.volatile(session):
-                os.utime(file)
+                file.touch()
                 held.release()
                 return
             held.release()
-            file.unlink(missing_ok=True)
-            _remove_empty(file.parent)
+            file.remove()
+            file.parent.remove_folder()
         held.release()
 
     # --- sweeping ------------------------------------------------------------------------
 
     def sweep(self) -> list[str]:
-        """Delete what dead sessions left; answers with the paths of the notes that are gone."""
+        """Delete what dead sessions left; returns the paths of the notes that are gone."""
         if self._keeps or self._store.settings["read_only"]:
             return []
         gone: list[str] = []
-        for folder in self._sessions():
+        for folder in self._folder.folders():
             with self._turn():
-                if folder.is_dir() and self._is_over(folder):
+                if folder.is_folder() and self._is_over(folder):
                     gone += self._clear(folder)
         return gone
 
-    def _sessions(self) -> list[Path]:
-        try:
-            return sorted(folder for folder in self._folder.iterdir() if folder.is_dir())
-        except FileNotFoundError:
-            return []
-
-    def _is_over(self, folder: Path) -> bool:
-        locks = list(folder.glob(f"{_ALIVE}*"))
-        if (folder / _KEEP).exists() or any(map(lock.is_held, locks)):
+    def _is_over(self, folder: OwnPath) -> bool:
+        files = folder.files()
+        locks = [folder / file.name for file in files if file.name.startswith(_ALIVE)]
+        if any(file.name == _KEEP for file in files) or any(map(lock.is_held, locks)):
             return False
-        hooks = self._store.local() / HOOKS / f"{folder.name}.json"
-        limit = GRACE_SECONDS if locks and not hooks.exists() else IDLE_SECONDS
-        heard = max(_changed(file) for file in (folder, hooks, *folder.iterdir()))
-        return time.time() - heard > limit
+        hooks = (self._store.local() / HOOKS / f"{folder.name}.json").stat()
+        limit = GRACE_SECONDS if locks and not hooks else IDLE_SECONDS
+        stats = (folder.path.lstat(), hooks, *(file.stat for file in files))
+        return time.time() - max(stat.st_mtime for stat in stats if stat) > limit
 
-    def _clear(self, folder: Path) -> Iterator[str]:
+    def _clear(self, folder: OwnPath) -> Iterator[str]:
         """What a person gave another scope by hand stays."""
         for path in self._store.volatile(folder.name):
             if self._is_volatile(path):
                 self._store.discard(path)
                 yield path
-        for file in folder.glob(f"{_ALIVE}*"):
-            file.unlink(missing_ok=True)
-        _remove_empty(folder)
+        for file in folder.files():
+            if file.name.startswith(_ALIVE):
+                (folder / file.name).remove()
+        folder.remove_folder()
 
     def _is_volatile(self, path: str) -> bool:
         try:
@@ -144,22 +146,10 @@ class Volatile:
         return attributes_of(note, self._store.settings)["scope"].casefold() == "session"
 
     @property
-    def _folder(self) -> Path:
+    def _folder(self) -> OwnPath:
         return self._store.local() / "volatile"
 
     def _turn(self) -> contextlib.AbstractContextManager[None]:
         """Nobody takes up a session while another finds that it is over."""
         file = self._store.local() / "volatile.lock"
         return lock.held(file, timeout=_TURN_SECONDS, what="clearing up after sessions")
-
-
-def _changed(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _remove_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        folder.rmdir()

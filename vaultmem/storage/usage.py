@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.database import Database
+from vaultmem.base.database import LISTED, Database, listed
+from vaultmem.errors import VaultmemError
 
+_TROUBLE: Final = (sqlite3.Error, OSError, VaultmemError)
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS used (memory TEXT PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS served (session TEXT, memory TEXT, PRIMARY KEY (session, memory));
@@ -55,15 +57,14 @@ class Usage(Database):
                     "INSERT OR IGNORE INTO served VALUES (?, ?)", ((session, m) for m in shown)
                 )
             db.execute("COMMIT")
-        except sqlite3.Error:
+        except _TROUBLE:
             self.close()
 
     def of(self, memories: Sequence[str]) -> dict[str, Used]:
-        marks = ",".join("?" * len(memories))
-        sql = f"SELECT memory, count, last FROM used WHERE memory IN ({marks})"
+        sql = f"SELECT memory, count, last FROM used WHERE memory IN {LISTED}"
         try:
-            return {row[0]: Used(*row[1:]) for row in self.db.execute(sql, list(memories))}
-        except sqlite3.Error:
+            return {row[0]: Used(*row[1:]) for row in self.db.execute(sql, (listed(memories),))}
+        except _TROUBLE:
             self.close()
             return {}
 
@@ -73,6 +74,6 @@ class Usage(Database):
             asked = self.db.execute("SELECT count FROM asked WHERE session = ?", (session,))
             served = self.db.execute("SELECT count(*) FROM served WHERE session = ?", (session,))
             return (asked.fetchone() or (0,))[0], served.fetchone()[0]
-        except sqlite3.Error:
+        except _TROUBLE:
             self.close()
             return 0, 0

@@ -1,1 +1,1 @@
-"""How the outside reaches the service: thin covers, no logic of their own."""
+"""Thin covers: how the outside reaches the operations."""

@@ -5,13 +5,15 @@ Some clients show the model only the one, some only the other.
 
 from __future__ import annotations
 
-import json
 import logging
-from typing import Any
+from typing import Any, Final
 
 from vaultmem.errors import Conflict, VaultmemError
+from vaultmem.surfaces import shortening
 
 log = logging.getLogger("vaultmem")
+
+_LONGEST_MESSAGE: Final = 2_000
 
 
 def success(value: Any) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def envelope(error: Exception) -> Any:
     degraded = error.code == "memory_unavailable"
     told = _envelope(error.code, error.message, retry=error.retry_possible, degraded=degraded)
     if isinstance(error, Conflict):
-        from vaultmem.hidden import without_private
+        from vaultmem.notes.masking import without_private
 
         told |= {"current": without_private(error.text), "version": error.version}
     return plain(told)
@@ -49,16 +51,25 @@ def plain(value: Any) -> Any:
 
 
 def _envelope(code: str, message: str, *, retry: bool, degraded: bool) -> dict[str, Any]:
+    message = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
     return {"error": code, "message": message, "retry_possible": retry, "degraded": degraded}
 
 
+def text(value: Any) -> str:
+    """Any result as compact JSON of a bounded length; of a list, as many items as fit."""
+    made = plain(value)
+    if isinstance(made, list):
+        return compact(shortening.shortened({"items": made})[0]["items"])
+    return shortening.shortened(made)[1]
+
+
 def _result(value: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
+    value, text = shortening.shortened(value)
     return {
-        "content": [{"type": "text", "text": compact(value)}],
+        "content": [{"type": "text", "text": text}],
         "structuredContent": value,
         "isError": is_error,
     }
 
 
-def compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+compact = shortening.compact

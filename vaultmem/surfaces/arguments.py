@@ -1,22 +1,27 @@
-"""A tool's arguments against its input schema, with sentences that an agent can act on.
+"""A tool's arguments against its input schema and our bounds, with sentences that an agent can
+act on.
 
 Covers the part of JSON Schema that our own schemas use, and says what is wrong by the
-argument's name instead of by the schema's.
+argument's name instead of by the schema's. The bounds are not in the schemas: a model would
+read them with every call.
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from vaultmem import limits
 from vaultmem.errors import InvalidInput
+from vaultmem.limits import shown
 
 Schema = Mapping[str, Any]
 
 MOST_SENTENCES: Final = 5
-_SHOWN: Final = 60  # characters of a wrong value that a sentence repeats
+_MOST_IN_ALL: Final = 20_000_000  # characters of one call; each argument has a bound of its own
 _KINDS: Final = {
     "string": "text",
     "integer": "a whole number",
@@ -28,15 +33,62 @@ _KINDS: Final = {
 
 
 def checked(tool: str, schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments without the empty ones; raises InvalidInput with what is wrong."""
+    """The arguments without the empty ones, whole numbers as such; raises InvalidInput with what
+    is wrong."""
+    require_shallow(tool, given)
     arguments = {name: value for name, value in (given or {}).items() if value is not None}
-    wrong = [*_strangers(tool, schema, arguments), *_missing(tool, schema, arguments)]
+    wrong = list(itertools.islice(_wrong(tool, schema, arguments), MOST_SENTENCES))
+    if wrong:
+        raise InvalidInput(" ".join(wrong))
+    properties = schema["properties"]
+    return {name: _whole(properties[name], value) for name, value in arguments.items()}
+
+
+def require_shallow(tool: str, given: Mapping[str, Any] | None) -> None:
+    limits.Json(_MOST_IN_ALL).taken(f"What {tool} is given", given)
+
+
+def within(tool: str, given: Mapping[str, Any]) -> None:
+    """The bounds alone, where a surface has ideas of its own about types."""
+    require_shallow(tool, given)
+    for name, value in given.items():
+        for sentence in _beyond(name, value):
+            raise InvalidInput(sentence)
+
+
+def _wrong(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
+    yield from _strangers(tool, schema, arguments)
+    yield from _missing(tool, schema, arguments)
     for name, value in arguments.items():
         if name in schema["properties"]:
-            wrong += _faults(name, schema["properties"][name], value)
-    if wrong:
-        raise InvalidInput(" ".join(wrong[:MOST_SENTENCES]))
-    return arguments
+            large = isinstance(value, (str, list, dict)) and list(_beyond(name, value))
+            faults = large or list(_faults(name, schema["properties"][name], value))
+            yield from faults or _beyond(name, value)
+
+
+def _beyond(path: str, value: Any) -> Iterator[str]:
+    """What is too much; where there is no bound for a name, it is that of the longest text."""
+    name = path.rpartition(".")[2]
+    bound = limits.TABLE.get(path) or limits.TABLE.get(name) or limits.TABLE["content"]
+    try:
+        if limits.is_for(bound, value):
+            bound.taken(path, value)
+            return
+    except InvalidInput as error:
+        yield str(error)
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _beyond(f"{path}.{shown(key)[1:-1]}", item)
+
+
+def _whole(schema: Schema, value: Any) -> Any:
+    """Some programs write every number with a point."""
+    if schema.get("type") == "integer" and isinstance(value, float):
+        return int(value)
+    if isinstance(value, dict) and (properties := schema.get("properties")):
+        return {key: _whole(properties.get(key, {}), item) for key, item in value.items()}
+    return value
 
 
 def _strangers(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -46,7 +98,7 @@ def _strangers(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Itera
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]}?" if close else "."
             takes = f" It takes {', '.join(known)}." if known else " It takes none."
-            yield f"{tool} has no argument {_shown(name)}{hint}{takes}"
+            yield f"{tool} has no argument {shown(name)}{hint}{takes}"
 
 
 def _missing(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -58,12 +110,12 @@ def _missing(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterato
 def _faults(name: str, schema: Schema, value: Any) -> Iterator[str]:
     if "oneOf" in schema:
         if all(any(_faults(name, each, value)) for each in schema["oneOf"]):
-            yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+            yield f"{name} must be {_kind(schema)}, not {shown(value)}."
     elif not _is_of(schema.get("type"), value):
-        yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+        yield f"{name} must be {_kind(schema)}, not {shown(value)}."
     elif "enum" in schema:
         if value not in schema["enum"]:
-            yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+            yield f"{name} must be {_kind(schema)}, not {shown(value)}."
     elif isinstance(value, list):
         for place, item in enumerate(value):
             yield from _faults(f"{name}[{place}]", schema.get("items", {}), item)
@@ -80,7 +132,7 @@ def _object_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator
             if item is not None:
                 yield from _faults(f"{name}.{key}", properties[key], item)
         elif properties:
-            yield f"{name} has no {_shown(key)}; it takes {', '.join(properties)}."
+            yield f"{name} has no {shown(key)}; it takes {', '.join(properties)}."
     for key in schema.get("required", ()):
         if value.get(key) is None:
             yield f"{name} needs {key}: {_kind(properties[key])}."
@@ -89,7 +141,7 @@ def _object_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator
 def _range_faults(name: str, schema: Schema, value: float) -> Iterator[str]:
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     if not low <= value <= high:  # "not a number" is in no range
-        yield f"{name} must be {_kind(schema)}, not {_shown(value)}."
+        yield f"{name} must be {_kind(schema)}, not {shown(value)}."
 
 
 def _is_of(kind: str | None, value: Any) -> bool:
@@ -122,8 +174,3 @@ def _kind(schema: Schema) -> str:
     if kind == "a list" and "items" in schema:
         return f"a list, each {_kind(schema['items'])}"
     return kind
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from vaultmem.note import printable
+from vaultmem.notes.note import printable
 
 if TYPE_CHECKING:
-    from vaultmem.sync import Report
+    from vaultmem.indexing.reconcile import ReconcileReport
 
 
 def to_json(value: Any) -> str:
@@ -62,7 +62,7 @@ def rfc3339(moment: dt.date) -> str:
     return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z"
 
 
-def report(done: Report) -> dict[str, Any]:
+def report(done: ReconcileReport) -> dict[str, Any]:
     return {
         "added": done.added,
         "changed": done.changed,

@@ -1,4 +1,4 @@
-"""Moving in and out: notes from what other systems keep, and everything as files that they read."""
+"""In from other systems, out to files."""
 
 from __future__ import annotations
 

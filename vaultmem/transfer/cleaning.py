@@ -8,38 +8,46 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from vaultmem import hidden, journal
-from vaultmem.desk import MOST_BYTES, Caller, Desk
 from vaultmem.errors import InvalidInput
-from vaultmem.markdown import Fact
-from vaultmem.moving.drafts import reads_back
-from vaultmem.moving.incoming import Memory, Said, Talk, Thing
-from vaultmem.note import printable
-from vaultmem.scalars import Writable
+from vaultmem.notes import journal, masking
+from vaultmem.notes.markdown import Fact
+from vaultmem.notes.note import printable
+from vaultmem.notes.scalars import Writable
+from vaultmem.operations.caller import Caller
+from vaultmem.operations.input import MOST_BYTES, Input
+from vaultmem.operations.view import View
+from vaultmem.transfer.drafts import reads_back
+from vaultmem.transfer.sources.records import EntityRecord, MemoryRecord, TalkRecord, TalkTurn
 
 _STEERING: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LINE: Final = 300
 
 
-class Unfit(InvalidInput):
+class UnfitRecord(InvalidInput):
     """Why a record stays behind."""
 
 
-class Cleaning(Desk):
+class Cleaning:
     """`leave` is told of every part of a record that stays behind alone."""
 
-    leave: Callable[[str, str], None]
-    redacted = 0  # texts in which secrets were replaced
-    stripped = 0  # texts that lost control characters
+    def __init__(self, view: View, input: Input, leave: Callable[[str, str], None]) -> None:
+        self._view = view
+        self._input = input
+        self.leave = leave
+        self.redacted = 0  # texts in which secrets were replaced
+        self.stripped = 0  # texts that lost control characters
 
     def text(self, given: str) -> str:
         if len(given.encode(errors="replace")) > MOST_BYTES:
-            raise Unfit(f"it has more than {MOST_BYTES:,} bytes")
+            raise UnfitRecord(f"it has more than {MOST_BYTES:,} bytes")
         plain = _STEERING.sub("", printable(given))
         self.stripped += plain != given
-        kept = self._clean(plain)
-        self.redacted += kept != hidden.without_private(plain)
+        kept = self._input.clean(plain)
+        self.redacted += kept != masking.without_private(plain)
         return kept
+
+    def without_secrets(self, text: str) -> str:
+        return self._input.redacted(text)
 
     def line(self, given: str, most: int = _LINE) -> str:
         return " ".join(self.text(given[: most * 4]).split())[:most]
@@ -49,20 +57,22 @@ class Cleaning(Desk):
     def home(self, user: str, project: str, default: str) -> tuple[str, str]:
         """The user and the project that a note gets."""
         owner, place = self.line(user, 100), self.line(project, 100).strip("[]")
-        pinned: Caller = self.caller
+        pinned: Caller = self._view.caller
         if owner and pinned.user and owner.casefold() != pinned.user.casefold():
-            raise Unfit(f"it belongs to the user {owner!r}, and you import for {pinned.user!r}")
+            raise UnfitRecord(
+                f"it belongs to the user {owner!r}, and you import for {pinned.user!r}"
+            )
         if place and pinned.project and place.casefold() != pinned.project.casefold():
-            raise Unfit(f"it belongs to the project {place!r}; this is {pinned.project!r}")
+            raise UnfitRecord(f"it belongs to the project {place!r}; this is {pinned.project!r}")
         return pinned.user or owner, pinned.project or place or default
 
     # --- records ---------------------------------------------------------------------------
 
-    def memory(self, record: Memory, project: str) -> Memory:
+    def memory(self, record: MemoryRecord, project: str) -> MemoryRecord:
         user, home = self.home(record.user, record.project, project)
         said = self.text(record.text)
         if not said.strip():
-            raise Unfit("it has no text, or none that is not private")
+            raise UnfitRecord("it has no text, or none that is not private")
         return replace(
             record,
             text=said,
@@ -81,12 +91,12 @@ class Cleaning(Desk):
             return [self._value(item) for item in value]
         return self.line(value, 500) if isinstance(value, str) else value
 
-    def talk(self, record: Talk, project: str) -> Talk:
+    def talk(self, record: TalkRecord, project: str) -> TalkRecord:
         user, home = self.home(record.user, record.project, project)
         title = self.line(record.title)
         said = tuple(kept for each in record.said if (kept := self._said(each, title)))
         if not said and not record.summary.strip():
-            raise Unfit("none of its messages could be taken")
+            raise UnfitRecord("none of its messages could be taken")
         return replace(
             record,
             title=title,
@@ -96,7 +106,7 @@ class Cleaning(Desk):
             project=home,
         )
 
-    def _said(self, each: Said, title: str) -> Said | None:
+    def _said(self, each: TalkTurn, title: str) -> TalkTurn | None:
         try:
             text = self.text(each.text)
         except InvalidInput as error:
@@ -105,11 +115,11 @@ class Cleaning(Desk):
         kind = each.kind if journal.is_kind(each.kind) and len(each.kind) <= 50 else journal.KIND
         return replace(each, text=text, kind=kind) if text.strip() else None
 
-    def thing(self, record: Thing, project: str) -> Thing:
+    def thing(self, record: EntityRecord, project: str) -> EntityRecord:
         user, home = self.home(record.user, record.project, project)
         name = self.line(record.name, 200)
         if not name:
-            raise Unfit("it has no name")
+            raise UnfitRecord("it has no name")
         said = (self._part(each, name) for each in record.observations)
         facts = (self._fact(fact, name) for fact in record.facts)
         return replace(

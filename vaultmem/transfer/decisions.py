@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import datetime as dt
 import posixpath
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from vaultmem import names
-from vaultmem.desk import Caller, Parts
-from vaultmem.edges import link_key, relation_key
-from vaultmem.edit import AppendToSection, Change, SetProperty, edit, new_note
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import NotFound, VaultmemError
-from vaultmem.facts import ambiguous
-from vaultmem.finding import ULID
-from vaultmem.hidden import without_private
-from vaultmem.moving import drafts
-from vaultmem.moving.cleaning import Cleaning, Unfit
-from vaultmem.moving.drafts import Draft
-from vaultmem.moving.incoming import File, Memory, Record, Talk, Thing, digest
-from vaultmem.moving.ledger import Known, Ledger, decide
-from vaultmem.moving.placing import Placing
-from vaultmem.names import name_key, safe_name
-from vaultmem.note import Note, parse, printable, version
-from vaultmem.scalars import Writable
+from vaultmem.notes.edit import AppendToSection, Change, edit, edited, made_note, stamped
+from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.links import link_key, relation_key
+from vaultmem.notes.masking import without_private
+from vaultmem.notes.note import Note, parse, printable, version
+from vaultmem.notes.scalars import Writable
+from vaultmem.operations.facts import ambiguous
+from vaultmem.operations.input import now_utc
+from vaultmem.operations.references import ULID
+from vaultmem.operations.view import View
+from vaultmem.transfer import drafts
+from vaultmem.transfer.cleaning import Cleaning, UnfitRecord
+from vaultmem.transfer.drafts import NoteDraft
+from vaultmem.transfer.free_paths import FreePaths
+from vaultmem.transfer.ledger import KnownRecord, Ledger, decide
+from vaultmem.transfer.sources.records import (
+    EntityRecord,
+    FileRecord,
+    MemoryRecord,
+    Record,
+    TalkRecord,
+    digest,
+)
 
 _TWINS: Final = 100  # copies under numbered names that are looked at
 
@@ -48,63 +55,60 @@ class Todo:
     version: str = ""  # of one that is there and was ours all along
 
 
-class Sorting(Cleaning):
+class Decisions:
     def __init__(
         self,
-        parts: Parts,
-        caller: Caller,
+        view: View,
+        cleaning: Cleaning,
         ledger: Ledger | None,
-        leave: Callable[[str, str], None],
         *,
         system: str,
         project: str = "",
         again: bool = False,
         fallback: dt.datetime,
     ) -> None:
-        super().__init__(parts, caller)
+        self._view = view
+        self.cleaning = cleaning
         self.ledger = ledger
-        self.leave = leave
         self.system = system
-        self.project = self.line(project, 100)
+        self.project = self.cleaning.line(project, 100)
         self.again = again
         self.fallback = fallback.replace(microsecond=0)
-        self.placing = Placing(self.store)
+        self.paths = FreePaths(view)
         self._keys: dict[str, str] = {}  # met in this run, and what they said
-        self._given: set[str] = set()  # names that were given in this run
-        self._numbers: dict[str, int] = {}
-        self._folders: dict[str, str] = {}
+        self._made: set[str] = set()  # keys of notes that are new in this run
 
     def sort(self, record: Record) -> Iterator[Todo]:
         try:
             match record:
-                case Memory():
+                case MemoryRecord():
                     yield self._memory(record)
-                case Talk():
+                case TalkRecord():
                     yield from self._talk(record)
-                case Thing():
+                case EntityRecord():
                     yield self._thing(record)
-                case File():
+                case FileRecord():
                     yield self._file(record)
         except VaultmemError as error:
             yield Todo("left", " ".join(record.label[:300].split())[:100], why=str(error))
 
     # --- memories and conversations --------------------------------------------------------
 
-    def _memory(self, record: Memory) -> Todo:
-        kept = self.memory(record, self.project)
+    def _memory(self, record: MemoryRecord) -> Todo:
+        kept = self.cleaning.memory(record, self.project)
         key = drafts.key_of(self.system, record.id, kept.text, record.created)
         draft = drafts.memory(kept, self._unmet(key, kept.text), self.fallback)
-        return self._note_of(draft, self._memories(kept.project))
+        return self._note_of(draft, self.paths.memories(kept.project))
 
-    def _talk(self, record: Talk) -> Iterator[Todo]:
-        kept = self.talk(record, self.project)
+    def _talk(self, record: TalkRecord) -> Iterator[Todo]:
+        kept = self.cleaning.talk(record, self.project)
         key = drafts.key_of(self.system, record.id, kept.title, record.created)
         key = self._unmet(key, "\0".join(said.text for said in kept.said))
         session = key.replace(":", "-", 1)
         for draft in drafts.journals(kept, key, session, self.fallback):
             made = draft.values["created"]
             year = made.year if isinstance(made, dt.date) else self.fallback.year
-            yield self._note_of(draft, f"{self._folder('sessions')}/{year}")
+            yield self._note_of(draft, f"{self.paths.folder('sessions')}/{year}")
 
     def _unmet(self, key: str, said: str) -> str:
         """Two records with one id are two notes, unless they say the same."""
@@ -113,18 +117,18 @@ class Sorting(Cleaning):
             return key
         return f"{key}~{meaning[:8]}"
 
-    def _note_of(self, draft: Draft, folder: str) -> Todo:
-        if draft.key in self._given:
+    def _note_of(self, draft: NoteDraft, folder: str) -> Todo:
+        if draft.key in self._made:
             return Todo("here", draft.title, why="it is there twice")
         path, known = self._keyed.get(draft.key, ""), self.known(draft.key)
         if path and known and known.digest == draft.digest:  # nothing is new over there
             return Todo("here", draft.title, path, key=draft.key, digest=draft.digest)
         note = self._note_at(path)
-        same = note is not None and _plain(note.body) == _plain(draft.body)
+        same = note is not None and unix_lines(note.body) == unix_lines(draft.body)
         action = decide(known, draft.digest, version(note.raw) if note else None, same=same)
         todo = Todo(action, draft.title, key=draft.key, digest=draft.digest)
         if note is None:
-            self._given.add(draft.key)
+            self._made.add(draft.key)
             return self._new(todo, draft, folder)
         if action == "update":
             change, expect = self._rewritten(draft), version(note.raw)
@@ -132,60 +136,64 @@ class Sorting(Cleaning):
         ours = same and self._rendered(draft, note) == note.raw
         return replace(todo, path=note.path, version=version(note.raw) if ours else "")
 
-    def _new(self, todo: Todo, draft: Draft, folder: str) -> Todo:
+    def _new(self, todo: Todo, draft: NoteDraft, folder: str) -> Todo:
         if todo.action == "gone" and not self.again:
             return todo
         owner = (draft.values.get("user", ""), draft.values.get("project", ""))
         id_ = drafts.stable_id(draft.born, draft.key, *owner)
         raw = self._bytes(draft, {"id": id_})
-        return replace(todo, action="add", path=self.free(folder, draft.title), id=id_, raw=raw)
+        return replace(
+            todo, action="add", path=self.paths.free(folder, draft.title), id=id_, raw=raw
+        )
 
-    def _bytes(self, draft: Draft, more: dict[str, Writable]) -> bytes:
-        spelled = self.settings.properties
+    def _bytes(self, draft: NoteDraft, more: dict[str, Writable]) -> bytes:
+        spelled = self._view.settings.properties
         values = {**draft.values, **more}
-        return new_note({spelled.get(k, k): v for k, v in values.items()}, draft.body)
+        return made_note(values, draft.body, names=spelled).raw
 
-    def _rendered(self, draft: Draft, note: Note) -> bytes:
+    def _rendered(self, draft: NoteDraft, note: Note) -> bytes:
         """The draft as this note would have it."""
         kept: dict[str, Writable] = {"id": note.id}
         if note.created:
             kept["created"] = note.created
         return self._bytes(draft, kept)
 
-    def _rewritten(self, draft: Draft) -> Callable[[Note], bytes]:
+    def _rewritten(self, draft: NoteDraft) -> Callable[[Note], bytes]:
         """Nobody touched the note since it was imported, so what it holds is all ours."""
-        stamped = {"updated": self._now(), **draft.values}
+        stamped = {"updated": now_utc(), **draft.values}
         return lambda note: self._rendered(replace(draft, values=stamped), note)
 
     @cached_property
     def _keyed(self) -> dict[str, str]:
         """Where each key is, as far as the caller sees; forgotten notes keep theirs."""
-        rows, _ = self.index.lookup.select(self._filters(include_forgotten=True), "created")
+        rows, _ = self._view.index.lookup.select(
+            self._view.filters(include_forgotten=True), "created"
+        )
         return {row.key: row.path for row in rows if row.key}
 
     def _note_at(self, path: str) -> Note | None:
         try:
-            return self.store.note(path) if path else None
+            return self._view.store.note(path) if path else None
         except NotFound:
             return None
 
-    def known(self, key: str) -> Known | None:
+    def known(self, key: str) -> KnownRecord | None:
         return self.ledger.find(self.ledger_key(key)) if self.ledger else None
 
     def ledger_key(self, key: str) -> str:
-        return "\0".join((self.caller.user, self.caller.project, key))
+        return "\0".join((self._view.caller.user, self._view.caller.project, key))
 
     # --- entities --------------------------------------------------------------------------
 
-    def _thing(self, record: Thing) -> Todo:
-        kept = self.thing(record, self.project)
+    def _thing(self, record: EntityRecord) -> Todo:
+        kept = self.cleaning.thing(record, self.project)
         draft = drafts.thing(kept, self.system, self.fallback)
         known = self.known(draft.key)
         todo = Todo("here", kept.name, key=draft.key, digest=draft.digest)
         note = self._entity(kept.name, known)
         if note is None:
             new = replace(todo, action=decide(known, draft.digest, None, same=False))
-            made = self._new(new, draft, self._folder("entities"))
+            made = self._new(new, draft, self.paths.folder("entities"))
             return self._aliased(made, draft)
         todo = replace(todo, path=note.path, id=note.id, version=version(note.raw))
         more = () if known and known.digest == draft.digest else missing(kept, note)
@@ -194,19 +202,19 @@ class Sorting(Cleaning):
         edit(note, *more)  # refuses where it cannot be done
         return replace(todo, action="update", change=self._extended(kept))
 
-    def _entity(self, name: str, known: Known | None) -> Note | None:
+    def _entity(self, name: str, known: KnownRecord | None) -> Note | None:
         """The note of an entity, by its name, or by the name that its file could have."""
-        filters = self._filters(include_forgotten=True)
+        filters = self._view.filters(include_forgotten=True)
         for each in dict.fromkeys((name, safe_name(name))):
-            found = self.index.relations.named(each, filters)
+            found = self._view.index.relations.named(each, filters)
             if len(found) > 1:
                 raise ambiguous(name, (node.path for node in found))
             if found:
-                return self.store.note(found[0].path)
+                return self._view.store.note(found[0].path)
         note = self._note_at(known.path) if known else None
-        return note if note and self._visible(note) else None
+        return note if note and self._view.visible(note) else None
 
-    def _aliased(self, todo: Todo, draft: Draft) -> Todo:
+    def _aliased(self, todo: Todo, draft: NoteDraft) -> Todo:
         """An entity whose name was not free keeps it as an alias."""
         title = posixpath.basename(todo.path).removesuffix(".md")
         if todo.action != "add" or title == draft.title or "aliases" in draft.values:
@@ -215,28 +223,25 @@ class Sorting(Cleaning):
         raw = self._bytes(replace(draft, values=values), {"id": todo.id})
         return replace(todo, raw=raw)
 
-    def _extended(self, record: Thing) -> Callable[[Note], bytes]:
+    def _extended(self, record: EntityRecord) -> Callable[[Note], bytes]:
         def change(note: Note) -> bytes:
-            raw = edit(note, *missing(record, note))
-            if raw == note.raw or not (note.id or note.get("updated")):
-                return raw
-            return edit(parse(raw, note.path, note.names), SetProperty("updated", self._now()))
+            return stamped(note, edited(note, *missing(record, note)), now_utc()).raw
 
         return change
 
     # --- files -----------------------------------------------------------------------------
 
-    def _file(self, record: File) -> Todo:
-        raw, path = record.raw, self._target(record.path)
+    def _file(self, record: FileRecord) -> Todo:
+        raw, path = record.raw, self.paths.target(record.path)
         is_note = path.lower().endswith(".md")
         if record.written:
             raw = self._fit(raw)
-            self.redacted += raw != record.raw
-        note = parse(raw, path, self.settings.properties)
-        if is_note and not self.store.is_note(path):
-            raise Unfit("it would be no note here: its place is for templates, or excluded")
-        if is_note and not self._visible(note):
-            raise Unfit("it belongs to another user or project")
+            self.cleaning.redacted += raw != record.raw
+        note = parse(raw, path, self._view.settings.properties)
+        if is_note and not self._view.store.paths.is_note(path):
+            raise UnfitRecord("it would be no note here: its place is for templates, or excluded")
+        if is_note and not self._view.visible(note):
+            raise UnfitRecord("it belongs to another user or project")
         key = f"{self.system}:{record.id}"
         todo = Todo("add", path, path, key=key, digest=version(raw), id=note.id)
         known = self.known(key)
@@ -257,33 +262,19 @@ class Sorting(Cleaning):
             return replace(todo, action=action)
         folder, _, name = path.rpartition("/")
         stem, ending = posixpath.splitext(name)
-        free = self.free(folder, stem, ending, whole_vault=False)
+        free = self.paths.free(folder, stem, ending, whole_vault=False)
         why = "" if free == path == record.path else f"{record.path} is called {free} here"
         return replace(todo, action="add", path=free, raw=raw, why=why)
-
-    def _target(self, path: str) -> str:
-        """The place that a file asks for, in names that every machine can have."""
-        segments = unicodedata.normalize("NFC", path).split("/")
-        stem, ending = posixpath.splitext(segments.pop())
-        named = [*segments, stem]
-        if any(s.startswith(".") for s in named) or "" in named:
-            self.store.locate(path)  # says what is wrong with it
-            raise Unfit(f"{path} is not a plain path")
-        *folders, name = (s if names.unsafe(s) is None else safe_name(s) for s in named)
-        folder = self._spelled("/".join(folders))
-        place = f"{folder}/{name}{ending}" if folder else f"{name}{ending}"
-        self.store.locate(place)
-        return place
 
     def _has_id(self, note: Note) -> bool:
         return bool(ULID.match(note.id)) and note.id.upper() in self._ids
 
-    def _there(self, note: Note | None, path: str, known: Known | None) -> str | None:
+    def _there(self, note: Note | None, path: str, known: KnownRecord | None) -> str | None:
         """Where this file is in the vault already: by its id, by what was imported, by name."""
         if note is not None and self._has_id(note):
             owner = self._ids[note.id.upper()]
-            if (known_note := self._note_at(owner)) and not self._visible(known_note):
-                raise Unfit("it belongs to another user or project")
+            if (known_note := self._note_at(owner)) and not self._view.visible(known_note):
+                raise UnfitRecord("it belongs to another user or project")
             return owner
         if known and (known.path in self._all or self._read(known.path) is not None):
             return known.path
@@ -306,19 +297,22 @@ class Sorting(Cleaning):
     def _fit(self, raw: bytes) -> bytes:
         """A note as a program may write it: not what is private, nor bytes that are no text."""
         said = printable(without_private(raw.decode("utf-8", "surrogateescape")))
-        return self._redacted(said).encode()
+        return self.cleaning.without_secrets(said).encode()
 
     def _read(self, path: str) -> bytes | None:
         try:
             if path.lower().endswith(".md"):
-                return self.store.read(path).raw
-            return self.store.locate(path).read_bytes()
+                return self._view.store.read(path).raw
+            return self._view.store.paths.locate(path).read_bytes()
         except (VaultmemError, OSError):
             return None
 
     @cached_property
     def _all(self) -> dict[str, tuple[str, str]]:
-        return {path: (known.version, known.id) for path, known in self.index.known().items()}
+        return {
+            path: (known.version, known.id)
+            for path, known in self._view.index.inventory.known().items()
+        }
 
     @cached_property
     def _ids(self) -> dict[str, str]:
@@ -328,47 +322,10 @@ class Sorting(Cleaning):
     def _versions(self) -> dict[str, str]:
         return {made: path for path, (made, _) in self._all.items()}
 
-    def another(self, path: str) -> str:
-        """A free name for a file whose place was taken a moment ago."""
-        folder, _, name = path.rpartition("/")
-        stem, ending = posixpath.splitext(name)
-        return self.free(folder, stem, ending, whole_vault=False)
 
-    # --- places ----------------------------------------------------------------------------
-
-    def _folder(self, name: str) -> str:
-        return self._spelled(str(self.settings[f"folders.{name}"]).strip("/"))
-
-    def _memories(self, project: str) -> str:
-        folder = self._folder("memories")
-        return self._spelled(f"{folder}/{safe_name(project)}") if project else folder
-
-    def _spelled(self, folder: str) -> str:
-        if folder not in self._folders:
-            self._folders[folder] = self.placing.spelled(folder)
-        return self._folders[folder]
-
-    def free(
-        self, folder: str, title: str, ending: str = ".md", *, whole_vault: bool = True
-    ) -> str:
-        """A path that no file has; a new note's name is free in the whole vault."""
-        name = safe_name(title) if whole_vault else title
-        counted = name_key(name if whole_vault else f"{folder}/{name}")
-        while True:
-            number = self._numbers[counted] = self._numbers.get(counted, 0) + 1
-            suffix = "" if number == 1 else f" {number}"
-            found = names.cut(name, names.MAX_BYTES - len(suffix)).rstrip(" .") if suffix else name
-            path = f"{folder}/{found}{suffix}{ending}".lstrip("/")
-            elsewhere = whole_vault and self.index.lookup.paths_named(name_key(found + suffix))
-            if elsewhere or name_key(path) in self._given or self.placing.is_taken(path):
-                continue
-            self._given.add(name_key(path))
-            return path
-
-
-def missing(record: Thing, note: Note) -> list[Change]:
+def missing(record: EntityRecord, note: Note) -> list[Change]:
     """What the note does not say yet of the entity."""
-    body = f"\n{_plain(note.body)}\n"
+    body = f"\n{unix_lines(note.body)}\n"
     said = [drafts.observation_line(each) for each in record.observations]
     new = [each for each in said if f"\n{each}\n" not in body]
     held = {
@@ -382,7 +339,3 @@ def missing(record: Thing, note: Note) -> list[Change]:
     ]
     sections = ((drafts.OBSERVATIONS, new), (drafts.FACTS, facts))
     return [AppendToSection(name, "\n".join(lines)) for name, lines in sections if lines]
-
-
-def _plain(body: str) -> str:
-    return body.replace("\r\n", "\n")

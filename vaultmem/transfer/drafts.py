@@ -15,15 +15,22 @@ from typing import Final
 
 from ulid_transform import bytes_to_ulid
 
-from vaultmem import journal, printing
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import InvalidInput
-from vaultmem.keyed import as_tags
-from vaultmem.markdown import Fact, outline
-from vaultmem.moving.incoming import Memory, Said, Talk, Thing, digest
-from vaultmem.names import safe_name
-from vaultmem.note import parse
-from vaultmem.remember import derived_title
-from vaultmem.scalars import Writable
+from vaultmem.notes import journal, yaml_writer
+from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.markdown import Fact, outline
+from vaultmem.notes.note import parse
+from vaultmem.notes.scalars import Writable
+from vaultmem.notes.tags import as_tags
+from vaultmem.operations.remember import derived_title
+from vaultmem.transfer.sources.records import (
+    EntityRecord,
+    MemoryRecord,
+    TalkRecord,
+    TalkTurn,
+    digest,
+)
 
 OBSERVATIONS, FACTS = "Observations", "Facts"
 _LONGEST_LOG: Final = 400_000  # bytes of one journal; longer conversations go on in another
@@ -32,7 +39,7 @@ _TRICKY: Final = re.compile(r"%%|<!--|\$\$|<{7} |>{7} |\r|\^[\w-]+[ \t]*(?:\n|\Z
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NoteDraft:
     """A note that is not there yet. `values` have no id; the folder is chosen with its home."""
 
     key: str
@@ -61,7 +68,7 @@ def key_of(system: str, id_: str, *content: object) -> str:
 # --- memories -------------------------------------------------------------------------------
 
 
-def memory(record: Memory, key: str, fallback: dt.datetime) -> Draft:
+def memory(record: MemoryRecord, key: str, fallback: dt.datetime) -> NoteDraft:
     created = record.created or fallback
     given = " ".join(record.title.split())[:300]
     title = given or derived_title(record.text)
@@ -93,11 +100,11 @@ def _draft(
     body: str,
     born: dt.datetime | None,
     said: object = "",
-) -> Draft:
+) -> NoteDraft:
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
     dates = ("created", "updated")
     about = sorted((name, repr(v)) for name, v in kept.items() if name not in dates)
-    return Draft(key, title, kept, body, digest(title, about, said or body), born)
+    return NoteDraft(key, title, kept, body, digest(title, about, said or body), born)
 
 
 def _tags(given: Iterable[str]) -> list[Writable]:
@@ -108,7 +115,9 @@ def _tags(given: Iterable[str]) -> list[Writable]:
 # --- conversations --------------------------------------------------------------------------
 
 
-def journals(talk: Talk, key: str, session: str, fallback: dt.datetime) -> Iterator[Draft]:
+def journals(
+    talk: TalkRecord, key: str, session: str, fallback: dt.datetime
+) -> Iterator[NoteDraft]:
     """The conversation as a session's journal, and as more of them where it is very long."""
     began = talk.created or fallback
     pieces = list(_pieces(talk.said)) or [()]
@@ -135,8 +144,8 @@ def journals(talk: Talk, key: str, session: str, fallback: dt.datetime) -> Itera
         yield _draft(str(values["key"]), title, values, body, talk.created, (said, summary))
 
 
-def _pieces(said: Sequence[Said]) -> Iterator[tuple[Said, ...]]:
-    piece: list[Said] = []
+def _pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
+    piece: list[TalkTurn] = []
     size = 0
     for each in said:
         length = len(each.text.encode(errors="replace"))
@@ -149,7 +158,7 @@ def _pieces(said: Sequence[Said]) -> Iterator[tuple[Said, ...]]:
         yield tuple(piece)
 
 
-def _log(said: Sequence[Said], key: str, started: dt.datetime) -> str:
+def _log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> str:
     """Every entry comes back as it was said; where their neighbourhood prevents that, all of
     them stand in code blocks."""
     timed = list(_timed(said, key, started))
@@ -172,8 +181,8 @@ def _verbatim_entry(
 
 
 def _timed(
-    said: Sequence[Said], key: str, started: dt.datetime
-) -> Iterator[tuple[dt.datetime, Said, tuple[str, ...], str]]:
+    said: Sequence[TalkTurn], key: str, started: dt.datetime
+) -> Iterator[tuple[dt.datetime, TalkTurn, tuple[str, ...], str]]:
     """Each with a time and an id; one without a time comes right behind the one before."""
     seen: set[str] = set()
     last = started
@@ -194,7 +203,7 @@ def _with_summary(body: str, summary: str) -> str:
     for text in (said, journal.verbatim(said)):
         whole = f"{body}\n## {journal.SUMMARY}\n\n{text}\n"
         read = parse(whole.encode())
-        if journal.summary_in(read) == text.replace("\r\n", "\n"):
+        if journal.summary_in(read) == unix_lines(text):
             entries = [o.content for o in outline(body).observations if o.time]
             if [o.content for o in journal.entries_of(read)] == entries:
                 return whole
@@ -204,7 +213,7 @@ def _with_summary(body: str, summary: str) -> str:
 # --- entities -------------------------------------------------------------------------------
 
 
-def thing(record: Thing, source: str, fallback: dt.datetime) -> Draft:
+def thing(record: EntityRecord, source: str, fallback: dt.datetime) -> NoteDraft:
     values: dict[str, Writable] = {
         "type": "entity",
         "project": record.project,
@@ -218,7 +227,7 @@ def thing(record: Thing, source: str, fallback: dt.datetime) -> Draft:
     return _draft(f"{source}:[[{record.name}]]", record.name, values, body, record.created)
 
 
-def _sections(record: Thing) -> str:
+def _sections(record: EntityRecord) -> str:
     """Observations and facts; none of the former may hide one of the latter."""
     facts = "".join(f"{fact_line(fact)}\n" for fact in record.facts)
     for write in (observation_line, _verbatim_line):
@@ -247,7 +256,7 @@ def _verbatim_line(said: str) -> str:
 
 def fact_line(fact: Fact) -> str:
     span = f"{fact.valid_from} → {fact.valid_to}" if fact.valid_from or fact.valid_to else ""
-    sure = "" if fact.confidence is None else printing.render(fact.confidence)
+    sure = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
     qualities = [part for part in (sure, fact.provenance) if part]
     inner = "; ".join([span or "→", *qualities]) if span or qualities else ""
     return f"- {fact.predicate}:: {fact.object}{f' ({inner})' if inner else ''} ^{fact.block}"

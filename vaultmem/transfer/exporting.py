@@ -20,16 +20,19 @@ from typing import IO, Any, Final
 
 from ulid_transform import ulid_now
 
-from vaultmem import durable
-from vaultmem.attributes import attributes_of
-from vaultmem.desk import Caller, Desk, Parts
+from vaultmem.base import durable
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
-from vaultmem.hidden import without_private
-from vaultmem.moving import TARGETS
-from vaultmem.moving.incoming import Left
-from vaultmem.note import Note, printable
-from vaultmem.store import VOLATILE, Listing, Stored
-from vaultmem.views import memory
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.masking import without_private
+from vaultmem.notes.note import Note, printable
+from vaultmem.notes.tags import tag_key
+from vaultmem.operations.results import memory
+from vaultmem.operations.view import View
+from vaultmem.storage.listing import Listing
+from vaultmem.storage.paths import VOLATILE
+from vaultmem.storage.store import Stored
+from vaultmem.transfer import TARGETS
+from vaultmem.transfer.sources.records import SkippedRecord
 
 Progress = Callable[[int, int], None]
 
@@ -37,12 +40,14 @@ Progress = Callable[[int, int], None]
 # keys of their services in their settings, so they stay.
 _HIDDEN: Final = (".vaultmem/config.toml", ".obsidian/*.json", ".gitignore", ".gitattributes")
 _OF_THIS_MACHINE: Final = "workspace"
-_FIRST_YEAR: Final = 1980  # that a zip can hold
+# The moments that a zip can hold.
+_FIRST: Final = int(dt.datetime(1980, 1, 1, tzinfo=dt.UTC).timestamp())
+_LAST: Final = int(dt.datetime(2107, 12, 31, tzinfo=dt.UTC).timestamp())
 _LINE_WITHOUT: Final = ("access_count",)  # this machine's own
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportFilter:
     """Which notes are to be exported; empty for all."""
 
     project: str = ""
@@ -58,7 +63,7 @@ class Wanted:
         wanted = (("project", self.project), ("type", self.type), ("scope", self.scope))
         if any(w and attributes[name].casefold() != w.casefold() for name, w in wanted):
             return False
-        tag = self.tag.lstrip("#").casefold()
+        tag = tag_key(self.tag)
         tags = [each.casefold() for each in note.tags]
         return not tag or any(each == tag or each.startswith(f"{tag}/") for each in tags)
 
@@ -70,18 +75,16 @@ class Exported:
     notes: int
     files: int  # others
     size: int  # bytes
-    left_out: tuple[Left, ...]
+    left_out: tuple[SkippedRecord, ...]
     warnings: tuple[str, ...] = ()
 
 
-class Outgoing(Desk):
-    def __init__(
-        self, parts: Parts, caller: Caller, wanted: Wanted, progress: Progress | None
-    ) -> None:
-        super().__init__(parts, caller)
+class Exporting:
+    def __init__(self, view: View, wanted: ExportFilter, progress: Progress | None) -> None:
+        self._view = view
         self.wanted = wanted
         self.progress = progress
-        self.left: list[Left] = []
+        self.left: list[SkippedRecord] = []
         self.notes = 0
         self.files = 0
 
@@ -106,10 +109,10 @@ class Outgoing(Desk):
             raise InvalidInput(f"{path} is a folder; name a file.")
         if not path.parent.is_dir():
             raise NotFound(f"There is no folder {path.parent}.")
-        if self.store.root in path.resolve().parents:
+        if self._view.store.root in path.resolve().parents:
             raise InvalidInput(
                 f"{path.name} would lie in the vault itself, and in its next export. "
-                f"Name a place outside of it, such as {self.store.root.parent / path.name}"
+                f"Name a place outside of it, such as {self._view.store.root.parent / path.name}"
             )
         if path.exists() and not force:
             raise AlreadyExists(f"There is already {path}; --force writes over it.")
@@ -122,26 +125,29 @@ class Outgoing(Desk):
     @property
     def _whole(self) -> bool:
         """Whether everything was asked for, by someone who may see everything."""
-        return self.wanted.all and not (self.caller.user or self.caller.project)
+        return self.wanted.all and not (self._view.caller.user or self._view.caller.project)
 
     # --- lines -----------------------------------------------------------------------------
 
     def lines(self) -> Iterator[str]:
-        for stored, note in self._notes(self.store.walk()):
-            yield _line(stored, note, self)
+        listing = self._view.store.walk()
+        if self._whole:
+            self.left += [SkippedRecord(path, why.reason) for path, why in listing.refused.items()]
+        for stored, note in self._notes(listing):
+            yield _line(stored, note, self._view)
 
     def _notes(self, listing: Listing) -> Iterator[tuple[Stored, Note]]:
         """The notes that were asked for and that the caller may see."""
         paths = sorted(path for path in listing.notes if not path.startswith(VOLATILE))
         for number, path in enumerate(paths, 1):
             try:
-                stored = self.store.read(path)
+                stored = self._view.store.read(path)
             except VaultmemError as error:
-                self.left.append(Left(path, str(error)))
+                self.left.append(SkippedRecord(path, str(error)))
                 continue
-            note = self.store.parse(stored)
-            attributes = attributes_of(note, self.settings)
-            if self._sees(attributes) and self.wanted(note, attributes):
+            note = self._view.store.parse(stored)
+            attributes = attributes_of(note, self._view.settings)
+            if self._view.sees(attributes) and self.wanted(note, attributes):
                 self.notes += 1
                 yield stored, note
             if self.progress:
@@ -150,7 +156,7 @@ class Outgoing(Desk):
     # --- zip -------------------------------------------------------------------------------
 
     def _zip(self, file: IO[bytes]) -> None:
-        listing = self.store.walk()
+        listing = self._view.store.walk()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             if self._whole:
                 for path in self._hidden():
@@ -161,10 +167,12 @@ class Outgoing(Desk):
             if self._whole:
                 for path in sorted(set(listing.files) - set(listing.notes)):
                     self._add(archive, path)
-        self.left += [Left(path, "it is a link to another place") for path in listing.symlinks]
+        self.left += [
+            SkippedRecord(path, "it is a link to another place") for path in listing.symlinks
+        ]
 
     def _hidden(self) -> list[str]:
-        root = self.store.root
+        root = self._view.store.root
         found = (file for pattern in _HIDDEN for file in sorted(root.glob(pattern)))
         plain = (file for file in found if file.is_file() and not file.is_symlink())
         kept = (file for file in plain if not file.name.startswith(_OF_THIS_MACHINE))
@@ -174,11 +182,11 @@ class Outgoing(Desk):
         """Whether a zip can hold the name: it has to be Unicode."""
         if printable(path) == path:
             return True
-        self.left.append(Left(printable(path), "its name is not UTF-8"))
+        self.left.append(SkippedRecord(printable(path), "its name is not UTF-8"))
         return False
 
     def _add(self, archive: zipfile.ZipFile, path: str) -> None:
-        file = self.store.root / path
+        file = self._view.store.root / path
         if not file.is_file() or not self._has_a_name(path):  # or a pipe, which never ends
             return
         try:
@@ -189,25 +197,24 @@ class Outgoing(Desk):
         except FileNotFoundError:
             return
         except PermissionError as error:
-            self.left.append(Left(path, error.strerror or "it cannot be read"))
+            self.left.append(SkippedRecord(path, error.strerror or "it cannot be read"))
             return
         self.files += 1
 
 
 def _info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
-    made = dt.datetime.fromtimestamp(mtime_ns // 1_000_000_000, dt.UTC)
-    if made.year < _FIRST_YEAR:
-        made = dt.datetime(_FIRST_YEAR, 1, 1)
+    seconds = max(_FIRST, min(mtime_ns // 1_000_000_000, _LAST))
+    made = dt.datetime.fromtimestamp(seconds, dt.UTC)
     info = zipfile.ZipInfo(path, made.timetuple()[:6])
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     return info
 
 
-def _line(stored: Stored, note: Note, desk: Desk) -> str:
+def _line(stored: Stored, note: Note, view: View) -> str:
     """The memory as the tools show it, and its properties as they stand in the file, so that
     the note can be made again."""
-    shown = asdict(memory(note, desk.settings, stored.stat.mtime_ns, 0))
+    shown = asdict(memory(note, view.settings, stored.stat.mtime_ns, 0))
     fields = {k: v for k, v in shown.items() if v is not None and k not in _LINE_WITHOUT}
     head = printable(without_private(note.text[: note.body_start]))
     return json.dumps(_plain({**fields, "frontmatter": head}), ensure_ascii=False)

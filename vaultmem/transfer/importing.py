@@ -15,14 +15,17 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Final
 
-from vaultmem import lock
-from vaultmem.desk import Desk
+from vaultmem.base import lock
 from vaultmem.errors import Busy, Conflict, Unavailable, VaultmemError
-from vaultmem.moving.incoming import Left, Record
-from vaultmem.moving.ledger import Known, Ledger
-from vaultmem.moving.opening import Reading
-from vaultmem.moving.sorting import Sorting, Todo
-from vaultmem.note import Note, version
+from vaultmem.notes.note import Note, version
+from vaultmem.operations.input import Input
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
+from vaultmem.transfer.cleaning import Cleaning
+from vaultmem.transfer.decisions import Decisions, Todo
+from vaultmem.transfer.ledger import KnownRecord, Ledger
+from vaultmem.transfer.sources.opening import OpenedExport
+from vaultmem.transfer.sources.records import Record, SkippedRecord, when
 
 Progress = Callable[[int, int], None]
 
@@ -32,7 +35,7 @@ _LEDGER: Final = "imports.db"
 
 
 @dataclass(frozen=True)
-class Step:
+class ImportStep:
     """What became of one note."""
 
     action: str  # "add", "update", "here", "kept" (changed on both sides), "gone" (removed here)
@@ -52,17 +55,22 @@ class Imported:
     kept: int
     gone: int
     left: int
-    notes: tuple[Step, ...]
-    left_out: tuple[Left, ...]  # the first thousand of them
+    notes: tuple[ImportStep, ...]
+    left_out: tuple[SkippedRecord, ...]  # the first thousand of them
     warnings: tuple[str, ...]
     seconds: float
 
 
-class Arrivals(Desk):
+class Importing:
+    def __init__(self, view: View, writing: Writing, input: Input) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+
     def bring(
         self,
         system: str,
-        reading: Reading,
+        reading: OpenedExport,
         records: Iterable[Record],
         *,
         project: str = "",
@@ -73,22 +81,21 @@ class Arrivals(Desk):
         started = time.monotonic()
         with ExitStack() as stack:
             if not dry_run:
-                self._require_writable()
+                self._writing.require_writable()
                 self._take_turn(stack)
             self._look_around()
             ledger = self._ledger(stack, dry_run)
-            fallback = dt.datetime.fromtimestamp(reading.path.stat().st_mtime, dt.UTC)
-            sorting = Sorting(
-                self._parts,
-                self.caller,
+            fallback = when(reading.path.stat().st_mtime) or dt.datetime.now(dt.UTC)
+            sorting = Decisions(
+                self._view,
+                Cleaning(self._view, self._input, reading.leave),
                 ledger,
-                reading.leave,
                 system=system,
                 project=project,
                 again=again,
                 fallback=fallback,
             )
-            steps: list[Step] = []
+            steps: list[ImportStep] = []
             done, behind = 0, ""
             for batch in _batches(todo for record in records for todo in sorting.sort(record)):
                 if not dry_run:
@@ -102,30 +109,28 @@ class Arrivals(Desk):
         return _told(system, reading, steps, warnings, dry_run, time.monotonic() - started)
 
     def _take_turn(self, stack: ExitStack) -> None:
-        held = lock.try_hold(self.store.local() / "imports.lock")
+        held = lock.try_hold(self._view.store.local() / "imports.lock")
         if held is None:
             raise Busy("Another import into this vault is under way; let it finish first.")
         stack.callback(held.release)
 
     def _look_around(self) -> None:
         """What is there already is known by the index, so that has to be up to date."""
-        if self.index.needs_rebuild:
-            self.index.rebuild_text()
-        if self._parts.sync.everything().withheld:
+        if self._view.parts.reconciler.everything().withheld:
             raise Unavailable(
                 "The vault looks empty, and its index knows of many notes; so nothing was "
                 "imported. If they are really gone: vaultmem index --rebuild"
             )
 
     def _ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:
-        file = self.store.local() / _LEDGER
-        if dry_run and not file.exists():
+        file = self._view.store.local() / _LEDGER
+        if dry_run and not file.stat():
             return None
         return stack.enter_context(closing(Ledger(file)))
 
     # --- carrying out ----------------------------------------------------------------------
 
-    def _carry_out(self, batch: Sequence[Todo], sorting: Sorting) -> tuple[list[Todo], str]:
+    def _carry_out(self, batch: Sequence[Todo], sorting: Decisions) -> tuple[list[Todo], str]:
         """The notes first, then what is known of them, then the index."""
         added = self._add([todo for todo in batch if todo.action == "add"], sorting)
         changed = {id(t): self._update(t) for t in batch if t.action == "update"}
@@ -134,30 +139,30 @@ class Arrivals(Desk):
         if sorting.ledger:
             settled = [t for t in done if t.key and t.action in ("add", "update", "here")]
             sorting.ledger.keep(self._entries(settled, sorting))
-        notes = [todo.path for todo in written if self.store.is_note(todo.path)]
-        return done, self._wrote(notes) if notes else ""
+        notes = [todo.path for todo in written if self._view.store.paths.is_note(todo.path)]
+        return done, self._writing.wrote(notes) if notes else ""
 
-    def _entries(self, settled: Sequence[Todo], sorting: Sorting) -> Iterator[Known]:
+    def _entries(self, settled: Sequence[Todo], sorting: Decisions) -> Iterator[KnownRecord]:
         for todo in settled:
             known = sorting.known(todo.key)
             if todo.action == "here" and known and known.digest == todo.digest:
                 continue
-            yield Known(sorting.ledger_key(todo.key), todo.digest, todo.path, todo.version)
+            yield KnownRecord(sorting.ledger_key(todo.key), todo.digest, todo.path, todo.version)
 
-    def _add(self, todos: Sequence[Todo], sorting: Sorting) -> dict[int, Todo]:
+    def _add(self, todos: Sequence[Todo], sorting: Decisions) -> dict[int, Todo]:
         """Each under its name, or under the next that is free where someone was faster."""
         done: dict[int, Todo] = {}
         left = {id(todo): todo for todo in todos}
         for _ in range(5):
             if not left:
                 return done
-            placed = set(sorting.placing.place([(t.path, t.raw) for t in left.values()]))
+            placed = set(sorting.paths.writer.place([(t.path, t.raw) for t in left.values()]))
             for number, todo in list(left.items()):
                 if todo.path in placed:
                     done[number] = replace(todo, version=version(todo.raw))
                     del left[number]
                 else:
-                    left[number] = replace(todo, path=sorting.another(todo.path))
+                    left[number] = replace(todo, path=sorting.paths.another(todo.path))
         raise Busy("Others write so many notes that no name stays free; try again in a moment.")
 
     def _update(self, todo: Todo) -> Todo:
@@ -168,11 +173,11 @@ class Arrivals(Desk):
         def remembered(current: Note) -> bytes:
             raw = change(current)
             if raw != current.raw:
-                self._parts.history.take(current, "import")
+                self._view.parts.history.take(current, "import")
             return raw
 
         try:
-            stored = self.store.update(todo.path, remembered, expect=todo.expect or None)
+            stored = self._view.store.update(todo.path, remembered, expect=todo.expect or None)
         except Conflict:  # a person was at it since we looked
             return replace(todo, action="kept")
         except VaultmemError as error:
@@ -193,31 +198,31 @@ def _batches(todos: Iterable[Todo]) -> Iterator[list[Todo]]:
         yield list(batch)
 
 
-def _steps(batch: Iterable[Todo], reading: Reading) -> Iterator[Step]:
+def _steps(batch: Iterable[Todo], reading: OpenedExport) -> Iterator[ImportStep]:
     for todo in batch:
         if todo.action == "left":
             reading.leave(todo.what, todo.why)
         else:
-            yield Step(todo.action, todo.what, todo.path or None, todo.why or None)
+            yield ImportStep(todo.action, todo.what, todo.path or None, todo.why or None)
 
 
-def _remarks(sorting: Sorting, reading: Reading) -> Iterator[str]:
+def _remarks(sorting: Decisions, reading: OpenedExport) -> Iterator[str]:
     yield from reading.remarks
     for what, count in reading.passed.items():
         yield f"Passed over ({count:,}): {what}."
-    if sorting.redacted:
+    if sorting.cleaning.redacted:
         yield (
-            f"secret_redacted: {sorting.redacted} texts had keys, tokens or passwords in them, "
+            f"secret_redacted: {sorting.cleaning.redacted} texts had keys, tokens or passwords in them, "
             "which were replaced."
         )
-    if sorting.stripped:
-        yield f"Control characters were taken out of {sorting.stripped} texts."
+    if sorting.cleaning.stripped:
+        yield f"Control characters were taken out of {sorting.cleaning.stripped} texts."
 
 
 def _told(
     system: str,
-    reading: Reading,
-    steps: Sequence[Step],
+    reading: OpenedExport,
+    steps: Sequence[ImportStep],
     warnings: Sequence[str],
     dry_run: bool,
     seconds: float,

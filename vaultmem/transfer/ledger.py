@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from typing import Final
 
-from vaultmem.database import Database
+from vaultmem.base.database import Database
 
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS imported "
@@ -20,7 +20,7 @@ _SCHEMA: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRecord:
     key: str
     digest: str  # of the record
     path: str
@@ -33,12 +33,12 @@ class Ledger(Database):
         db.execute(_SCHEMA)
         return db
 
-    def find(self, key: str) -> Known | None:
+    def find(self, key: str) -> KnownRecord | None:
         sql = "SELECT key, digest, path, version FROM imported WHERE key = ?"
         row = self.db.execute(sql, (key,)).fetchone()
-        return Known(*row) if row else None
+        return KnownRecord(*row) if row else None
 
-    def keep(self, known: Iterable[Known]) -> None:
+    def keep(self, known: Iterable[KnownRecord]) -> None:
         """All at once, and on disk: behind the notes, never before them."""
         with self.db:
             self.db.execute("BEGIN")
@@ -46,7 +46,7 @@ class Ledger(Database):
             self.db.executemany("INSERT OR REPLACE INTO imported VALUES (?, ?, ?, ?)", rows)
 
 
-def decide(known: Known | None, digest: str, current: str | None, *, same: bool) -> str:
+def decide(known: KnownRecord | None, digest: str, current: str | None, *, same: bool) -> str:
     """What becomes of a record, by what was imported before, what the note is now (its version,
     None when there is none), and whether that says the same already.
 

@@ -6,16 +6,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultmem.desk import Desk
+from vaultmem.limits import WORD, Flag, bounded
+from vaultmem.operations.input import Input
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
 
 if TYPE_CHECKING:
-    from vaultmem.moving.arrivals import Imported
-    from vaultmem.moving.outgoing import Exported
+    from vaultmem.transfer.exporting import Exported
+    from vaultmem.transfer.importing import Imported
 
 Progress = Callable[[int, int], None]
 
 
-class Moving(Desk):
+class Transfer:
+    def __init__(self, view: View, writing: Writing, input: Input) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+
+    @bounded(source=WORD, files=Flag())
     def import_(
         self,
         source: str,
@@ -34,13 +43,13 @@ class Moving(Desk):
         for files that are copied, `project` the home of what has none, `files` takes other files
         than notes along, `again` brings back what was imported once and removed here since.
         """
-        from vaultmem.moving import sources
-        from vaultmem.moving.arrivals import Arrivals
+        from vaultmem.transfer import sources
+        from vaultmem.transfer.importing import Importing
 
         if not dry_run:
-            self._require_writable()
-        opened = sources.opened(self.store.root, source, Path(path), into=into, files=files)
-        return Arrivals(self._parts, self.caller).bring(
+            self._writing.require_writable()
+        opened = sources.opened(self._view.store.root, source, Path(path), into=into, files=files)
+        return Importing(self._view, self._writing, self._input).bring(
             opened.source,
             opened.reading,
             opened.records,
@@ -50,6 +59,7 @@ class Moving(Desk):
             progress=progress,
         )
 
+    @bounded(type=WORD, scope=WORD)
     def export(
         self,
         target: str,
@@ -63,12 +73,13 @@ class Moving(Desk):
         progress: Progress | None = None,
     ) -> Exported:
         """Write the notes to a file outside of the vault; `target` is one of TARGETS."""
-        from vaultmem.moving.outgoing import Outgoing, Wanted
+        from vaultmem.transfer.exporting import ExportFilter, Exporting
 
-        wanted = Wanted(project or "", type or "", scope or "", tag or "")
-        outgoing = Outgoing(self._parts, self.caller, wanted, progress)
+        wanted = ExportFilter(project or "", type or "", scope or "", tag or "")
+        outgoing = Exporting(self._view, wanted, progress)
         return outgoing.write(target, Path(path), force=force)
 
+    @bounded(type=WORD, scope=WORD)
     def export_lines(
         self,
         *,
@@ -78,7 +89,7 @@ class Moving(Desk):
         tag: str | None = None,
     ) -> Iterator[str]:
         """What `export jsonl` writes, line by line."""
-        from vaultmem.moving.outgoing import Outgoing, Wanted
+        from vaultmem.transfer.exporting import ExportFilter, Exporting
 
-        wanted = Wanted(project or "", type or "", scope or "", tag or "")
-        return Outgoing(self._parts, self.caller, wanted, None).lines()
+        wanted = ExportFilter(project or "", type or "", scope or "", tag or "")
+        return Exporting(self._view, wanted, None).lines()

@@ -14,27 +14,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from vaultmem import insights, journal, lock, themes
-from vaultmem.attributes import attributes_of
-from vaultmem.desk import TYPES, require_one_of
-from vaultmem.edit import new_note
+from ulid_transform import ulid_now
+
+from vaultmem.base import lock
 from vaultmem.errors import VaultmemError
-from vaultmem.insights import Draft, Pattern, Source
-from vaultmem.markdown import shown
-from vaultmem.memory import Memories
-from vaultmem.names import name_key, safe_name
-from vaultmem.note import Note, printable, property_links
-from vaultmem.passages import passage_hash
-from vaultmem.properties import Writable
-from vaultmem.remember import derived_title
-from vaultmem.upkeep import Upkeep
-from vaultmem.views import identity
+from vaultmem.limits import CONSOLIDATIONS, bounded
+from vaultmem.notes import journal
+from vaultmem.notes.attributes import TYPES, attributes_of
+from vaultmem.notes.edit import new_note
+from vaultmem.notes.file_names import name_key, safe_name
+from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.markdown import shown
+from vaultmem.notes.note import Note, one_line, printable, property_links
+from vaultmem.notes.passages import passage_hash
+from vaultmem.operations.input import Input, now_utc, require_one_of
+from vaultmem.operations.projects import ProjectNotes
+from vaultmem.operations.remember import derived_title
+from vaultmem.operations.results import identity
+from vaultmem.operations.sessions import Sessions
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
+from vaultmem.upkeep import clusters, patterns
+from vaultmem.upkeep.patterns import MemoryDraft, Pattern, SourceMemory
+from vaultmem.upkeep.review import Review
 
 if TYPE_CHECKING:
-    from vaultmem.index.embed import Embedder
-    from vaultmem.themes import Matrix
+    from vaultmem.embedding.embedder import Embedder
+    from vaultmem.upkeep.clusters import Matrix
 
-STRATEGIES: Final = ("summarize", "extract_patterns", "full")
 _MOST_SOURCES: Final = 500  # the latest ones are looked at
 _MOST_JOURNALS: Final = 100
 _TEXT: Final = 2000  # characters of a source that a model reads
@@ -104,7 +111,24 @@ class ProseWanted:
     text: str
 
 
-class Reflection(Upkeep, Memories):
+class Consolidation:
+    def __init__(
+        self,
+        view: View,
+        writing: Writing,
+        input: Input,
+        sessions: Sessions,
+        projects: ProjectNotes,
+        review: Review,
+    ) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+        self._sessions = sessions
+        self._projects = projects
+        self._review = review
+
+    @bounded()
     def consolidate(
         self,
         *,
@@ -115,101 +139,112 @@ class Reflection(Upkeep, Memories):
     ) -> Consolidated:
         """Draw what a session brought into lasting memories; without a session, all that is new.
 
-        A dry run answers with the plan, and with the notes it would write as a diff. `prose` holds
+        A dry run returns the plan, and the notes it would write as a diff. `prose` holds
         what a model made of `prose_wanted`, by key; what it lacks is quoted from the sources.
         """
-        require_one_of(strategy, STRATEGIES, "strategy")
-        session = self._session_of(session_id)
+        require_one_of(strategy, CONSOLIDATIONS, "strategy")
+        session = self._sessions.session_of(session_id)
         if dry_run:
             drafts, found, stats = self._reflect(session, bool(session_id), strategy)
             planned = tuple(self._carry_out(draft, session, write=False) for draft in drafts)
             diff = "".join(self._diff(draft, session) for draft in drafts)
-            return Consolidated(planned, found, stats, True, diff, self._review())
-        self._require_writable()
-        file = self.store.local() / "consolidate.lock"
+            return Consolidated(planned, found, stats, True, diff, self._to_review())
+        self._writing.require_writable()
+        file = self._view.store.local() / "consolidate.lock"
         with lock.held(file, timeout=60, what="consolidating memories"):
             drafts, found, stats = self._reflect(session, bool(session_id), strategy)
             told = [self._in_prose(draft, prose or {}) for draft in drafts]
             made = tuple(self._carry_out(draft, session, write=True) for draft, _ in told)
         warnings = dict.fromkeys(warning for _, some in told for warning in some)
-        return Consolidated(made, found, stats, False, None, self._review(), tuple(warnings))
+        return Consolidated(made, found, stats, False, None, self._to_review(), tuple(warnings))
 
+    @bounded()
     def prose_wanted(
         self, *, session_id: str | None = None, strategy: str = "full"
     ) -> tuple[ProseWanted, ...]:
         """What a model may put in its own words before `consolidate` writes it."""
-        require_one_of(strategy, STRATEGIES, "strategy")
-        self._require_writable()
-        drafts, _, _ = self._reflect(self._session_of(session_id), bool(session_id), strategy)
+        require_one_of(strategy, CONSOLIDATIONS, "strategy")
+        self._writing.require_writable()
+        drafts, _, _ = self._reflect(
+            self._sessions.session_of(session_id), bool(session_id), strategy
+        )
         return tuple(
-            ProseWanted(draft.key, _INSTRUCTIONS, self._redacted(_quoted(draft)))
+            ProseWanted(draft.key, _INSTRUCTIONS, self._input.redacted(_quoted(draft)))
             for draft in drafts[:_MOST_PROSE]
         )
 
-    def _in_prose(self, draft: Draft, prose: Mapping[str, str]) -> tuple[Draft, tuple[str, ...]]:
+    def _in_prose(
+        self, draft: MemoryDraft, prose: Mapping[str, str]
+    ) -> tuple[MemoryDraft, tuple[str, ...]]:
         """A model's words are text like an agent's: cleaned, bounded, and quoted as data."""
         given = prose.get(draft.key, "")
         if not given:
             return draft, ()
         try:
-            text = self._clean(given[:_TEXT_READ], "The model's text")
+            text = self._input.clean(given[:_TEXT_READ], "The model's text")
         except VaultmemError:
             return draft, (_UNUSABLE,)
-        made = insights.in_prose(draft, text)
+        made = patterns.in_prose(draft, text)
         if made is None:
             return draft, (_UNUSABLE,)
-        return made, self._redactions(given, text)
+        return made, self._input.redactions(given, text)
 
-    def _review(self) -> str | None:
-        return self.review_note() if self.to_review() else None
+    def _to_review(self) -> str | None:
+        return self._review.review_note() if self._review.to_review() else None
 
     def _reflect(
         self, session: str, named: bool, strategy: str
-    ) -> tuple[list[Draft], tuple[Pattern, ...], ReflectionStats]:
-        self._parts.catch_up()
+    ) -> tuple[list[MemoryDraft], tuple[Pattern, ...], ReflectionStats]:
+        self._view.gaps.require_none()
         everything = self._sources(session)
         mine = [s for s in everything if not session or s.occasion == session.casefold()]
         if named and not mine:
-            self._require_known(session)
+            self._sessions.require_known(session)
         own = {source.id for source in mine}
         fresh = [s for s in everything if s.type == "episodic" and not s.used]
-        drafts: list[Draft] = []
+        drafts: list[MemoryDraft] = []
         found: list[Pattern] = []
         if strategy != "extract_patterns":
             drafts += self._summaries([s for s in fresh if s.id in own])
         if strategy != "summarize":
-            found = insights.patterns(everything, mine)
+            found = patterns.patterns(everything, mine)
             drawn = {source.id for draft in drafts for source in draft.sources}
             drafts += self._recurring([s for s in fresh if s.id not in drawn], own)
         return drafts, tuple(found), ReflectionStats(len(mine), len(drafts), len(found))
 
     # --- what there is -------------------------------------------------------------------
 
-    def _sources(self, session: str) -> list[Source]:
+    def _sources(self, session: str) -> list[SourceMemory]:
         """What this caller may see of the session, and of the latest memories and observations."""
-        journals, known = self.index.journals, (*TYPES, "session")
-        rows = journals.of_session(session, self._filters(type=known)) if session else []
-        memories = self.settings["folders.memories"]  # elsewhere any note of a person counts as one
-        for wanted in (self._filters(type="episodic"), self._filters(type=TYPES, folder=memories)):
-            rows += self.index.lookup.select(wanted, "created", limit=_MOST_SOURCES)[0]
-        rows += journals.latest(self._filters(type="session"), _MOST_JOURNALS)
+        journals, known = self._view.index.journals, (*TYPES, "session")
+        rows = journals.of_session(session, self._view.filters(type=known)) if session else []
+        memories = self._view.settings[
+            "folders.memories"
+        ]  # elsewhere any note of a person counts as one
+        for wanted in (
+            self._view.filters(type="episodic"),
+            self._view.filters(type=TYPES, folder=memories),
+        ):
+            rows += self._view.index.lookup.select(wanted, "created", limit=_MOST_SOURCES)[0]
+        rows += journals.latest(self._view.filters(type="session"), _MOST_JOURNALS)
         used = set(self._drawn_from())
         found = [
             pair
-            for note in self._notes_at(dict.fromkeys(row.path for row in rows))
+            for note in self._sessions.notes_at(dict.fromkeys(row.path for row in rows))
             for pair in self._sources_in(note, used)
         ]
         return [source for _, source in sorted(found, key=lambda pair: pair[0])]
 
-    def _sources_in(self, note: Note, used: set[str]) -> Iterator[tuple[dt.datetime, Source]]:
+    def _sources_in(self, note: Note, used: set[str]) -> Iterator[tuple[dt.datetime, SourceMemory]]:
         """A memory is one source, a journal as many as it has entries; nothing is drawn from
         what is drawn from others already."""
-        if _NO_LINK.search(note.path) or note.get("derived_from") is not None:
+        linkable = one_line(note.path) == note.path and not _NO_LINK.search(note.path)
+        if not linkable or note.get("derived_from") is not None:
             return
-        kept = attributes_of(note, self.settings)
+        kept = attributes_of(note, self._view.settings)
         started = note.created or dt.datetime.fromtimestamp(0, dt.UTC)
         session = kept["session"].casefold()
-        whole = Source(
+        whole = SourceMemory(
             id=identity(note),
             link=f"[[{self._link_name(note)}]]",
             text=printable(shown(note.body)).strip(),
@@ -244,16 +279,16 @@ class Reflection(Upkeep, Memories):
 
     def _link_name(self, note: Note) -> str:
         """The title, or where two notes share it the path."""
-        alone = len(self.index.lookup.find(note.title)) <= 1
+        alone = len(self._view.index.lookup.find(note.title)) <= 1
         return note.title if alone else note.path.removesuffix(".md")
 
     def _drawn_from(self) -> Iterator[str]:
         """The links to everything that some memory was drawn from, forgotten memories included:
         who rejects one does not want it again."""
-        name = self.settings.properties.get("derived_from", "derived_from")
-        for row in self.index.journals.derived(name):
+        name = self._view.settings.properties.get("derived_from", "derived_from")
+        for row in self._view.index.journals.derived(name):
             try:
-                values = self.store.note(row.path).properties
+                values = self._view.store.note(row.path).properties
             except VaultmemError:
                 continue
             for link in property_links({name: values.get(name)}):
@@ -262,19 +297,19 @@ class Reflection(Upkeep, Memories):
 
     # --- drawing together ----------------------------------------------------------------
 
-    def _summaries(self, sources: Sequence[Source]) -> Iterator[Draft]:
+    def _summaries(self, sources: Sequence[SourceMemory]) -> Iterator[MemoryDraft]:
         for group in self._groups(sources):
-            if draft := insights.draft(group):
+            if draft := patterns.draft(group):
                 yield draft
 
-    def _recurring(self, sources: Sequence[Source], mine: set[str]) -> Iterator[Draft]:
+    def _recurring(self, sources: Sequence[SourceMemory], mine: set[str]) -> Iterator[MemoryDraft]:
         """What happened in several sessions, this one among them, is how things are done here."""
         for group in self._groups(sources):
-            if insights.is_recurring(group) and any(source.id in mine for source in group):
-                if draft := insights.draft(group, recurring=True):
+            if patterns.is_recurring(group) and any(source.id in mine for source in group):
+                if draft := patterns.draft(group, recurring=True):
                     yield draft
 
-    def _groups(self, sources: Sequence[Source]) -> Iterator[list[Source]]:
+    def _groups(self, sources: Sequence[SourceMemory]) -> Iterator[list[SourceMemory]]:
         """Two or more that are alike and belong to the same user and project."""
         for home in dict.fromkeys(source.home for source in sources):
             local = [source for source in sources if source.home == home][-_MOST_SOURCES:]
@@ -282,17 +317,17 @@ class Reflection(Upkeep, Memories):
                 if len(group) > 1:
                     yield [local[i] for i in group]
 
-    def _alike(self, sources: Sequence[Source]) -> list[list[int]]:
+    def _alike(self, sources: Sequence[SourceMemory]) -> list[list[int]]:
         vectors = self._meanings([source.text[:_TEXT] for source in sources])
         if vectors is None:
             tagged = [" ".join((source.text, *source.tags)) for source in sources]
-            return themes.clusters(themes.likeness_of_words(tagged), _ALIKE_WORDS)
-        return themes.clusters(themes.likeness_of_vectors(vectors), _ALIKE)
+            return clusters.clusters(clusters.likeness_of_words(tagged), _ALIKE_WORDS)
+        return clusters.clusters(clusters.likeness_of_vectors(vectors), _ALIKE)
 
     def _meanings(self, texts: Sequence[str]) -> Matrix | None:
         """The texts' vectors, without what all texts share; None where there is no model."""
         try:
-            embedder = self._parts.embedder()
+            embedder = self._view.parts.embedder()
             if embedder is None:
                 return None
             found = self._embedded(embedder, [*_UNRELATED, *texts])
@@ -307,19 +342,19 @@ class Reflection(Upkeep, Memories):
         import numpy as np
 
         keys = {passage_hash(text): text for text in texts}
-        known = self.index.journals.vectors(embedder.identity, keys)
+        known = self._view.index.vectors.of_texts(embedder.identity, keys)
         missing = [key for key in keys if key not in known]
         if missing:
             vectors = embedder.embed([keys[key] for key in missing])
-            self.index.add_vectors(embedder.identity, missing, vectors)
+            self._view.index.vectors.add(embedder.identity, missing, vectors)
             known |= dict(zip(missing, vectors, strict=True))
         return np.stack([known[passage_hash(text)] for text in texts])
 
     # --- writing -------------------------------------------------------------------------
 
-    def _carry_out(self, draft: Draft, session: str, write: bool) -> ConsolidatedMemory:
+    def _carry_out(self, draft: MemoryDraft, session: str, write: bool) -> ConsolidatedMemory:
         title, values = derived_title(draft.title), self._values(draft, session)
-        folder = self._folder(values)
+        folder = self._projects.folder(values)
         planned = ConsolidatedMemory(
             content=draft.content,
             type=draft.type,
@@ -331,12 +366,12 @@ class Reflection(Upkeep, Memories):
         )
         if not write:
             return planned
-        values = {"id": self._new_id(), **values, "created": self._now()}
-        path = self._create(folder, title, values, draft.content + "\n").path
+        values = {"id": ulid_now(), **values, "created": now_utc()}
+        path = self._writing.create(folder, title, values, draft.content + "\n").path
         name = path.rpartition("/")[2].removesuffix(".md")
         return replace(planned, id=str(values["id"]), path=path, title=name)
 
-    def _values(self, draft: Draft, session: str) -> dict[str, Writable]:
+    def _values(self, draft: MemoryDraft, session: str) -> dict[str, Writable]:
         return {
             "type": draft.type,
             "scope": draft.scope,
@@ -345,11 +380,11 @@ class Reflection(Upkeep, Memories):
             "user": draft.user,
             "importance": draft.importance,
             "tags": list(draft.tags),
-            "source": self.caller.client or "consolidation",
+            "source": self._view.caller.client or "consolidation",
             "derived_from": [source.link for source in draft.sources],
         }
 
-    def _diff(self, draft: Draft, session: str) -> str:
+    def _diff(self, draft: MemoryDraft, session: str) -> str:
         """The note as it would be written, without the id and time that it would get."""
         values: Mapping[str, Writable] = self._values(draft, session)
         kept = {name: value for name, value in values.items() if value not in (None, "", [])}
@@ -363,7 +398,7 @@ def _is_used(note: Note, anchor: str, used: set[str]) -> bool:
     return any(name_key(name + anchor) in used for name in names)
 
 
-def _quoted(draft: Draft) -> str:
+def _quoted(draft: MemoryDraft) -> str:
     """The sources, so that none can pose as the end of its quotation."""
     lines, room = [], _QUOTED
     for source in draft.sources:

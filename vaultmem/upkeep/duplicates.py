@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from vaultmem.themes import Matrix
+    from vaultmem.upkeep.clusters import Matrix
 
 _ROWS: Final = 256  # compared with all others in one go
 _PAUSE: Final = 0.01  # seconds for others after each

@@ -14,22 +14,27 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from vaultmem import alike, themes
+from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.words import topic_words
 from vaultmem.config import REVIEW
-from vaultmem.desk import TYPES, Desk
-from vaultmem.edges import as_link, link_target
-from vaultmem.edit import AppendToSection, Change, ReplaceSection, edit
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.index import Filters, Row
-from vaultmem.markdown import property_links, section
-from vaultmem.note import Note, body_of
-from vaultmem.store import Store
-from vaultmem.views import DEFAULT_IMPORTANCE as _USUAL
-from vaultmem.views import row_moment
+from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.edit import AppendToSection, Change, ReplaceSection, edit
+from vaultmem.notes.links import as_link, link_target
+from vaultmem.notes.markdown import property_links, section, shown
+from vaultmem.notes.note import Note, body_of, one_line
+from vaultmem.operations.input import now_utc
+from vaultmem.operations.results import DEFAULT_IMPORTANCE as _USUAL
+from vaultmem.operations.results import row_moment
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
+from vaultmem.storage.store import Store
+from vaultmem.upkeep import duplicates
 
 log = logging.getLogger("vaultmem")
 
@@ -47,12 +52,12 @@ _HEAD: Final = """\
 What may be double or out of date among your memories. Nothing has been changed: open each, and \
 merge, correct or forget what you agree with. Tick what should stay as it is.
 """
-_NO_LINK: Final = re.compile(r"[\[\]|#^]")
+_NO_LINK: Final = re.compile(r"[\[\]|#^`]")
 _ITEM: Final = re.compile(r"- \[(?P<tick>.)\] .*\^(?P<id>r-[0-9a-f]{8})\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ReviewItem:
     """A memory, or two, and why a person should look at them."""
 
     id: str
@@ -67,14 +72,18 @@ class Reviewed:
     changed: bool
 
 
-class Upkeep(Desk):
+class Review:
+    def __init__(self, view: View, writing: Writing) -> None:
+        self._view = view
+        self._writing = writing
+
     def upkeep(self, stopping: threading.Event | None = None) -> Reviewed:
         """Bring the list of what a person should look at up to date.
 
         It is the vault's list, so it does not depend on who asks.
         """
-        self._require_writable()
-        self._parts.catch_up()
+        self._writing.require_writable()
+        self._view.gaps.require_none()
         stop = stopping or threading.Event()
         rows = list(self._reviewable(stop))
         doubles, stale = self._doubles(rows, stop), list(self._stale(rows))
@@ -85,7 +94,7 @@ class Upkeep(Desk):
 
     def review_note(self) -> str | None:
         """Where the list is, if there is one."""
-        return REVIEW if (self.store.root / REVIEW).is_file() else None
+        return REVIEW if (self._view.store.root / REVIEW).is_file() else None
 
     def to_review(self) -> tuple[str, ...]:
         """What is on the list and not ticked off, as far as this caller may know of it."""
@@ -101,7 +110,7 @@ class Upkeep(Desk):
         )
 
     def _may_know(self, line: str) -> bool:
-        relations, filters = self.index.relations, self._filters()
+        relations, filters = self._view.index.relations, self._view.filters()
         links = list(property_links(line, ""))
         return bool(links) and all(relations.named(link.target, filters) for link in links)
 
@@ -113,22 +122,22 @@ class Upkeep(Desk):
             if stop.is_set():
                 return
             filters = Filters(types=TYPES)
-            rows, total = self.index.lookup.select(filters, "created", _PAGE, offset)
+            rows, total = self._view.index.lookup.select(filters, "created", _PAGE, offset)
             yield from (row for row in rows if row.id and row.scope.casefold() != "session")
             if offset + _PAGE >= total:
                 return
 
-    def _doubles(self, rows: Sequence[Row], stop: threading.Event) -> list[Candidate]:
+    def _doubles(self, rows: Sequence[Row], stop: threading.Event) -> list[ReviewItem]:
         """Within what belongs to one user and project."""
         homes: dict[tuple[str, str], list[Row]] = {}
         for row in rows:
             if not row.more.get("superseded_by"):
                 homes.setdefault((row.user.casefold(), row.project.casefold()), []).append(row)
-        found: list[tuple[float, str, str, Candidate]] = []
+        found: list[tuple[float, str, str, ReviewItem]] = []
         for home in homes.values():
             for a, b, likeness in self._pairs(home, stop) if len(home) > 1 else ():
                 first, second = sorted((a, b), key=lambda row: (row.created or 0, row.id))
-                made = Candidate(
+                made = ReviewItem(
                     _mark("double", first.id, second.id),
                     partial(self._said_of_two, second, first, likeness),
                 )
@@ -143,44 +152,44 @@ class Upkeep(Desk):
     ) -> Iterator[tuple[Row, Row, float]]:
         import numpy as np
 
-        from vaultmem.index.likeness import note_vectors
-
         vectors: dict[int, np.ndarray] = {}
         for start in range(0, len(rows), _PAGE):
             if not stop.is_set():
                 numbers = [row.note for row in rows[start : start + _PAGE]]
-                identity = self.index.last_model()
-                vectors |= note_vectors(self.index.relations, identity, numbers)
+                identity = self._view.index.vectors.last_model()
+                vectors |= self._view.index.vectors.of_notes(identity, numbers)
         known = [row for row in rows if row.note in vectors]
         if known:
             matrix = np.stack([vectors[row.note] for row in known])
-            for a, b, likeness in alike.by_meaning(matrix, _SAME_MEANING, stop):
+            for a, b, likeness in duplicates.by_meaning(matrix, _SAME_MEANING, stop):
                 yield known[a], known[b], likeness
         others = [row for row in rows if row.note not in vectors]
         words = [self._words(row) if not stop.is_set() else frozenset() for row in others]
-        for a, b, likeness in alike.by_words(words, _SAME_WORDS, stop):
+        for a, b, likeness in duplicates.by_words(words, _SAME_WORDS, stop):
             yield others[a], others[b], likeness
 
     def _words(self, row: Row) -> frozenset[str]:
         try:
-            return frozenset(themes.words(body_of(self.store.read(row.path).raw)))
+            return frozenset(topic_words(shown(body_of(self._view.store.read(row.path).raw))))
         except VaultmemError:
             return frozenset()
 
-    def _stale(self, rows: Sequence[Row]) -> Iterator[Candidate]:
+    def _stale(self, rows: Sequence[Row]) -> Iterator[ReviewItem]:
         """Replaced ones first, then the oldest of what nobody asked for."""
-        limit = self._now() - dt.timedelta(days=self.settings["upkeep.stale_days"])
+        limit = now_utc() - dt.timedelta(days=self._view.settings["upkeep.stale_days"])
         old: list[tuple[dt.datetime, str, Row]] = []
         for start in range(0, len(rows), _PAGE):
             part = rows[start : start + _PAGE]
-            used = self._parts.usage.of([row.id for row in part])
+            used = self._view.parts.usage.of([row.id for row in part])
             for row in part:
                 if row.more.get("superseded_by"):
-                    yield Candidate(_mark("replaced", row.id), partial(self._said_of_replaced, row))
+                    yield ReviewItem(
+                        _mark("replaced", row.id), partial(self._said_of_replaced, row)
+                    )
                 elif row.id not in used and _last_change(row) < limit and _weight(row) < _USUAL:
                     old.append((_last_change(row), row.path, row))
         for _, _, row in sorted(old, key=lambda item: item[:2]):
-            yield Candidate(_mark("stale", row.id), partial(self._said_of_stale, row))
+            yield ReviewItem(_mark("stale", row.id), partial(self._said_of_stale, row))
 
     def _said_of_replaced(self, row: Row) -> str:
         by = as_link(link_target(row.more["superseded_by"].strip()))
@@ -191,25 +200,25 @@ class Upkeep(Desk):
         return f"{self._link(row)}: {why}, never asked for"
 
     def _link(self, row: Row) -> str:
-        if _NO_LINK.search(row.path):
-            return f"`{row.path}`"
-        alone = len(self.index.lookup.find(row.title)) <= 1
+        if _NO_LINK.search(row.path) or one_line(row.path) != row.path:
+            return f"`{one_line(row.path).replace('`', ' ')}`"
+        alone = len(self._view.index.lookup.find(row.title)) <= 1
         return f"[[{row.title if alone else row.path.removesuffix('.md')}]]"
 
     # --- the list ------------------------------------------------------------------------
 
     def _review_store(self) -> Store:
         """The vault's own leaves the list out, as it is no memory."""
-        return Store(self.store.root, self.settings)
+        return Store(self._view.store.root, self._view.settings)
 
-    def _list(self, sections: Mapping[str, Sequence[Candidate]]) -> bool:
+    def _list(self, sections: Mapping[str, Sequence[ReviewItem]]) -> bool:
         """Write what is to be listed; False when it stands there already."""
         store = self._review_store()
 
         def change(note: Note) -> bytes:
             raw = edit(note, *_changes(note, sections))
             if raw != note.raw:
-                self._parts.history.take(note, "upkeep")
+                self._view.parts.history.take(note, "upkeep")
             return raw
 
         try:
@@ -228,22 +237,22 @@ class Upkeep(Desk):
             stored = store.update(REVIEW, change)
         if stored.version == before:
             return False
-        self._noted(REVIEW, stored.raw, "upkeep")
+        self._writing.noted(REVIEW, stored.raw, "upkeep")
         return True
 
 
-def _changes(note: Note, sections: Mapping[str, Sequence[Candidate]]) -> Iterator[Change]:
+def _changes(note: Note, sections: Mapping[str, Sequence[ReviewItem]]) -> Iterator[Change]:
     for title, found in sections.items():
         span = section(note.headings, title, len(note.body))
         if span is None:
             yield AppendToSection(title, _section("", found))
             continue
-        old = note.body[slice(*span)].replace("\r\n", "\n").strip("\n")
+        old = unix_lines(note.body[slice(*span)]).strip("\n")
         if (new := _section(old, found)) != old:
             yield ReplaceSection(title, new)
 
 
-def _section(old: str, found: Sequence[Candidate]) -> str:
+def _section(old: str, found: Sequence[ReviewItem]) -> str:
     """The items of a section. Those that a person ticked or wrote below of stay as they are while
     they are called for, and so does whatever else they wrote there."""
     items, others = _items(old)
@@ -290,7 +299,7 @@ def _weight(row: Row) -> float:
 
 
 def _last_change(row: Row) -> dt.datetime:
-    return row_moment(row if row.updated is None else replace(row, created=row.updated))
+    return row_moment(row if row.updated is None else row._replace(created=row.updated))
 
 
 # --- in quiet hours ---------------------------------------------------------------------------

@@ -10,28 +10,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
 from vaultmem.config import Settings
-from vaultmem.desk import SCOPES, TYPES, Desk
-from vaultmem.index import Filters, IndexStatus
+from vaultmem.index import FILLING, READY, TROUBLE, IndexStatus
+from vaultmem.limits import bounded
+from vaultmem.notes.attributes import SCOPES, TYPES
+from vaultmem.operations.results import Result
+from vaultmem.operations.view import View
 
 if TYPE_CHECKING:
-    from vaultmem.index.embed import ModelState
+    from vaultmem.embedding.embedder import ModelState
 
 _STARTED: Final = time.monotonic()
 _QUICKLY_LOOKED_THROUGH: Final = 5_000  # notes
 
 
-@dataclass(frozen=True)
-class Connection:
+@dataclass(eq=False, repr=False)
+class Connection(Result):
     status: str  # "connected" or "degraded"
     mode: str
     path: str
     uptime_seconds: int
     version: str
     read_only: bool
+    reason: str | None = None  # why it is degraded
 
 
-@dataclass(frozen=True)
-class Counts:
+@dataclass(eq=False, repr=False)
+class Counts(Result):
     total: int
     by_scope: Mapping[str, int]
     by_type: Mapping[str, int]
@@ -40,28 +44,28 @@ class Counts:
     relationships: int
 
 
-@dataclass(frozen=True)
-class Storage:
+@dataclass(eq=False, repr=False)
+class Storage(Result):
     database_size_bytes: int
     embedding_dimensions: int | None
     embedding_model: str | None
 
 
-@dataclass(frozen=True)
-class CurrentSession:
+@dataclass(eq=False, repr=False)
+class CurrentSession(Result):
     session_id: str
     memories_this_session: int
     started_at: dt.datetime
 
 
-@dataclass(frozen=True)
-class Skipped:
+@dataclass(eq=False, repr=False)
+class Skipped(Result):
     path: str
     reason: str
 
 
-@dataclass(frozen=True)
-class IndexHealth:
+@dataclass(eq=False, repr=False)
+class IndexHealth(Result):
     revision: int
     notes: int
     passages: int
@@ -74,14 +78,14 @@ class IndexHealth:
     following: str
 
 
-@dataclass(frozen=True)
-class Effective:
+@dataclass(eq=False, repr=False)
+class Effective(Result):
     value: Any
     origin: str
 
 
-@dataclass(frozen=True)
-class Status:
+@dataclass(eq=False, repr=False)
+class Status(Result):
     connection: Connection
     counts: Counts
     storage: Storage
@@ -91,50 +95,86 @@ class Status:
     settings_problems: tuple[str, ...] = ()
 
 
-class Health(Desk):
+_NOTHING_COUNTED: Final = Counts(0, {}, {}, 0, 0, 0)
+
+
+class Health:
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    @bounded()
     def status(self, *, type: Sequence[str] = ()) -> Status:
         """What get_memory_status answers; a person sees the settings beside it.
 
         Memories of some types alone are counted where `type` names them.
         """
-        index, model, following = self._parts.health()
-        unseen = self._unseen([path for path, _ in index.skipped])
-        skipped = tuple(Skipped(p, r) for p, r in index.skipped if p not in unseen)
-        trouble = index.fulltext != "ready"
+        index, model, following = self._view.parts.health()
+        trouble = (
+            self._view.store.own.trouble()
+            or self._view.store.own.unwritable()
+            or ("" if index.fulltext in (READY, FILLING) else index.fulltext)
+        )
+        try:
+            index = self._own_share(index, model)
+            counts, session = self._counts(type), self._session_health()
+        except TROUBLE as error:
+            counts, session, trouble = _NOTHING_COUNTED, None, trouble or str(error)
         return Status(
-            connection=Connection(
-                status="degraded" if trouble else "connected",
-                mode="file-backed",
-                path=str(self.store.root),
-                uptime_seconds=int(time.monotonic() - _STARTED),
-                version=__version__,
-                read_only=self.caller.read_only or bool(self.settings["read_only"]),
-            ),
-            counts=self._counts(type),
+            connection=self._connection(trouble),
+            counts=counts,
             storage=self._storage(model),
-            index=_index_health(index, model, skipped, following),
-            current_session=self._session_health(),
-            settings=effective(self.settings),
-            settings_problems=tuple(problem.message for problem in self.settings.problems),
+            index=_index_health(index, model, following),
+            current_session=session,
+            settings=effective(self._view.settings),
+            settings_problems=tuple(problem.message for problem in self._view.settings.problems),
+        )
+
+    def _connection(self, trouble: str) -> Connection:
+        return Connection(
+            status="degraded" if trouble else "connected",
+            mode="file-backed",
+            path=str(self._view.store.root),
+            uptime_seconds=int(time.monotonic() - _STARTED),
+            version=__version__,
+            read_only=self._view.caller.read_only or bool(self._view.settings["read_only"]),
+            reason=trouble or None,
         )
 
     def behind(self) -> int | None:
         """How many notes the index does not know as they are now; None in a vault so large that
         finding out takes long."""
-        from vaultmem import doctor
+        from vaultmem.upkeep import doctor
 
-        if self.index.size > _QUICKLY_LOOKED_THROUGH:
+        if self._view.index.size > _QUICKLY_LOOKED_THROUGH:
             return None
-        return len(doctor.examine_index(self.store, self.index))
+        return len(doctor.examine_index(self._view.store, self._view.index))
+
+    def _own_share(self, index: IndexStatus, model: ModelState) -> IndexStatus:
+        """Of all this only what the caller may know of. What could not be indexed is not named
+        to one who is bound: whose it is was never read."""
+        if not self._view.is_bound():
+            unseen = self._unseen([path for path, _ in index.skipped])
+            return index._replace(skipped=tuple(s for s in index.skipped if s[0] not in unseen))
+        mine = self._view.filters(include_forgotten=True)
+        notes, _, passages = self._view.index.lookup.extent(mine)
+        missing = index.passages - index.embedded
+        if missing and model.identity:
+            missing = self._view.index.vectors.count_missing(model.identity, mine)
+        return index._replace(
+            notes=notes,
+            passages=passages,
+            embedded=max(0, passages - missing),
+            skipped=tuple(self._view.index.lookup.problems(mine)),
+        )
 
     def _unseen(self, paths: list[str]) -> set[str]:
-        """Those of notes that this caller may not know of."""
-        rows = self.index.lookup.at(paths)
-        return {path for path, row in rows.items() if not self._sees(row.belonging)}
+        """Those of other sessions' notes."""
+        rows = self._view.index.lookup.at(paths)
+        return {path for path, row in rows.items() if not self._view.sees(row.belonging)}
 
     def _counts(self, type: Sequence[str]) -> Counts:
-        lookup, mine = self.index.lookup, self._filters(type=type)
-        everything = self._filters(type=type, include_forgotten=True)
+        lookup, mine = self._view.index.lookup, self._view.filters(type=type)
+        everything = self._view.filters(type=type, include_forgotten=True)
         by_scope, by_type = lookup.counts("scope", mine), lookup.counts("type", mine)
         total = sum(by_scope.values())
         return Counts(
@@ -142,33 +182,35 @@ class Health(Desk):
             by_scope={name: by_scope.get(name, 0) for name in dict.fromkeys((*SCOPES, *by_scope))},
             by_type={name: by_type.get(name, 0) for name in dict.fromkeys((*TYPES, *by_type))},
             forgotten=sum(lookup.counts("scope", everything).values()) - total,
-            entities=lookup.counts("type", self._filters()).get("entity", 0),
-            relationships=lookup.relationships(self._filters()),
+            entities=lookup.counts("type", self._view.filters()).get("entity", 0),
+            relationships=lookup.relationships(self._view.filters()),
         )
 
     def _storage(self, model: ModelState) -> Storage:
-        files = (self.store.state / "index").rglob("*")
-        size = sum(file.stat().st_size for file in files if file.is_file())
+        if self._view.is_bound():
+            size = self._view.index.lookup.extent(self._view.filters(include_forgotten=True))[1]
+        else:
+            files = (self._view.store.state / "index").path.rglob("*")
+            size = sum(file.stat().st_size for file in files if file.is_file())
         ready = model.state == "ready"
         return Storage(size, model.dimensions if ready else None, model.name if ready else None)
 
     def _session_health(self) -> CurrentSession | None:
-        session = self.caller.session
+        session = self._view.caller.session
         if not session:
             return None
-        count = self.index.lookup.counts("session", Filters(forgotten=True)).get(session, 0)
-        return CurrentSession(session, count, self._parts.opened_at)
+        mine = self._view.filters(include_forgotten=True)
+        count = self._view.index.lookup.counts("session", mine).get(session, 0)
+        return CurrentSession(session, count, self._view.parts.opened_at)
 
 
-def _index_health(
-    index: IndexStatus, model: ModelState, skipped: tuple[Skipped, ...], following: str
-) -> IndexHealth:
+def _index_health(index: IndexStatus, model: ModelState, following: str) -> IndexHealth:
     return IndexHealth(
         revision=index.revision,
         notes=index.notes,
         passages=index.passages,
         pending=max(0, index.passages - index.embedded),
-        skipped=skipped,
+        skipped=tuple(Skipped(path, reason) for path, reason in index.skipped),
         fulltext=index.fulltext,
         model=model.name,
         model_state=model.state,

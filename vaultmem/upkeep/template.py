@@ -6,19 +6,22 @@ First a plan, then the doing: nothing that is there is overwritten, and an exist
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from vaultmem import config, durable, names
+from vaultmem import config
+from vaultmem.base import durable, small_files
+from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
 from vaultmem.git import repo
-from vaultmem.store import Store
+from vaultmem.notes import file_names
+from vaultmem.storage.own_folder import QUIET_IGNORE
+from vaultmem.storage.store import Store
 
 EXAMPLES: Final = ("Memories/", "Entities/", "Sessions/")
 _FOLDERS: Final = ("Memories", "Entities", "Sessions")
@@ -27,7 +30,7 @@ _PARTLY: Final = "Some files may have been added; run it again when that is put 
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VaultPlan:
     root: Path
     add: tuple[str, ...]  # files to make, as vault paths
     folders: tuple[str, ...]  # folders to make
@@ -42,21 +45,21 @@ class Plan:
 
 def source() -> Path:
     """The template: beside the code in an installed package, at the top in a checkout."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     for folder in (here / "vault-template", here.parent / "vault-template"):
         if folder.is_dir():
             return folder
     raise Unavailable("The vault template is missing from this installation; install it again.")
 
 
-def plan(root: Path, *, git: bool = False, examples: bool = False) -> Plan:
+def plan(root: Path, *, git: bool = False, examples: bool = False) -> VaultPlan:
     with durable.explained(f"Looking at {root}"):
         if os.path.lexists(root) and not root.is_dir():
             raise InvalidInput(f"{root} is a file; a vault is a folder.")
         return _plan(root, git=git, examples=examples)
 
 
-def _plan(root: Path, *, git: bool, examples: bool) -> Plan:
+def _plan(root: Path, *, git: bool, examples: bool) -> VaultPlan:
     new = not root.exists() or not any(root.iterdir())
     settings = config.load(root)
     settings.require_valid()
@@ -69,11 +72,12 @@ def _plan(root: Path, *, git: bool, examples: bool) -> Plan:
             continue
         if place in _GIT_FILES and not new and not git:
             continue
-        (keep if place in there else add).append(place)
+        kept = place in there and not _is_quiet(_inside(root, place))
+        (keep if kept else add).append(place)
     folders = [settings[f"folders.{name.lower()}"] for name in _FOLDERS]
     missing = tuple(folder for folder in folders if folder not in there)
     advice = tuple(_advice(root, git=git))
-    return Plan(root, tuple(add), missing, tuple(keep), advice, new)
+    return VaultPlan(root, tuple(add), missing, tuple(keep), advice, new)
 
 
 class _There:
@@ -92,7 +96,7 @@ class _There:
                 if os.path.lexists(at):
                     raise InvalidInput(f"{at} is a file where the vault needs a folder.")
                 return False
-            name = self._listed(at).get(names.name_key(segment))
+            name = self._listed(at).get(file_names.name_key(segment))
             if name is None:
                 return False
             at /= name
@@ -100,31 +104,48 @@ class _There:
 
     def _listed(self, folder: Path) -> dict[str, str]:
         if folder not in self._names:
-            self._names[folder] = {names.name_key(name): name for name in os.listdir(folder)}
+            self._names[folder] = {file_names.name_key(name): name for name in os.listdir(folder)}
         return self._names[folder]
 
 
 def _advice(root: Path, *, git: bool) -> Iterator[str]:
-    attributes = root / ".gitattributes"
-    if git and attributes.exists():
-        if "merge=vaultmem" not in attributes.read_text(encoding="utf-8", errors="replace"):
+    with contextlib.suppress(OSError):
+        if git and b"merge=vaultmem" not in small_files.read(root / ".gitattributes"):
             yield "Add this line to .gitattributes to merge notes by property: *.md merge=vaultmem"
     if (root / ".obsidian").exists():
         yield "Obsidian's own settings were left as they are."
 
 
-def apply(planned: Plan) -> None:
+def apply(planned: VaultPlan) -> None:
     root, template = planned.root, source()
     settings = config.load(root)
     places = {_place(path, settings): path for path in _template_files(True)}
     with durable.explained(f"Making the vault in {root}", _PARTLY):
+        durable.make_folders(root)
         for folder in planned.folders:
-            durable.make_folders(root / folder)
+            _inside(root, folder).make()
         for place in planned.add:
             raw = (template / places[place]).read_bytes()
             if place == ".gitattributes" and not planned.new and _has_crlf_notes(root, settings):
                 raw = raw.replace(b"text eol=lf merge=vaultmem", b"merge=vaultmem")
-            durable.create(root / place, raw)
+            file = _inside(root, place)
+            if _is_quiet(file):
+                file.write(raw)
+            else:
+                file.create(raw)
+
+
+def _inside(root: Path, place: str) -> OwnPath:
+    return OwnPath(root, tuple(filter(None, place.split("/"))))
+
+
+def _is_quiet(file: OwnPath) -> bool:
+    """The ignore file that indexing made, as it made it: it would keep our files out of git."""
+    if file.parts != (config.STATE, ".gitignore"):
+        return False
+    with contextlib.suppress(OSError, VaultmemError):
+        return file.read(len(QUIET_IGNORE) + 1) == QUIET_IGNORE
+    return False
 
 
 def _template_files(examples: bool) -> Iterator[str]:
@@ -160,36 +181,39 @@ def _has_crlf_notes(root: Path, settings: config.Settings) -> bool:
 
 def start_git(root: Path, added: tuple[str, ...]) -> str:
     """Make the vault a git repository and commit what was added; says what was done."""
-    if shutil.which("git") is None:
-        raise Unavailable("git is not installed; install it, then run init --git again.")
     made = not (root / ".git").exists()
-    if made:
-        _git(root, "init", "--quiet", "--initial-branch=main")
+    ours = repo.start(root) if made else repo.Repo(root)
     repo.register(root)
-    wanted = [path for path in added if path not in _ignored(root, added)]
+    ignored = _ignored(ours, added)
+    wanted = [path for path in added if path not in ignored]
     if not wanted:
         return "Started a git repository." if made else "The vault is in git already."
     try:
-        _git(root, "add", "--", *wanted)
-        _git(root, "commit", "--quiet", "-m", "Add the vault's own files", "--", *wanted)
-    except Unavailable as error:
+        ours.act("add", "--", *wanted)
+        ours.act("commit", "--quiet", "-m", "Add the vault's own files", "--", *wanted)
+    except (Unavailable, InvalidInput) as error:
         return f"The files are not committed yet: {error}"
     return "Started a git repository and committed the files." if made else "Committed the files."
 
 
-def _ignored(root: Path, paths: tuple[str, ...]) -> set[str]:
+def _ignored(ours: repo.Repo, paths: tuple[str, ...]) -> set[str]:
     """What the vault's own rules keep out of git."""
     if not paths:
         return set()
-    command = ["git", "-c", "core.quotepath=off", "check-ignore", "-z", "--stdin"]
-    done = subprocess.run(command, cwd=root, input="\0".join(paths), capture_output=True, text=True)
-    return set(done.stdout.split("\0")) - {""}
+    asked = ["check-ignore", "-z", "--stdin"]
+    plain = {"GIT_LITERAL_PATHSPECS": "0"}  # this command knows no other
+    listed = os.fsencode("\0".join(paths))
+    return {*ours.git(*asked, input=listed, environment=plain, check=False).names}
 
 
-def _git(root: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        ["git", *arguments], cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise Unavailable(f"git {arguments[0]} said: {lines[0] if lines else done.returncode}")
+def is_awaited(folder: Path) -> bool:
+    """Whether a folder that is not there, or empty, is the place of a drive not mounted now."""
+    from vaultmem.storage import drives
+
+    return drives.is_awaited(folder)
+
+
+def require_there(root: Path) -> None:
+    from vaultmem.storage.root import Root
+
+    Root(root).require()

@@ -10,34 +10,34 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
+import gc
 import math
 import re
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import tantivy
 
-from vaultmem.index.catalog import Entry
-from vaultmem.note import Note, printable
-from vaultmem.passages import Passage, around, day_of, observations
+from vaultmem.base.own_path import OwnPath
+from vaultmem.base.words import ASKING, OF_QUESTIONS, RUN, pairs
+from vaultmem.errors import Unavailable
+from vaultmem.index.embedded import fulltext_files
+from vaultmem.index.embedded.rows import IndexEntry
+from vaultmem.index.failures import Damaged, engine_call
+from vaultmem.index.filters import ANYONE, Filters, facets, forbidden_facets, required_facets
+from vaultmem.notes.note import Note, printable
+from vaultmem.notes.passages import Passage, around, day_of, observations
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _SMALL_HEAP: Final = 15_000_000  # the least there is; room that a note does not need costs time
 _FEW: Final = 16  # notes
-_NEARLY_NOTHING: Final = 1_000_000  # bytes free on a disk that is full
 _MOST_TERMS: Final = 64
+_MOST_ABOVE: Final = 5_000  # characters of title, aliases and tags, which every passage carries
 _RARITY: Final = 0.3  # the power by which rare words count more than BM25 lets them
-_RUNS: Final = re.compile(
-    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0002fa1f]+"
-)
 # Few fields: each costs a look-up for every word of a question. Each passage is a document:
 # what is above it, what it says, and for an observation what is said around it. The text of a
 # whole memory (`whole`) is a document of its own for a note; an observation's is with its first
@@ -46,45 +46,10 @@ _FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 1.0}
 _WHOLE: Final = {"whole": 1.0}
 _CJK: Final = "_cjk"  # the same field for scripts without blanks
 _ALONE: Final = "alone"  # an observation that is a memory of its own
-_ANYONE: Final = "session:"  # a note that is not bound to one session
+_COMPARED: Final = 16  # words of a note
 
 
-# Words that questions are built with. A note is not found better for having many of them, and
-# looking them up is what takes the time.
-_FUNCTION_WORDS: Final = """
-    a about after an and another any are as at be been before but by can could did do does during
-    for from had has have he her him his how i if in into is it its many me more most much my of
-    on or other our she should so some such that the their them then there these they this those
-    to was we were what when where which who whom whose why will with would you your
-"""
-_ASKING: Final = re.compile(
-    "什么时候|为什么|什么|哪些|哪个|哪里|哪儿|哪|多少|如何|怎么|怎样|是谁|谁|几个|请问|是否|[吗呢的是]"
-)
-
-
-@dataclass(frozen=True)
-class Filters:
-    """What a hit must be; an empty filter lets everything pass but what is forgotten."""
-
-    types: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ()
-    projects: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()  # any of them; `a` stands for `a/b` too
-    rooms: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    folder: str = ""
-    after: int | None = None  # seconds since the epoch
-    before: int | None = None
-    min_importance: float | None = None
-    forgotten: bool = False
-    # What the caller is bound to. Notes that belong to nobody in particular pass as well.
-    user: str = ""
-    home: str = ""  # the project
-    session: str = ""  # of session-scope notes only
-
-
-@dataclass(frozen=True)
-class TextHits:
+class TextHits(NamedTuple):
     """A memory is a note, or an observation in one: then its first passage's number tells which,
     and is 0 for the note itself."""
 
@@ -110,14 +75,26 @@ class _Wanted(NamedTuple):
 
 
 class FullText:
-    def __init__(self, folder: Path, language: str) -> None:
-        self.folder = folder
+    @engine_call
+    def __init__(self, folder: Path | OwnPath, language: str, *, new: bool = False) -> None:
+        self.place = OwnPath.of(folder)
+        self.folder = self.place.path
         self._analyzer = _analyzer(language)
-        self._function_words = frozenset(self._analyzer.analyze(_FUNCTION_WORDS))
-        folder.mkdir(parents=True, exist_ok=True)
+        self._function_words = frozenset(self._analyzer.analyze(OF_QUESTIONS))
+        if (
+            not new and (self.place / fulltext_files.META).stat() is None
+        ):  # it would begin an empty one
+            raise Damaged("The full text is gone and will be rebuilt.")
         self._schema = _schema()
-        self._index = tantivy.Index(self._schema, path=str(folder), reuse=True)
+        try:
+            checked = self.place.checked_folder()
+        except Unavailable as error:  # something else where one of its files should be
+            raise Damaged(f"The full text is damaged and will be rebuilt: {error}") from error
+        self._index = tantivy.Index(self._schema, path=str(checked), reuse=True)
+        # Else a thread of its own opens new files at any moment, whatever they are by then.
+        self._index.config_reader(reload_policy="manual")
         self._index.register_tokenizer("words", self._analyzer)
+        self._index.config_reader("manual")  # else it reads whatever it finds, in its own time
         self._searcher = self._index.searcher()
 
     @staticmethod
@@ -126,6 +103,7 @@ class FullText:
         engine = re.sub(r"[^0-9a-z.]+", "-", ENGINE.lower())
         return f"{SCHEMA_VERSION}-{language or 'plain'}-{engine}"
 
+    @engine_call
     def reload(self) -> None:
         self._index.reload()
         self._searcher = self._index.searcher()
@@ -134,40 +112,47 @@ class FullText:
     def documents(self) -> int:
         return int(self._searcher.num_docs)
 
+    @engine_call
+    def counts(self, path: str, text: str) -> list[int]:
+        """How many documents there are of a note, and how many with each of some of its words."""
+        must, file = tantivy.Occur.Must, self._term("file", printable(path), 1.0)
+        words = sorted(set(self._analyzer.analyze(RUN.sub(" ", printable(text)))))
+        some = words[:: max(1, len(words) // _COMPARED)]
+        wanted = [
+            [(must, file)],
+            *([(must, file), (must, self._term("whole", word, 1.0))] for word in some),
+        ]
+        queries = map(tantivy.Query.boolean_query, wanted)
+        return [int(self._searcher.search(query, 1).count or 0) for query in queries]  # type: ignore[attr-defined]
+
     # --- writing -----------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def writing(self, notes: int) -> Iterator[Writing]:
+    def writing(self, notes: int) -> Iterator[TextWriter]:
         """A batch of changes to so many notes, visible at its commit. The caller holds the
         index lock."""
-        writing = Writing(self._index, self._schema, _SMALL_HEAP if notes <= _FEW else _HEAP)
+        writing = TextWriter(self._index, self._schema, _SMALL_HEAP if notes <= _FEW else _HEAP)
         try:
             yield writing
         except BaseException as error:
-            full = shutil.disk_usage(self.folder).free < _NEARLY_NOTHING
+            full = fulltext_files.disk_is_full(self.folder)
             writing.abandon()
             self.sweep()
-            if full and isinstance(error, ValueError):  # the engine does not always say why
+            if full and isinstance(error, (ValueError, Damaged)):  # it does not always say why
                 raise OSError(errno.ENOSPC, "No space left on device") from error
             raise
         writing.close()
         self.reload()
 
     def sweep(self) -> None:
-        """Remove what a failed or killed writer left: a full disk needs the room.
-
-        Only under the index lock, when no writer is open.
-        """
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            meta = json.loads((self.folder / "meta.json").read_bytes())
-            live = {s["segment_id"].replace("-", ""): s.get("deletes") for s in meta["segments"]}
-            for file in self.folder.iterdir():
-                if _is_left_over(file.name, live):
-                    file.unlink()
+        """Only under the index lock, when no writer is open."""
+        fulltext_files.sweep(self.place)
 
     # --- searching ---------------------------------------------------------------------
 
+    @engine_call
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
+        text = printable(text)
         words = self._telling(text)
         pairs = list(dict.fromkeys(_query_pairs(text)))[:_MOST_TERMS]
         if not words and not pairs:
@@ -187,7 +172,7 @@ class FullText:
 
     def _telling(self, text: str) -> list[str]:
         """The words of a question that say what it is about; all of them if none does."""
-        words = list(dict.fromkeys(self._analyzer.analyze(_RUNS.sub(" ", text))))
+        words = list(dict.fromkeys(self._analyzer.analyze(RUN.sub(" ", text))))
         return ([word for word in words if word not in self._function_words] or words)[:_MOST_TERMS]
 
     def _weighed(self, words: list[str], pairs: list[str]) -> list[_Wanted]:
@@ -232,15 +217,16 @@ class FullText:
 
     def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
         must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
-        for values in _required_facets(filters):
-            if values[0] == _ANYONE and not self._searcher.doc_freq("facets", "scope:session"):
+        for values in required_facets(filters):
+            if values[0] == ANYONE and not self._searcher.doc_freq("facets", "scope:session"):
                 continue
             yield (
                 must,
                 self._silent(tantivy.Query.term_set_query(self._schema, "facets", list(values))),
             )
-        if not filters.forgotten and self._searcher.doc_freq("facets", "forgotten"):
-            yield must_not, self._facet("forgotten")
+        for facet in forbidden_facets(filters):
+            if self._searcher.doc_freq("facets", facet):
+                yield must_not, self._facet(facet)
         if filters.after is not None or filters.before is not None:
             yield (
                 must,
@@ -267,18 +253,7 @@ class FullText:
         return tantivy.Query.const_score_query(query, 0.0)
 
 
-def _is_left_over(name: str, live: dict[str, dict[str, int] | None]) -> bool:
-    """Whether a file belongs to no segment, or holds deletions that were never committed."""
-    segment, *rest = name.split(".")
-    if len(segment) != 32:
-        return name.startswith(".tmp")
-    if segment not in live:
-        return True
-    deletes = live[segment]
-    return rest[-1] == "del" and (deletes is None or rest[0] != str(deletes["opstamp"]))
-
-
-class Writing:
+class TextWriter:
     """The engine indexes in a thread of its own while documents are being added."""
 
     def __init__(self, index: tantivy.Index, schema: tantivy.Schema, heap: int) -> None:
@@ -289,20 +264,31 @@ class Writing:
 
     def _open(self) -> tantivy.IndexWriter:
         if self._writer is None:
-            self._writer = self._index.writer(self._heap, 1)
+            try:
+                self._writer = self._index.writer(self._heap, 1)
+            except ValueError:  # one that failed is held by its own error until that is cleared up
+                gc.collect()
+                self._writer = self._index.writer(self._heap, 1)
         return self._writer
 
-    def put(self, note: int, passages: Sequence[int], entry: Entry, old_path: str = "") -> None:
+    def put(
+        self, note: int, passages: Sequence[int], entry: IndexEntry, old_path: str = ""
+    ) -> None:
         self.remove(entry.note.path)
         if old_path:
             self.remove(old_path)
-        writer = self._open()
         for values in _documents(note, passages, entry):
-            writer.add_document(tantivy.Document.from_dict(values, self._schema))
+            self._add(tantivy.Document.from_dict(values, self._schema))
 
+    @engine_call
+    def _add(self, document: tantivy.Document) -> None:
+        self._open().add_document(document)
+
+    @engine_call
     def remove(self, path: str) -> None:
         self._open().delete_documents_by_term("file", printable(path))
 
+    @engine_call
     def commit(self) -> None:
         if self._writer is not None:
             self._writer.commit()
@@ -327,6 +313,7 @@ class Writing:
         if failures:
             raise failures[0]
 
+    @engine_call
     def close(self) -> None:
         """Wait for what the engine joins behind a commit. A writer that is only dropped may
         still be writing when the next one, perhaps of another process, has begun; and what it
@@ -337,10 +324,6 @@ class Writing:
 
     def abandon(self) -> None:
         self._writer = None
-
-
-def discard(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _analyzer(language: str) -> tantivy.TextAnalyzer:
@@ -368,23 +351,24 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _documents(note: int, passages: Sequence[int], entry: Entry) -> Iterator[dict[str, Any]]:
+def _documents(note: int, passages: Sequence[int], entry: IndexEntry) -> Iterator[dict[str, Any]]:
     source, found = entry.note, entry.passages
-    about = " ".join(map(printable, (source.title, *source.aliases, *source.tags)))
-    above = f"{about} {' '.join(printable(source.path).split('/')[:-1])} {day_of(source)}"
+    folders = source.path.split("/")[:-1]
+    about = printable(" ".join((source.title, *folders, *source.aliases, *source.tags)))
+    above = f"{about[:_MOST_ABOVE]} {day_of(source)}"
     shared: dict[str, Any] = {"file": printable(source.path), "note": note, **_numbers(source)}
-    ours, alone = list(_facets(entry)), observations(found, passages)
+    ours, alone = list(facets(entry)), observations(found, passages)
     texts = _memories(source, found, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
         first = alone.get(number, 0)
         one = {**shared, "observation": first, "passage": number}
         one["facets"] = [*ours, _ALONE] if first else ours
-        said = {"head": f"{above} {passage.heading}", "body": passage.text}
+        fields = {"head": f"{above} {passage.heading[:_MOST_ABOVE]}", "body": passage.text}
         if near := around(found, place):
-            said["near"] = " ".join(near)
+            fields["near"] = " ".join(near)
         if first == number:
-            said["whole"] = f"{above} {texts[first]}"
-        yield {**one, **_texts(said)}
+            fields["whole"] = f"{above} {texts[first]}"
+        yield {**one, **_texts(fields)}
     yield {**shared, "facets": ours, **_texts({"whole": f"{above} {texts[0]}"})}
 
 
@@ -402,7 +386,7 @@ def _texts(texts: Mapping[str, str]) -> dict[str, str]:
     """The fields, and those for Chinese, Japanese and Korean where there is any."""
     found = dict(texts)
     for name, text in texts.items():
-        if not text.isascii() and _RUNS.search(text):
+        if not text.isascii() and RUN.search(text):
             found[name + _CJK] = " ".join(_pieces(text))
     return found
 
@@ -415,60 +399,13 @@ def _numbers(note: Note) -> dict[str, int | float]:
     return values
 
 
-def _facets(entry: Entry) -> Iterator[str]:
-    """What filters ask for, as exact words: `type:semantic`, `tag:auth`, `tag:auth/tokens` …"""
-    note = entry.note
-    for name in ("type", "scope", "project", "room", "user", "kind"):
-        yield f"{name}:{printable(entry.attributes[name]).casefold()}"
-    bound = entry.attributes["scope"].casefold() == "session"
-    yield _ANYONE + (printable(entry.attributes["session"]).casefold() if bound else "")
-    for tag in note.tags:
-        parts = printable(tag).casefold().split("/")
-        yield from (f"tag:{'/'.join(parts[: i + 1])}" for i in range(len(parts)))
-    folders = printable(note.path).split("/")[:-1]
-    yield from (f"folder:{'/'.join(folders[: i + 1])}" for i in range(len(folders)))
-    if note.flag("forgotten"):
-        yield "forgotten"
-
-
-def _required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
-    """One set for each filter; a hit needs one word of every set."""
-    for name, values in (
-        ("type", filters.types),
-        ("scope", filters.scopes),
-        ("project", filters.projects),
-        ("room", filters.rooms),
-        ("kind", filters.kinds),
-        ("tag", tuple(tag.lstrip("#") for tag in filters.tags)),
-    ):
-        if values:
-            yield tuple(f"{name}:{value.casefold()}" for value in values)
-    for name, pinned in (
-        ("user", filters.user),
-        ("project", filters.home),
-        ("session", filters.session),
-    ):
-        if pinned:
-            yield f"{name}:", f"{name}:{pinned.casefold()}"
-    if filters.folder:
-        yield (f"folder:{filters.folder.strip('/')}",)
-
-
 def _pieces(text: str) -> Iterator[str]:
     """Every character and every pair of neighbours of each run."""
-    for run in _RUNS.findall(text):
+    for run in RUN.findall(text):
         yield from run
         yield from (run[i : i + 2] for i in range(len(run) - 1))
 
 
 def _query_pairs(text: str) -> list[str]:
     """What to look for, without what Chinese questions are built with, if anything is left."""
-    return list(_pairs(_ASKING.sub(" ", text))) or list(_pairs(text))
-
-
-def _pairs(text: str) -> Iterator[str]:
-    """Pairs, and a character only where it stands alone."""
-    for run in _RUNS.findall(text):
-        if len(run) == 1:
-            yield run
-        yield from (run[i : i + 2] for i in range(len(run) - 1))
+    return list(pairs(ASKING.sub(" ", text))) or list(pairs(text))

@@ -7,11 +7,10 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from vaultmem.index.fulltext import Filters
-from vaultmem.index.lookup import where
+from vaultmem.base.database import LISTED, listed
+from vaultmem.index.filters import Filters, where
 
 Ref: TypeAlias = int | str  # an end: a note's number, or a name that no note has
-THESE: Final = "(SELECT value FROM json_each(?))"
 _ATTACHED: Final = """FROM (
   SELECT json_extract(named.value, '$[1]') AS end, link.note
   FROM json_each(?) named CROSS JOIN link ON folded = json_extract(named.value, '$[0]')
@@ -20,7 +19,7 @@ JOIN note USING (note) WHERE end <> note AND lower(type) <> 'entity'"""
 _NEWEST: Final = "ORDER BY coalesce(updated, created, mtime_ns / 1000000000) DESC, path"
 
 
-class Attached:
+class GraphMemories:
     """Memories that have to do with some ends, counted and ranked where they lie: there can be
     thousands."""
 
@@ -42,7 +41,7 @@ class Attached:
         return {codes[code]: count for code, count in self._ask(sql, refs, ())}
 
     def newest(self, refs: Sequence[Ref], apart_from: Iterable[int], limit: int) -> list[int]:
-        sql = f"SELECT DISTINCT note {{}} AND note NOT IN {THESE} {_NEWEST} LIMIT ?"
+        sql = f"SELECT DISTINCT note {{}} AND note NOT IN {LISTED} {_NEWEST} LIMIT ?"
         return [row[0] for row in self._ask(sql, refs, (numbers(apart_from), limit))]
 
     def _ask(self, sql: str, refs: Sequence[Ref], more: Sequence[object]) -> Iterator[Any]:
@@ -50,10 +49,10 @@ class Attached:
         names = [(name, codes[ref]) for name, ref in self._names.items() if ref in codes]
         pairs = [(codes[ref], note) for ref, note in self._pairs if ref in codes]
         visible, values = self._visible
-        asked = sql.format(f"{_ATTACHED} AND {visible}")
-        given = (json.dumps(names, ensure_ascii=False), json.dumps(pairs), *values, *more)
-        return self._db.execute(asked, given)
+        statement = sql.format(f"{_ATTACHED} AND {visible}")
+        parameters = (json.dumps(names, ensure_ascii=False), json.dumps(pairs), *values, *more)
+        return self._db.execute(statement, parameters)
 
 
 def numbers(refs: Iterable[Ref]) -> str:
-    return json.dumps(sorted(ref for ref in refs if isinstance(ref, int)))
+    return listed(sorted(ref for ref in refs if isinstance(ref, int)))

@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from vaultmem.edges import has_ended, object_link
-from vaultmem.index.attached import THESE, Ref, numbers
-from vaultmem.index.fulltext import Filters
-from vaultmem.index.lookup import where
-from vaultmem.index.relations import LINKS_TO, NO_FILE, ORIGINS, Relations
+from vaultmem.base.database import LISTED
+from vaultmem.index.embedded.graph_memories import Ref, numbers
+from vaultmem.index.embedded.relations import LINKS_TO, NO_FILE, ORIGINS, Relations
+from vaultmem.index.filters import Filters, where
+from vaultmem.notes.links import object_link
+from vaultmem.notes.note import has_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _entities(relations: Relations, filters: Filters) -> dict[Ref, int]:
 
 
 def _journals(relations: Relations, refs: Iterable[Ref]) -> set[int]:
-    sql = f"SELECT note FROM note WHERE note IN {THESE} AND lower(type) = 'session'"
+    sql = f"SELECT note FROM note WHERE note IN {LISTED} AND lower(type) = 'session'"
     return {row[0] for row in relations.db.execute(sql, (numbers(refs),))}
 
 

@@ -1,14 +1,17 @@
-"""Looking things up in the catalog: notes by filter, by name, and how many there are."""
+"""Looking things up in the catalog: notes by filter, by name, by session; what belongs to a hit;
+and how many there are."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from vaultmem.index.catalog import Catalog, Row
-from vaultmem.index.fulltext import Filters
-from vaultmem.names import name_key
+from vaultmem.base.database import LISTED, listed
+from vaultmem.index.embedded.catalog import Catalog
+from vaultmem.index.failures import watched
+from vaultmem.index.filters import Filters, where
+from vaultmem.notes.file_names import name_key
 
 ORDERS: Final = {
     "recent": "coalesce(updated, created, mtime_ns / 1000000000) DESC, path",
@@ -19,11 +22,70 @@ ORDERS: Final = {
 _NAMED: Final = (
     "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ? AND name.kind = '{}'"
 )
+_ROWS: Final = f"""
+SELECT note, path, version, id, key, title, type, scope, project, user, room, session, kind, unclear,
+  importance, created, updated, mtime_ns, forgotten, more FROM note WHERE note IN {LISTED}
+"""
+_PLACES: Final = "SELECT passage, note, heading, kind, block, start, end FROM passage"
+_Replaced = tuple[frozenset[int], frozenset[int]]
 
 
+class Row(NamedTuple):
+    """A note as the catalog knows it."""
+
+    note: int
+    path: str
+    version: str
+    id: str
+    key: str
+    title: str
+    type: str
+    scope: str
+    project: str
+    user: str
+    room: str
+    session: str
+    kind: str
+    unclear: str  # whether it cannot be read whose it is
+    importance: float | None
+    created: int | None
+    updated: int | None
+    mtime_ns: int
+    forgotten: bool
+    more: Mapping[str, str]  # source, superseded_by, forgotten_reason, where there are any
+    tags: tuple[str, ...]
+
+    @property
+    def belonging(self) -> dict[str, str]:
+        """Whose note it is."""
+        names = ("scope", "project", "user", "session", "unclear")
+        return {name: getattr(self, name) for name in names}
+
+
+class PassagePlace(NamedTuple):
+    """Where a passage stands."""
+
+    passage: int
+    note: int
+    heading: str
+    kind: str
+    block: str
+    start: int
+    end: int
+
+
+class Signals(NamedTuple):
+    """What a memory's place may depend on beside the question."""
+
+    importance: float | None
+    changed: int  # seconds since the epoch
+
+
+@watched
 class Lookup:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._replaced: tuple[object, _Replaced] = (None, (frozenset(), frozenset()))
 
     def select(
         self, filters: Filters, order: str = "recent", limit: int = -1, offset: int = 0
@@ -34,15 +96,14 @@ class Lookup:
         total = db.execute(f"SELECT count(*) FROM note WHERE {condition}", values).fetchone()[0]
         sql = f"SELECT note FROM note WHERE {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"
         numbers = [row[0] for row in db.execute(sql, [*values, limit, offset])]
-        rows = self._catalog.rows(numbers)
+        rows = self.rows(numbers)
         return [rows[number] for number in numbers if number in rows], int(total)
 
     def at(self, paths: Sequence[str]) -> dict[str, Row]:
         """The rows of these paths, as far as they are indexed."""
-        marks = ",".join("?" * len(paths))
-        sql = f"SELECT note FROM note WHERE path IN ({marks})"
-        numbers = [row[0] for row in self._catalog.db.execute(sql, list(paths))]
-        return {row.path: row for row in self._catalog.rows(numbers).values()}
+        sql = f"SELECT note FROM note WHERE path IN {LISTED}"
+        numbers = [row[0] for row in self._catalog.db.execute(sql, (listed(paths),))]
+        return {row.path: row for row in self.rows(numbers).values()}
 
     def find(self, ref: str) -> list[str]:
         """Paths of the notes with this id; else key; else title; else alias."""
@@ -61,7 +122,7 @@ class Lookup:
         condition, values = where(filters)
         sql = f"SELECT note FROM note WHERE key = ? AND key <> '' AND {condition} ORDER BY note"
         numbers = [row[0] for row in self._catalog.db.execute(sql, [key, *values])]
-        return list(self._catalog.rows(numbers).values())
+        return list(self.rows(numbers).values())
 
     def titles(self, filters: Filters) -> list[str]:
         condition, values = where(filters)
@@ -80,10 +141,9 @@ class Lookup:
 
     def named_or_linked(self, folded: Sequence[str]) -> set[str]:
         """Which of these folded names some note has, or some link."""
-        sql = "SELECT folded FROM {} WHERE folded IN (SELECT value FROM json_each(?))"
-        wanted = json.dumps(list(folded))
-        db = self._catalog.db
-        return {row[0] for t in ("name", "link") for row in db.execute(sql.format(t), (wanted,))}
+        sql = f"SELECT folded FROM {{}} WHERE folded IN {LISTED}"
+        wanted, db = (listed(folded),), self._catalog.db
+        return {row[0] for t in ("name", "link") for row in db.execute(sql.format(t), wanted)}
 
     def paths_named(self, folded: str) -> list[str]:
         """Notes that have this folded name as their title or an alias."""
@@ -106,6 +166,24 @@ class Lookup:
             self._catalog.db.execute(sql.format(t), values).fetchone()[0] for t in ("link", "fact")
         )
 
+    def extent(self, filters: Filters) -> tuple[int, int, int]:
+        """How many notes these are, their bytes, and their passages."""
+        condition, values = where(filters)
+        db = self._catalog.db
+        sql = f"SELECT count(*), coalesce(sum(max(size, 0)), 0) FROM note WHERE {condition}"
+        notes, size = db.execute(sql, values).fetchone()
+        sql = f"SELECT count(*) FROM passage JOIN note USING (note) WHERE {condition}"
+        return int(notes), int(size), int(db.execute(sql, values).fetchone()[0])
+
+    def problems(self, filters: Filters) -> list[tuple[str, str]]:
+        """Which of these notes are not wholly searchable, and why."""
+        condition, values = where(filters)
+        sql = (
+            "SELECT note.path, problem.message FROM problem CROSS JOIN note USING (note) "
+            f"WHERE {condition} ORDER BY 1"
+        )
+        return self._catalog.db.execute(sql, values).fetchall()
+
     def counts(self, column: str, filters: Filters) -> dict[str, int]:
         """How many notes there are of each scope, type or project."""
         assert column in ("scope", "type", "project", "kind", "session")
@@ -113,52 +191,104 @@ class Lookup:
         sql = f"SELECT {column}, count(*) FROM note WHERE {condition} GROUP BY 1 ORDER BY 2 DESC"
         return dict(self._catalog.db.execute(sql, values).fetchall())
 
+    # --- what belongs to a hit -------------------------------------------------------------
 
-def where(filters: Filters) -> tuple[str, list[object]]:
-    """The same filters for SQL that the full text has as facets."""
-    terms: list[str] = []
-    values: list[object] = []
-    for column, wanted in (
-        ("type", filters.types),
-        ("scope", filters.scopes),
-        ("project", filters.projects),
-        ("room", filters.rooms),
-        ("kind", filters.kinds),
-    ):
-        if wanted:
-            marks = ",".join("?" * len(wanted))
-            terms.append(f"casefold(note.{column}) IN ({marks})")
-            values += [value.casefold() for value in wanted]
-    for condition, pinned in (
-        ("(note.user = '' OR casefold(note.user) = ?)", filters.user),
-        ("(note.project = '' OR casefold(note.project) = ?)", filters.home),
-        ("(casefold(note.scope) <> 'session' OR casefold(note.session) = ?)", filters.session),
-    ):
-        if pinned:
-            terms.append(condition)
-            values.append(pinned.casefold())
-    if filters.tags:
-        folded = [tag.lstrip("#").casefold() for tag in filters.tags]
-        either = " OR ".join("folded = ? OR folded >= ? AND folded < ?" for _ in folded)
-        terms.append(f"note.note IN (SELECT note FROM tag WHERE {either})")
-        for tag in folded:
-            values += [tag, *_below(tag)]
-    if filters.folder:
-        terms.append("note.path >= ? AND note.path < ?")
-        values += _below(filters.folder.strip("/"))
-    if not filters.forgotten:
-        terms.append("note.forgotten = 0")
-    for column, sign, bound in (
-        ("created", ">=", filters.after),
-        ("created", "<=", filters.before),
-        ("coalesce(importance, 0.5)", ">=", filters.min_importance),
-    ):
-        if bound is not None:
-            terms.append(f"{column} {sign} ?")
-            values.append(bound)
-    return " AND ".join(terms) or "1", values
+    def rows(self, notes: Iterable[int]) -> dict[int, Row]:
+        return rows_of(self._catalog, notes)
+
+    def places(self, passages: Iterable[int]) -> dict[int, PassagePlace]:
+        found = self._catalog.db.execute(
+            f"{_PLACES} WHERE passage IN {LISTED}", (listed(passages),)
+        )
+        return {row[0]: PassagePlace(*row) for row in found}
+
+    def observations(self, passages: Iterable[int]) -> dict[int, int]:
+        """Of those that are there: the first one of the observation that stands alone, or 0."""
+        first = "CASE WHEN part < 0 THEN 0 ELSE passage - part END"
+        sql = f"SELECT passage, {first} FROM passage WHERE passage IN {LISTED}"
+        return dict(self._catalog.db.execute(sql, (listed(passages),)).fetchall())
+
+    def signals(self, notes: Iterable[int]) -> dict[int, Signals]:
+        changed = "coalesce(updated, created, mtime_ns / 1000000000)"
+        sql = f"SELECT note, importance, {changed} FROM note WHERE note IN {LISTED}"
+        return {
+            row[0]: Signals(*row[1:]) for row in self._catalog.db.execute(sql, (listed(notes),))
+        }
+
+    def replaced(self) -> _Replaced:
+        """Notes that others replace, and notes that others were made from."""
+        now = self._catalog.stamp()
+        if self._replaced[0] != now:
+            self._replaced = now, self._found_replaced()
+        return self._replaced[1]
+
+    def _found_replaced(self) -> _Replaced:
+        old = self._catalog.db.execute("SELECT note FROM link WHERE relation = 'superseded_by'")
+        used = self._catalog.db.execute(
+            "SELECT name.note FROM link JOIN name USING (folded) WHERE relation = 'derived_from'"
+        )
+        return frozenset(row[0] for row in old), frozenset(row[0] for row in used)
+
+    def first_passages(self, notes: Iterable[int]) -> dict[int, PassagePlace]:
+        sql = (
+            f"{_PLACES.replace('passage', 'min(passage)', 1)} WHERE note IN {LISTED} GROUP BY note"
+        )
+        return {
+            row[1]: PassagePlace(*row) for row in self._catalog.db.execute(sql, (listed(notes),))
+        }
 
 
-def _below(name: str) -> tuple[str, str]:
-    """From where to where everything below a name stands in order: `0` comes next after `/`."""
-    return f"{name}/", f"{name}0"
+@watched
+class Journals:
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def of_session(self, session: str, filters: Filters) -> list[Row]:
+        """The notes that belong to a session, oldest first; `filters` say of which type."""
+        condition, values = where(filters)
+        sql = (
+            f"SELECT note FROM note WHERE {condition} AND casefold(session) = ? "
+            "ORDER BY coalesce(created, 0), note"
+        )
+        return self._rows(sql, [*values, session.casefold()])
+
+    def latest(self, filters: Filters, count: int) -> list[Row]:
+        """The journals that hold the latest observations, and the latest journals."""
+        condition, values = where(filters)
+        observed = (
+            "SELECT DISTINCT note FROM (SELECT note FROM passage JOIN note USING (note) "
+            f"WHERE passage.kind = 'observation' AND length(block) = 26 AND {condition} "
+            "ORDER BY lower(block) DESC LIMIT ?)"
+        )
+        begun = f"SELECT note FROM note WHERE {condition} ORDER BY created DESC, note DESC LIMIT ?"
+        found = self._rows(observed, [*values, count]) + self._rows(begun, [*values, count])
+        return list({row.note: row for row in found}.values())
+
+    def with_observation(self, block: str, filters: Filters) -> list[Row]:
+        condition, values = where(filters)
+        sql = (
+            "SELECT DISTINCT note FROM passage JOIN note USING (note) "
+            f"WHERE passage.kind = 'observation' AND lower(block) = ? AND {condition}"
+        )
+        return self._rows(sql, [block.lower(), *values])
+
+    def derived(self, relation: str) -> list[Row]:
+        """Every note that was made from others, forgotten ones too."""
+        return self._rows("SELECT DISTINCT note FROM link WHERE relation = ?", [relation])
+
+    def _rows(self, sql: str, values: list[object]) -> list[Row]:
+        numbers = [row[0] for row in self._catalog.db.execute(sql, values)]
+        rows = rows_of(self._catalog, numbers)
+        return [rows[number] for number in numbers if number in rows]
+
+
+def rows_of(catalog: Catalog, notes: Iterable[int]) -> dict[int, Row]:
+    wanted = (listed(notes),)
+    tags: dict[int, list[str]] = {}
+    sql = f"SELECT note, tag FROM tag WHERE note IN {LISTED} ORDER BY rowid"
+    for note, tag in catalog.db.execute(sql, wanted):
+        tags.setdefault(note, []).append(tag)
+    return {
+        row[0]: Row(*(*row[:-1], json.loads(row[-1]), tuple(tags.get(row[0], ()))))
+        for row in catalog.db.execute(_ROWS, wanted)
+    }

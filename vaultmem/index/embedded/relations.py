@@ -8,24 +8,23 @@ All questions are asked for a whole set of ends at once.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import posixpath
 import re
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultmem.edges import has_ended, link_key, link_target, object_link, relation_key
-from vaultmem.index.attached import THESE, Attached, numbers
-from vaultmem.index.attached import Ref as Ref
-from vaultmem.index.catalog import Catalog
-from vaultmem.index.fulltext import Filters
-from vaultmem.index.lookup import where
-from vaultmem.links import LinkMap
-from vaultmem.names import name_key
+from vaultmem.base.database import LISTED, listed
+from vaultmem.index.embedded.catalog import Catalog
+from vaultmem.index.embedded.graph_memories import GraphMemories, numbers
+from vaultmem.index.embedded.graph_memories import Ref as Ref
+from vaultmem.index.failures import watched
+from vaultmem.index.filters import Filters, where
+from vaultmem.notes.file_names import name_key
+from vaultmem.notes.links import LinkMap, link_key, link_target, object_link, relation_key
+from vaultmem.notes.note import has_ended
 
 LINKS_TO: Final = "links_to"
 # Properties that say where a memory came from or went: their links make nothing an entity.
@@ -49,7 +48,9 @@ SELECT link.note, target, folded, relation FROM json_each(?) wanted CROSS JOIN l
 """
 _PLAIN_EACH, _PLAIN_AT_LEAST = 25, 3
 _OTHERS_EACH: Final = 500
-_MAPPED: Final = 1 << 28  # bytes of the file: a walk leaps through all of it
+# A walk leaps through all of the file. Mapping it would do as well, but a file that is cut while
+# it is mapped ends the process.
+_CACHE: Final = 16_384  # KiB
 
 
 class Node(NamedTuple):
@@ -82,8 +83,7 @@ class Edge(NamedTuple):
     written: str  # the target as the source spells it
 
 
-@dataclass(frozen=True, slots=True)
-class FactRow:
+class FactRow(NamedTuple):
     note: int
     title: str
     path: str
@@ -103,33 +103,27 @@ class _Link(NamedTuple):
     relation: str
 
 
+@watched
 class Relations:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._mapped = threading.local()
+        self._roomy = threading.local()
         self.kept: Any = None  # what was found out about all of it
 
     @property
     def db(self) -> sqlite3.Connection:
-        """This thread's connection, with the file mapped: a walk leaps through all of it, and the
-        usual cache would read most pages again and again."""
+        """This thread's connection, with room for a walk: the usual cache would read most pages
+        again and again."""
         db = self._catalog.db
-        if getattr(self._mapped, "db", None) is not db:
-            db.execute(f"PRAGMA mmap_size={_MAPPED}")
-            self._mapped.db = db
+        if getattr(self._roomy, "db", None) is not db:
+            db.execute(f"PRAGMA cache_size=-{_CACHE}")
+            self._roomy.db = db
         return db
 
     @property
     def state(self) -> tuple[str, int]:
         """Moves with every change."""
         return self._catalog.meta("uuid"), self._catalog.revision
-
-    def attach_vectors(self) -> bool:
-        """Have the vectors beside the rest; False when there are none."""
-        file = self._catalog.file.with_name("vectors.db")
-        if file.exists():
-            self._catalog.attach_vectors(file)
-        return file.exists()
 
     # --- names -------------------------------------------------------------------------
 
@@ -156,10 +150,10 @@ class Relations:
 
     def nodes(self, refs: Iterable[Ref], filters: Filters) -> dict[Ref, Node]:
         """The notes among these."""
-        visible, values = where(replace(filters, forgotten=True))
+        visible, values = where(filters._replace(forgotten=True))
         sql = (
             "SELECT note, title, path, lower(type), kind, id, forgotten FROM note "
-            f"WHERE note IN {THESE} AND {visible}"
+            f"WHERE note IN {LISTED} AND {visible}"
         )
         rows = self.db.execute(sql, (numbers(refs), *values))
         return {row[0]: Node._make(row) for row in rows}
@@ -184,7 +178,7 @@ class Relations:
 
     def near(self, name: str, filters: Filters, most: int = 3) -> list[str]:
         """Names that may have been meant."""
-        import difflib
+        from vaultmem.base.line_difference import close_names
 
         wanted = name_key(name)
         visible, values = where(filters)
@@ -196,7 +190,7 @@ class Relations:
         )
         rows = self.db.execute(sql, [*values, *[wanted] * 3] * 2)
         found = {name_key(row[0]): row[0] for row in rows if row[0]}
-        close = difflib.get_close_matches(wanted, found, most, 0.6)
+        close = close_names(wanted, found, most, 0.6)
         within = sorted(key for key in found if len(key) > 2 and (key in wanted or wanted in key))
         return [found[key] for key in dict.fromkeys([*close, *within])][:most]
 
@@ -228,10 +222,10 @@ class Relations:
         if incoming:
             reaching, more = self._links_to(wanted, filters, bounded)
             rows += reaching
-        said = self._with_facts(rows)
-        ends = self.resolved(said, filters)
+        labels = self._with_facts(rows)
+        ends = self.resolved(labels, filters)
         edges: dict[EdgeKey, Edge] = {}
-        for pair, relations in said.items():
+        for pair, relations in labels.items():
             note, target = pair[1], ends[pair]
             asked = (outgoing and note in wanted) or (incoming and target in wanted)
             if not asked or target == note:
@@ -255,7 +249,7 @@ class Relations:
         for (_, note), end in self.resolved(pairs, filters).items():
             if end in found and end != note:
                 found[end].add(note)
-        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {THESE}"
+        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {LISTED}"
         pairs = set(self.db.execute(sql, (numbers(refs),)))
         ends = self.resolved(pairs, filters)
         nodes = self.nodes(ends.values(), filters)
@@ -267,7 +261,9 @@ class Relations:
         return found
 
     def _links_from(self, refs: Iterable[Ref]) -> Iterator[_Link]:
-        sql = f"SELECT note, target, folded, relation FROM link WHERE note IN {THESE} AND {NO_FILE}"
+        sql = (
+            f"SELECT note, target, folded, relation FROM link WHERE note IN {LISTED} AND {NO_FILE}"
+        )
         return map(_Link._make, self.db.execute(sql, (numbers(refs),)))
 
     def keys(self, refs: Collection[Ref]) -> set[str]:
@@ -281,7 +277,7 @@ class Relations:
     def _links_to(
         self, refs: Collection[Ref], filters: Filters, bounded: bool
     ) -> tuple[list[_Link], bool]:
-        visible, values = where(replace(filters, forgotten=True))
+        visible, values = where(filters._replace(forgotten=True))
         sql = (
             "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible}"
@@ -303,42 +299,42 @@ class Relations:
         """Ask for the links that may reach one of these: by a name, or by a relative path
         as Markdown links have it."""
         titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
-        exact = sql.format(f"folded IN {THESE}")
+        exact = sql.format(f"folded IN {LISTED}")
         yield from self.db.execute(exact, (_json(self.keys(refs)), *values))
-        relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {THESE}")
+        relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {LISTED}")
         yield from self.db.execute(relative, (_json(titles), *values))
 
     def _own_names(self, refs: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """The folded path of each note among these, with each of its folded names."""
-        sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {THESE}"
+        sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {LISTED}"
         for path, name in self.db.execute(sql, (numbers(refs),)):
             yield link_key(path), name
 
     def _with_facts(self, rows: Iterable[_Link]) -> dict[tuple[str, int], dict[str, str]]:
         """For each target of each note the relations with it, as the note spells it there; what
         facts say stands in place of their bare links."""
-        said: dict[tuple[str, int], dict[str, str]] = {}
+        labels: dict[tuple[str, int], dict[str, str]] = {}
         for note, target, folded, relation in rows:
-            relations = said.setdefault((folded, note), {})
+            relations = labels.setdefault((folded, note), {})
             if relation not in relations or target < relations[relation]:
                 relations[relation] = target
         now = dt.datetime.now(dt.UTC)
         sql = (
             "SELECT note, predicate, object, valid_to FROM fact "
-            f"WHERE note IN {THESE} AND substr(object, 1, 2) = '[['"
+            f"WHERE note IN {LISTED} AND substr(object, 1, 2) = '[['"
         )
-        sources = numbers({note for _, note in said})
+        sources = numbers({note for _, note in labels})
         for note, predicate, text, valid_to in self.db.execute(sql, (sources,)):
             target, folded = object_link(text)
-            relations = said.get((folded, note), _NOTHING)
+            relations = labels.get((folded, note), _NOTHING)
             if relations is not _NOTHING:
                 relations.pop(LINKS_TO, None)
                 if not has_ended(valid_to, now):
                     relations.setdefault(predicate, target)
-        for relations in said.values():
+        for relations in labels.values():
             if len(relations) > 1:
                 relations.pop(LINKS_TO, None)
-        return said
+        return labels
 
     # --- which note a link means ---------------------------------------------------------
 
@@ -365,10 +361,10 @@ class Relations:
     ) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
         """For each folded target the notes with its name as title, and those with it as alias."""
         wanted = set(targets)
-        visible, values = where(replace(filters, forgotten=True))
+        visible, values = where(filters._replace(forgotten=True))
         sql = (
             "SELECT folded, name.kind, path, note FROM name JOIN note USING (note) "
-            f"WHERE folded IN {THESE} AND {visible}"
+            f"WHERE folded IN {LISTED} AND {visible}"
         )
         names = _json(wanted | {posixpath.basename(target) for target in wanted})
         by_title: dict[str, dict[str, int]] = {}
@@ -380,7 +376,7 @@ class Relations:
             for target in wanted
         }
 
-    def attached(self, refs: Collection[Ref], filters: Filters) -> Attached:
+    def attached(self, refs: Collection[Ref], filters: Filters) -> GraphMemories:
         """The memories that speak of these, or of which these speak."""
         candidates = self._candidates(self.keys(refs), filters)
         wanted = set(refs)
@@ -393,7 +389,7 @@ class Relations:
                 unclear.add(target)
             elif end in wanted:
                 names[target] = end
-        return Attached(self.db, names, self._other_pairs(wanted, unclear, filters), filters)
+        return GraphMemories(self.db, names, self._other_pairs(wanted, unclear, filters), filters)
 
     def _other_pairs(
         self, refs: set[Ref], unclear: set[str], filters: Filters
@@ -402,12 +398,12 @@ class Relations:
         not say which note is meant, and those that these ends have themselves."""
         titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
         sql = (
-            f"SELECT DISTINCT folded, note FROM link WHERE folded IN {THESE} "
-            f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {THESE})"
+            f"SELECT DISTINCT folded, note FROM link WHERE folded IN {LISTED} "
+            f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {LISTED})"
         )
         pairs = set(self.db.execute(sql, (_json(unclear), _json(titles))))
         reaching = self.resolved(pairs, filters).items()
-        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {THESE}"
+        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {LISTED}"
         pairs = set(self.db.execute(sql, (numbers(refs),)))
         leaving = self.resolved(pairs, filters).items()
         found = {(end, note) for (_, note), end in reaching if end in refs}
@@ -423,7 +419,7 @@ class Relations:
             f"provenance, block FROM fact JOIN note USING (note) WHERE {visible}"
         )
         if notes is not None:
-            sql += f" AND note IN {THESE}"
+            sql += f" AND note IN {LISTED}"
             values.append(numbers(notes))
         return [FactRow(*row) for row in self.db.execute(f"{sql} ORDER BY fact.rowid", values)]
 
@@ -458,4 +454,4 @@ def _bounded(rows: list[_Link], most: int) -> tuple[list[_Link], bool]:
 
 
 def _json(values: Iterable[Ref]) -> str:
-    return json.dumps(sorted(values, key=str), ensure_ascii=False)
+    return listed(sorted(values, key=str))

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from vaultmem.names import name_key
-from vaultmem.note import Note, printable
-from vaultmem.passages import Passage, in_context, observations, passage_hash
-from vaultmem.store import FileStat
+from vaultmem.base.file_stamps import UNSETTLED, FileStat
+from vaultmem.notes.file_names import name_key
+from vaultmem.notes.note import Note, one_line, printable
+from vaultmem.notes.passages import Passage, in_context, observations, passage_hash
 
 OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
 _COLUMNS: Final = (
-    *("path", "mtime_ns", "size", "inode", "version", "id", "key", "title"),
-    *("type", "scope", "project", "user", "room", "session", "kind"),
+    *("path", "mtime_ns", "size", "inode", "ctime_ns", "version", "id", "key", "title"),
+    *("type", "scope", "project", "user", "room", "session", "kind", "unclear"),
     *("importance", "created", "updated", "forgotten", "more"),
 )
 INSERT: Final = (
@@ -25,8 +24,7 @@ INSERT: Final = (
 UPDATE: Final = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
 
 
-@dataclass(frozen=True)
-class Entry:
+class IndexEntry(NamedTuple):
     """A note read and cut, ready to be indexed."""
 
     note: Note
@@ -35,15 +33,29 @@ class Entry:
     passages: tuple[Passage, ...]
     attributes: Mapping[str, str]  # type, scope, project … with defaults filled in
 
+    @property
+    def id(self) -> str:
+        return printable(self.note.id).upper()
 
-def columns(entry: Entry) -> tuple[Any, ...]:
+
+class Skip(NamedTuple):
+    """A note that is left out of the index, and why. It is looked at again when its stamp is
+    another one, or when nobody else has the id that it was left out for."""
+
+    path: str
+    reason: str
+    id: str = ""
+    stat: FileStat = UNSETTLED
+
+
+def columns(entry: IndexEntry) -> tuple[Any, ...]:
     note, stat = entry.note, entry.stat
     created, updated = note.created, note.updated
     more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
     return (
-        *(note.path, stat.mtime_ns, stat.size, stat.inode, entry.version),
-        *(note.id.upper(), note.string("key"), printable(note.title)),
-        *(printable(entry.attributes[name]) for name in _COLUMNS[8:15]),
+        *(note.path, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, entry.version),
+        *(entry.id, printable(note.string("key")), printable(note.title)),
+        *(_attribute(entry, name) for name in _COLUMNS[9:17]),
         note.number("importance"),
         int(created.timestamp()) if created else None,
         int(updated.timestamp()) if updated else None,
@@ -52,7 +64,13 @@ def columns(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-class Parts:
+def _attribute(entry: IndexEntry, name: str) -> str:
+    value = printable(entry.attributes[name])
+    # However it is spelt, it binds the note: the index for it knows one spelling.
+    return "session" if name == "scope" and value.casefold() == "session" else value
+
+
+class BatchRows:
     """The rows of a batch that hang on its notes, table by table."""
 
     def __init__(self) -> None:
@@ -66,13 +84,13 @@ class Parts:
         rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
         rows["link"] += _links(note, source)
         rows["fact"] += [
-            (note, f.predicate, printable(f.object), f.valid_from, f.valid_to, f.confidence,
-             printable(f.provenance), f.block)
+            (note, printable(f.predicate), printable(f.object), f.valid_from, f.valid_to,
+             f.confidence, printable(f.provenance), f.block)
             for f in source.facts
         ]  # fmt: skip
-        rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
+        rows["problem"] += [(note, p.kind, printable(p.message), p.line) for p in source.problems]
 
-    def add_passages(self, note: int, entry: Entry) -> list[int]:
+    def add_passages(self, note: int, entry: IndexEntry) -> list[int]:
         """Numbered here, on from the last one in the table or in this batch."""
         texts = in_context(entry.note, entry.passages)
         first = self.last_passage + 1
@@ -107,8 +125,9 @@ class Parts:
 def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
     for link in source.links:
         if link.target:
-            target = printable(link.target)
-            yield note, target, name_key(target).removesuffix(".md"), link.place or "links_to"
+            target = one_line(link.target)
+            place = printable(link.place) or "links_to"
+            yield note, target, name_key(target).removesuffix(".md"), place
     for relation in source.relations:
-        target = printable(relation.target)
-        yield note, target, name_key(target).removesuffix(".md"), relation.kind
+        target = one_line(relation.target)
+        yield note, target, name_key(target).removesuffix(".md"), printable(relation.kind)

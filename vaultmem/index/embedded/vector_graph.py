@@ -9,14 +9,19 @@ a name that says what it covers; readers of an older one are not disturbed.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.index.vectors import SPARE, Matrix, VectorStore, halves, quantised
+from vaultmem.base.own_path import OwnPath
+from vaultmem.embedding import fastembed_session
+from vaultmem.index.embedded.seal import SealedFile, look_at
+from vaultmem.index.embedded.vector_matrix import SPARE, Matrix, quantised
+from vaultmem.index.embedded.vector_store import VectorStore, halves
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,11 +36,11 @@ Lookup = Callable[[Sequence[int]], Iterable[tuple[int, int, bytes]]]
 
 
 class Nearest:
-    def __init__(self, folder: Path, store: VectorStore, model: int) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | OwnPath, store: VectorStore, model: int) -> None:
+        self.place = OwnPath.of(folder)
         self.store = store
         self.model = model
-        self._file: Path | None = None
+        self._file: OwnPath | None = None
         self._graph: Any = None
         self._tail: Matrix | None = None
         self._some: np.ndarray | None = None
@@ -45,14 +50,19 @@ class Nearest:
         newest = max(self._files(), key=_covered, default=None)
         if newest is None:
             return False
+        if look_at(newest.path) != _as_built(newest):  # reading a cut file would end the process
+            self._graph = self._file = None
+            _remove(newest)
+            return False
         if newest != self._file:
-            self._graph = graph_class().restore(str(newest), view=True)
+            self._graph = graph_class().restore(str(newest.checked()), view=True)
             self._file = newest
             self._tail = Matrix(self.store, self.model, _covered(newest))
         return self._graph is not None
 
-    def _files(self) -> list[Path]:
-        return list(self.folder.glob(f"graph-{self.model}-*.usearch"))
+    def _files(self) -> list[OwnPath]:
+        ours = re.compile(rf"graph-{self.model}-\d+\.usearch")
+        return [self.place / file.name for file in self.place.files() if ours.fullmatch(file.name)]
 
     def search(
         self,
@@ -113,17 +123,18 @@ class Nearest:
         covered = max(map(_covered, self._files()), default=0)
         if last <= LARGE or last - covered < last * _STALE:
             return False
-        target = self.folder / f"graph-{self.model}-{last}.usearch"
-        temporary = target.with_suffix(f".{os.getpid()}.building")
+        target = self.place / f"graph-{self.model}-{last}.usearch"
+        temporary = self.place / f"graph-{self.model}-{last}.{os.getpid()}.building"
         try:
-            self._fill(last).save(str(temporary))
-            os.replace(temporary, target)
+            graph = self._fill(last)
+            graph.save(str(temporary.checked()))
+            os.replace(temporary.path, target.checked())
+            _look_file(target).write(json.dumps(look_at(target.path)).encode())
         finally:
-            temporary.unlink(missing_ok=True)
+            temporary.remove()
         for file in self._files():
             if file != target:
-                with contextlib.suppress(OSError):
-                    file.unlink()
+                _remove(file)
         return True
 
     def _fill(self, last: int) -> Any:
@@ -149,7 +160,7 @@ def graph_class() -> Any:
     """usearch's index. If usearch is loaded before onnxruntime, loading that one later, for
     a question, crashes the process."""
     with contextlib.suppress(ImportError):
-        importlib.import_module("onnxruntime")
+        fastembed_session.load_runtime()
     from usearch.index import Index
 
     return Index
@@ -169,6 +180,25 @@ def _scored(
     return sorted(found, key=lambda hit: (-hit[2], hit[1]))
 
 
-def _covered(file: Path) -> int:
+def _look_file(file: OwnPath) -> OwnPath:
+    """Beside a graph: what it looked like when it was built."""
+    return file.parent / file.name.replace(".usearch", ".json")
+
+
+def _as_built(file: OwnPath) -> SealedFile | None:
+    try:
+        size, mtime_ns = json.loads(_look_file(file).read())
+        return SealedFile(int(size), int(mtime_ns))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _remove(file: OwnPath) -> None:
+    for each in (file, _look_file(file)):
+        with contextlib.suppress(OSError):
+            each.remove()
+
+
+def _covered(file: OwnPath) -> int:
     """The last vector a graph holds, from its name."""
-    return int(file.stem.rpartition("-")[2])
+    return int(file.name.removesuffix(".usearch").rpartition("-")[2])

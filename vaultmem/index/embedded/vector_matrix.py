@@ -1,156 +1,29 @@
-"""Vectors: kept in SQLite by passage hash and model, compared in memory.
-
-Keyed by what was embedded, not by where it stood: an edit, a move, a pull or a rebuilt
-catalog embeds only text never seen before. Rows are only ever added, so other processes
-notice new ones by the highest number, and only those are read.
-"""
+"""Vectors compared in memory: all of one model as a matrix, and which passage has which row."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.database import Database
+from vaultmem.index.embedded.vector_store import BLOCK, VectorStore, halves
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     import numpy as np
 
-SCHEMA_VERSION: Final = 3
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS model (model INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL);
-CREATE TABLE IF NOT EXISTS vector (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, hash BLOB NOT NULL,
-  vector BLOB NOT NULL, UNIQUE (model, hash));
-CREATE TABLE IF NOT EXISTS counted (
-  model INTEGER PRIMARY KEY, catalog TEXT NOT NULL, revision INTEGER NOT NULL,
-  highest INTEGER NOT NULL, whole INTEGER NOT NULL, missing INTEGER NOT NULL);
-"""
 # So many more than wanted are scored exactly. On real vectors 50 made every answer that of the
 # exact search, down to the three hundredth hit.
 SPARE: Final = 64
 EXACT: Final = 40  # hits; those behind them keep the similarity of their bytes
-_BLOCK: Final = 2048  # rows
 _MANY_BLOCKS: Final = 6
+_LONGEST: Final = 1.1  # a vector's length is one, but for rounding
 _LEFT_OUT: Final = -2.0  # less than any cosine
-
-
-class VectorStore(Database):
-    """The table of all vectors ever made here."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__(file)
-        self._models: dict[str, int] = {}
-        if self.db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
-            self.db.executescript(_SCHEMA)
-            self.db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-    def model(self, identity: str) -> int:
-        """The number of a model here, given on first sight."""
-        if identity not in self._models:
-            self.db.execute("INSERT OR IGNORE INTO model (identity) VALUES (?)", (identity,))
-            sql = "SELECT model FROM model WHERE identity = ?"
-            self._models[identity] = int(self.db.execute(sql, (identity,)).fetchone()[0])
-        return self._models[identity]
-
-    def add(self, model: int, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
-        import numpy as np
-
-        exact = vectors.astype(np.float16)
-        rows = ((model, key, row.tobytes()) for key, row in zip(hashes, exact, strict=True))
-        self.db.execute("BEGIN IMMEDIATE")
-        self.db.executemany(
-            "INSERT OR IGNORE INTO vector (model, hash, vector) VALUES (?, ?, ?)", rows
-        )
-        self.db.execute("COMMIT")
-
-    def missing(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
-        wanted = set(hashes)
-        keys = list(wanted)
-        for i in range(0, len(keys), 500):
-            part = keys[i : i + 500]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT hash FROM vector WHERE model = ? AND hash IN ({marks})"
-            wanted -= {row[0] for row in self.db.execute(sql, (model, *part))}
-        return wanted
-
-    def newer(self, model: int, number: int) -> Iterator[list[tuple[int, bytes]]]:
-        """Numbers and vectors behind this number, some at a time: a first look reads them all."""
-        sql = (
-            "SELECT number, vector FROM vector NOT INDEXED "
-            "WHERE model = ? AND number > ? ORDER BY number"
-        )
-        rows = self.db.execute(sql, (model, number))
-        while part := rows.fetchmany(_BLOCK):
-            yield part
-
-    def similarities(self, numbers: Sequence[int], vector: np.ndarray) -> dict[int, float]:
-        """The exact cosine to the vectors with these numbers."""
-        found: list[tuple[int, bytes]] = []
-        for start in range(0, len(numbers), 500):
-            part = numbers[start : start + 500]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT number, vector FROM vector WHERE number IN ({marks})"
-            found += self.db.execute(sql, part)
-        exact = halves([raw for _, raw in found]) @ vector if found else ()
-        return {number: float(score) for (number, _), score in zip(found, exact, strict=True)}
-
-    def with_hashes(self, model: int, hashes: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
-        """Hash and vector of these texts, as far as they are embedded."""
-        keys, found = list(hashes), []
-        for start in range(0, len(keys), 500):
-            part = keys[start : start + 500]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT hash, vector FROM vector WHERE model = ? AND hash IN ({marks})"
-            found += self.db.execute(sql, (model, *part)).fetchall()
-        return found
-
-    def last(self, model: int) -> int:
-        """The highest number, which is about how many there are."""
-        # Without NOT INDEXED the whole model is read through its hashes, and sorted.
-        sql = "SELECT number FROM vector NOT INDEXED WHERE model = ? ORDER BY number DESC LIMIT 1"
-        row = self.db.execute(sql, (model,)).fetchone()
-        return int(row[0]) if row else 0
-
-    def newest_identity(self) -> str:
-        sql = (
-            "SELECT identity FROM model WHERE model = "
-            "(SELECT model FROM vector NOT INDEXED ORDER BY number DESC LIMIT 1)"
-        )
-        row = self.db.execute(sql).fetchone()
-        return row[0] if row else ""
-
-    def highest(self) -> int:
-        """The last number of all models: it moves whenever anyone adds a vector."""
-        return int(self.db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0)
-
-    def counted(self, model: int, catalog: str) -> tuple[tuple[int, int], int, int]:
-        """When passages without a vector were last counted (the catalog's revision and the
-        highest number), up to which passage there were none, and how many there were."""
-        sql = (
-            "SELECT revision, highest, whole, missing FROM counted WHERE model = ? AND catalog = ?"
-        )
-        row = self.db.execute(sql, (model, catalog)).fetchone() or (-1, -1, 0, 0)
-        return (row[0], row[1]), row[2], row[3]
-
-    def set_counted(self, model: int, catalog: str, *values: int) -> None:
-        with contextlib.suppress(sqlite3.OperationalError):  # it only saves time
-            sql = "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?, ?, ?)"
-            self.db.execute(sql, (model, catalog, *values))
-
-
-def halves(rows: Sequence[bytes]) -> np.ndarray:
-    """Vectors as the table has them, one below the other."""
-    import numpy as np
-
-    block = np.frombuffer(b"".join(rows), dtype=np.float16)
-    return block.reshape(len(rows), -1).astype(np.float32)
 
 
 def quantised(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -187,17 +60,37 @@ class Matrix:
     def _append(self, fresh: list[tuple[int, bytes]]) -> None:
         import numpy as np
 
-        exact = halves([raw for _, raw in fresh])
+        fresh, exact = self._without_damaged(fresh)
+        if not fresh:
+            return
         total = exact.sum(axis=0)
         self._sum = total if self._sum is None else self._sum + total
         block, steps = quantised(exact)
-        if self._blocks and len(self._blocks[-1]) < _BLOCK:
+        if self._blocks and len(self._blocks[-1]) < BLOCK:
             self._blocks[-1] = np.vstack((self._blocks[-1], block))
         else:
             self._blocks.append(block)
         self._numbers.extend(number for number, _ in fresh)
         self._steps.frombytes(steps.tobytes())
         self.last = fresh[-1][0]
+
+    def _without_damaged(
+        self, rows: list[tuple[int, bytes]]
+    ) -> tuple[list[tuple[int, bytes]], np.ndarray]:
+        """Vectors have one length, in both senses; what has another was written by nobody."""
+        import numpy as np
+
+        usual, _ = Counter(len(raw) for _, raw in rows).most_common(1)[0]
+        kept = [row for row in rows if len(row[1]) == usual]
+        exact = halves([raw for _, raw in kept])
+        with np.errstate(all="ignore"):
+            good = np.linalg.norm(exact, axis=1) < _LONGEST
+        if not good.all() or len(kept) < len(rows):
+            fine = {row[0] for row, is_good in zip(kept, good, strict=True) if is_good}
+            with contextlib.suppress(sqlite3.OperationalError):  # another time
+                self.store.drop([number for number, _ in rows if number not in fine])
+            kept, exact = [row for row in kept if row[0] in fine], exact[good]
+        return kept, exact
 
     def __len__(self) -> int:
         return len(self._numbers)

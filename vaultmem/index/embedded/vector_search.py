@@ -1,46 +1,93 @@
-"""The vectors' side of the index: passages by meaning, and which of them still lack a vector."""
+"""Passages by meaning: the file of vectors looked after, and searched."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from pathlib import Path
+import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.index.catalog import Catalog
-from vaultmem.index.trouble import is_damage
-from vaultmem.index.vectors import Matrix, PassageMap, VectorStore
+from vaultmem.base.database import LISTED, Database, Whereabouts, listed
+from vaultmem.base.own_path import OwnPath
+from vaultmem.index.embedded.catalog import VECTORS, Catalog
+from vaultmem.index.embedded.files import OFTEN
+from vaultmem.index.embedded.vector_matrix import Matrix, PassageMap
+from vaultmem.index.embedded.vector_store import VectorStore
+from vaultmem.index.failures import is_damage
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from vaultmem.index.nearest import Nearest
+    from vaultmem.index.embedded.vector_graph import Nearest
 
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
-MANY_PASSAGES: Final = 500  # counting so many is worth being written down
+# A cross join keeps its order: SQLite would begin with whatever table is smaller.
+_OF_NEW_PASSAGES: Final = """
+SELECT passage, note, number FROM passage CROSS JOIN v.vector USING (hash)
+WHERE passage > ? AND passage <= ? AND model = ? AND number <= ?
+"""
+_OF_NEW_VECTORS: Final = """
+SELECT passage, note, number FROM v.vector NOT INDEXED CROSS JOIN passage USING (hash)
+WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
+"""
+_OF_VECTORS: Final = f"""
+SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
+WHERE number IN {LISTED}
+"""
+_OF_NOTES: Final = f"SELECT passage, note, hash FROM passage WHERE note IN {LISTED}"
 
 
-class Meaning:
-    def __init__(self, folder: Path, catalog: Catalog) -> None:
+class VectorSearch:
+    def __init__(self, folder: OwnPath, catalog: Catalog) -> None:
         self.folder = folder
         self._catalog = catalog
         self._store: VectorStore | None = None
         self._map: PassageMap | None = None
         self._nearest: Nearest | None = None
-        self._missing: tuple[object, int] = (None, 0)
+        self._checked = float("-inf")
 
     def store(self) -> VectorStore:
         if self._store is None:
-            file = self.folder / "vectors.db"
+            self._catalog.require_there()
+            file = Database(self.folder / VECTORS)
             try:
-                self._store = VectorStore(file)
+                self._store = VectorStore(file.place)
             except sqlite3.DatabaseError as error:
-                if not is_damage(error):
+                if file.is_there() and not is_damage(error):
                     raise
-                for suffix in ("", "-wal", "-shm"):
-                    file.with_name(file.name + suffix).unlink(missing_ok=True)
-                self._store = VectorStore(file)
+                file.discard()
+                self._store = VectorStore(file.place)
+            self._store.away = self._catalog.away
         return self._store
+
+    def is_sound(self) -> bool:
+        now = time.monotonic()
+        if self._store is not None and now - self._checked >= OFTEN:
+            if self._store.whereabouts() is not Whereabouts.SAME:
+                return False
+            self._checked = now
+        return True
+
+    def mend(self) -> None:
+        """The file of vectors is another one, gone, or shorter: go on with what is there. What
+        is missing is embedded again."""
+        if self._store is not None:
+            if self._store.whereabouts() is Whereabouts.TORN:
+                self._store.discard()
+            self._begin_again()
+
+    def check(self) -> None:
+        """Something was wrong with a file, and perhaps with this one."""
+        if self._store is not None:
+            if not self._store.passes_check():
+                self._store.discard()
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        assert self._store is not None
+        self._store.renew()
+        self._catalog.renew()  # it has the old file attached
+        self._store = self._map = self._nearest = None
 
     def close(self) -> None:
         if self._store is not None:
@@ -62,9 +109,9 @@ class Meaning:
             return self._mapped(identity).nearest(vector, limit, *selection)
         notes, keep = selection
         if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
-            return large.exact(vector, limit, self._catalog.of_notes(notes))
-        self._catalog.attach_vectors(self.store().file)
-        return large.search(vector, limit, self._catalog.of_vectors, *selection)
+            return large.exact(vector, limit, self.of_notes(notes))
+        self._catalog.attach_vectors()
+        return large.search(vector, limit, self._of_vectors, *selection)
 
     def usual(self, vector: np.ndarray, identity: str) -> float:
         """How similar any text here is on average: every text is somewhat like every other."""
@@ -72,21 +119,21 @@ class Meaning:
 
     def _large(self, identity: str) -> Nearest | None:
         """The graph of a large vault, once it is built; until then all are compared."""
-        from vaultmem.index import nearest
+        from vaultmem.index.embedded import vector_graph
 
         store = self.store()
         model = store.model(identity)
-        if store.last(model) <= nearest.LARGE:
+        if store.last(model) <= vector_graph.LARGE:
             return None
         if self._nearest is None or self._nearest.model != model:
-            self._nearest = nearest.Nearest(self.folder, store, model)
+            self._nearest = vector_graph.Nearest(self.folder, store, model)
         if not self._nearest.open():
             return None
         self._map = None  # its memory is no longer needed
         return self._nearest
 
     def build_nearest(self, identity: str) -> bool:
-        from vaultmem.index.nearest import Nearest
+        from vaultmem.index.embedded.vector_graph import Nearest
 
         store = self.store()
         return Nearest(self.folder, store, store.model(identity)).build()
@@ -99,41 +146,24 @@ class Meaning:
         self._map.matrix.refresh()
         seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
         if now != seen:
-            self._catalog.attach_vectors(store.file)
-            self._map.extend(self._catalog.of_new(model, seen, now))
+            self._catalog.attach_vectors()
+            self._map.extend(self._of_new(model, seen, now))
             self._map.seen = now
         return self._map
 
-    # --- what is missing ---------------------------------------------------------------
+    def _of_new(
+        self, model: int, seen: tuple[int, int], now: tuple[int, int]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Passage, note and vector's number of what has come since. `seen` and `now` are the
+        last passage and the last vector, then and at present."""
+        db = self._catalog.db
+        yield from db.execute(_OF_NEW_PASSAGES, (seen[0], now[0], model, now[1]))
+        yield from db.execute(_OF_NEW_VECTORS, (seen[1], now[1], model, seen[0]))
 
-    def without_vector(self, identity: str, limit: int) -> list[str]:
-        """Paths of notes that have passages without a vector, memories and recent ones first."""
-        store = self.store()
-        model = store.model(identity)
-        self._catalog.attach_vectors(store.file)
-        _, whole, _ = store.counted(model, self._catalog.meta("uuid"))
-        found = self._catalog.without_vector(model, whole, limit)
-        if not found:
-            self.count_missing(identity)  # the next look need not begin so early
-        return found
+    def _of_vectors(self, numbers: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """Passage, note and vector of every passage with one of these vectors."""
+        return self._catalog.db.execute(_OF_VECTORS, (listed(numbers),)).fetchall()
 
-    def count_missing(self, identity: str) -> int:
-        """How many passages have no vector. A vector is never taken away, so the passages
-        before the first of these need not be looked at again."""
-        store = self.store()
-        model, (catalog, revision) = store.model(identity), self._catalog.stamp()
-        now = int(revision), store.highest()
-        counted = model, catalog, now
-        if self._missing[0] == counted:
-            return self._missing[1]
-        last = self._catalog.last_passage()
-        then, whole, missing = store.counted(model, catalog)
-        if now == then:
-            self._missing = counted, missing
-            return missing
-        self._catalog.attach_vectors(store.file)
-        missing, first = self._catalog.missing(model, whole)
-        self._missing = counted, missing
-        if last - whole >= MANY_PASSAGES:
-            store.set_counted(model, catalog, *now, first - 1 if missing else last, missing)
-        return missing
+    def of_notes(self, notes: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """Passage, note and hash of every passage of these notes."""
+        return self._catalog.db.execute(_OF_NOTES, (listed(notes),)).fetchall()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from vaultmem import __version__, config
-from vaultmem.surfaces.cli import completing, quiet
+from vaultmem import __version__
+from vaultmem.surfaces.cli import quiet, tab_completion
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -77,7 +77,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS and name not in HIDDEN:
             return None
-        module = importlib.import_module(f"vaultmem.surfaces.cli.{_module_of(name)}")
+        module = importlib.import_module(f"vaultmem.surfaces.cli.commands.{_module_of(name)}")
         command: click.Command = module.command
         _can_be_quiet(command)
         return command
@@ -100,7 +100,7 @@ class Commands(click.Group):
 
     def complete_for_a_shell(self) -> None:
         """Answer a shell that asks what may come next, and end; where none asks, go on."""
-        self._main_shell_completion({}, "vaultmem", completing.VARIABLE)
+        self._main_shell_completion({}, "vaultmem", tab_completion.VARIABLE)
 
 
 def _module_of(name: str) -> str:
@@ -145,9 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("Stopped.", err=True)
         return 3
     except Exception as error:  # the edge: no stack of calls reaches a person
-        from vaultmem.surfaces.cli import mistakes
+        from vaultmem.surfaces.cli import error_messages
 
-        return mistakes.answer(error, _colour())
+        return error_messages.answer(error, _colour())
 
 
 def _given(arguments: Sequence[str] | None) -> list[str]:
@@ -164,6 +164,8 @@ def _colour() -> bool | None:
     """Colours are for terminals, and for those who have not said no."""
     if not (sys.stdout.isatty() or sys.stderr.isatty()):
         return None
+    from vaultmem import config
+
     return False if config.no_colour() else None
 
 

@@ -14,7 +14,8 @@ import click
 
 from vaultmem import config
 from vaultmem.errors import VaultmemError
-from vaultmem.surfaces.cli import look
+from vaultmem.notes.note import one_line
+from vaultmem.surfaces.cli import screen
 
 _UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF)
 _NO_COMMAND: Final = re.compile(r"No such command '(.+)'")
@@ -24,7 +25,7 @@ _ANY: Final = "Recall or list memories to see which there are."
 
 
 def answer(error: Exception, colour: bool | None) -> int:
-    """Say what is wrong; answers with the exit code for it."""
+    """Say what is wrong; returns the exit code for it."""
     if isinstance(error, click.UsageError):
         wrong_use(error)
         return 2
@@ -32,10 +33,10 @@ def answer(error: Exception, colour: bool | None) -> int:
         error.show()
         return 2
     if isinstance(error, VaultmemError):
-        look.complain(_for_people(look.safe(error.message)), color=colour)
+        screen.complain(_for_people(one_line(error.message)), color=colour)
         return error.exit_code
     if not _stands_somewhere():
-        look.complain("The folder you are in is gone; change to another one and try again.")
+        screen.complain("The folder you are in is gone; change to another one and try again.")
         return 3
     if isinstance(error, OSError):
         return _refused_by_the_system(error)
@@ -94,11 +95,11 @@ def _stands_somewhere() -> bool:
 def _refused_by_the_system(error: OSError) -> int:
     if error.filename is None and error.errno in _UNWRITTEN:
         if not isinstance(error, BrokenPipeError):
-            look.complain(f"The answer could not be written: {error.strerror}.")
+            screen.complain(f"The answer could not be written: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
         return 0 if isinstance(error, BrokenPipeError) else 3
     where = f"{error.filename}: " if error.filename is not None else ""
-    look.complain(look.safe(f"The system refused: {where}{error.strerror or error}."))
+    screen.complain(screen.safe(f"The system refused: {where}{error.strerror or error}."))
     return 3
 
 
@@ -108,8 +109,8 @@ def unforeseen(error: Exception, *, in_full: bool) -> None:
         import traceback
 
         traceback.print_exception(error)
-    said = " ".join(look.safe(str(error)).split())[:300]
-    look.complain(
+    said = " ".join(screen.safe(str(error)).split())[:300]
+    screen.complain(
         f"Something unexpected happened: {type(error).__name__}{': ' if said else ''}{said}\n"
         "This is a fault of vaultmem, not yours."
         + ("" if in_full else " See where it is: set VAULTMEM_DEBUG=1 and run it again.")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vaultmem.surfaces.cli import look
+from vaultmem.surfaces.cli import screen
 
 Edge = tuple[str, str, str]  # source, relation, target
 
@@ -17,7 +17,7 @@ _APART: Final = 340  # pixels between neighbours on the circle
 
 def dot(edges: Sequence[Edge]) -> str:
     def quoted(text: str) -> str:
-        return '"' + look.one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return '"' + screen.one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
     lines = [f"  {quoted(a)} -> {quoted(b)} [label={quoted(r)}];" for a, r, b in edges]
     return "\n".join(["digraph vault {", "  rankdir=LR;", *lines, "}"])
@@ -25,7 +25,7 @@ def dot(edges: Sequence[Edge]) -> str:
 
 def mermaid(edges: Sequence[Edge]) -> str:
     def quoted(text: str) -> str:
-        return look.one_line(text).replace("&", "&amp;").replace('"', "&quot;")
+        return screen.one_line(text).replace("&", "&amp;").replace('"', "&quot;")
 
     names = dict.fromkeys(name for source, _, target in edges for name in (source, target))
     marks = {name: f"n{number}" for number, name in enumerate(names, 1)}

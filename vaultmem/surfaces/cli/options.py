@@ -9,9 +9,8 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from vaultmem.reader import Reader
-    from vaultmem.service import Vault
-    from vaultmem.surfaces.cli.waiting import Progress
+    from vaultmem.surfaces.cli.progress import Progress
+    from vaultmem.vault import Vault
 
 
 def or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -33,20 +32,20 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 
 
 def open_vault(folder: str | None, *, strict: bool = True) -> Vault:
-    from vaultmem.service import Vault
+    from vaultmem.vault import Vault
 
     return Vault.open(folder, strict=strict)
 
 
-def open_reader(folder: str | None, *, strict: bool = True) -> Reader:
+def open_reader(folder: str | None, *, strict: bool = True) -> Vault:
     """For commands that only look: nothing else is loaded, so they answer sooner."""
-    from vaultmem.reader import Reader
+    from vaultmem.vault import Vault
 
-    return Reader.open(folder, strict=strict)
+    return Vault.open(folder, strict=strict)
 
 
 def progress(what: str) -> AbstractContextManager[Progress]:
     """Show a person that `what` is under way, and how far it is."""
-    from vaultmem.surfaces.cli import waiting
+    from vaultmem.surfaces.cli import progress as waiting
 
     return waiting.shown(what)

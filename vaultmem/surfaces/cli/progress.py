@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from vaultmem.surfaces.cli import look
+from vaultmem.surfaces.cli import screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 Progress = Callable[[int, int], None]
@@ -68,7 +68,7 @@ class _Line(threading.Thread):
 
     def _write(self, text: str) -> None:
         """In place of what stood there; blanks rather than a control code that some terminals lack."""
-        cut = text[: look.width() - 1]
+        cut = text[: screen.width() - 1]
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write("\r" + cut.ljust(self._length))
             sys.stderr.flush()
@@ -93,7 +93,7 @@ class _Line(threading.Thread):
 
 
 def _bar(done: int, total: int) -> str:
-    wide = min(_BAR, max(6, look.width() - 44))
+    wide = min(_BAR, max(6, screen.width() - 44))
     filled = wide * min(done, total) // max(1, total)
     return "[" + "#" * filled + "-" * (wide - filled) + "]"
 

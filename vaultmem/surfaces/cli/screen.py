@@ -15,7 +15,9 @@ from typing import Any, Final
 
 import click
 
-from vaultmem.note import printable
+from vaultmem.base.line_ends import unix_lines
+from vaultmem.notes import note
+from vaultmem.notes.note import printable
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli.quiet import is_quiet
 
@@ -23,7 +25,8 @@ _WIDEST: Final = 100  # longer lines are hard to read
 _NARROWEST: Final = 12  # column that still says something
 _AT_LEAST: Final = 8  # where a line still does not fit
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_PIECES: Final = re.compile(r"\s+|[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
+_WIDE: Final = "\\u2e80-\\u9fff\\uac00-\\ud7a3"  # signs between which a line may be broken
+_PIECES: Final = re.compile(rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+")
 _CODE: Final = ("```", "~~~")
 _BETWEEN_SENTENCES: Final = re.compile(r"(?<=[a-z0-9)'\]][.!?]) (?=[A-Z])")
 
@@ -56,11 +59,11 @@ def width() -> int:
 
 def safe(text: str) -> str:
     """Note text is data: no character of it may steer the terminal."""
-    return _CONTROLS.sub("\ufffd", printable(text).replace("\r\n", "\n"))
+    return _CONTROLS.sub("\ufffd", unix_lines(printable(text)))
 
 
 def one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", safe(text)).strip()
+    return " ".join(note.one_line(text).split())
 
 
 def line(text: str, indent: int = 0) -> str:

@@ -16,11 +16,12 @@ MOST: Final = 100  # more is a list that nobody reads
 def _names(what: str) -> Complete:
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         try:
-            from vaultmem.reader import Reader
+            from vaultmem.notes.note import one_line
+            from vaultmem.vault import Vault
 
             vault = ctx.params.get("vault") or ctx.find_root().params.get("vault")
-            with Reader.open(vault, strict=False) as opened:
-                return list(opened.beginning(what, incomplete)[:MOST])
+            with Vault.open(vault, strict=False) as opened:
+                return [one_line(name) for name in opened.beginning(what, incomplete)[:MOST]]
         except Exception:  # the edge: a person is typing, and wants to read no message
             return []
 

@@ -18,8 +18,9 @@ from typing import Any, Final
 
 import click
 
+from vaultmem.base import own_program
 from vaultmem.errors import Unavailable
-from vaultmem.surfaces.cli import look
+from vaultmem.surfaces.cli import screen
 
 _NOTE: Final = "Refresh tokens rotate every 24 hours"
 _STORED: Final = f"{_NOTE}. The old one works 5 minutes longer."
@@ -30,7 +31,7 @@ def guide(place: Path, *, kept: bool, pauses: bool) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # in one order with what is said on stderr
     tour = Tour(place, pauses=pauses and sys.stdout.isatty())
-    with look.laid_out_for_people():
+    with screen.laid_out_for_people():
         tour.welcome()
         with _agent(tour.laptop) as agent:
             tour.an_agent_stores(agent)
@@ -114,8 +115,8 @@ class Tour:
     def a_mistake_is_undone(self, agent: Agent) -> None:
         self.title("An agent gets it wrong, and you take it back")
         os.chdir(self.laptop)
-        wrong = "Tokens never expire."
-        self.tool(agent, "update_memory", memory_id=_NOTE, content=wrong)
+        wrong = {"old_text": "tokens rotate", "new_text": "tokens never rotate"}
+        self.tool(agent, "update_memory", memory_id=_NOTE, **wrong)
         self.command("history", _NOTE)
         self.command("restore", _NOTE)
         self.command("search", "tokens", "rotate")
@@ -142,10 +143,10 @@ class Tour:
         self.pause(0.3)
 
     def say(self, text: str) -> None:
-        click.echo(look.paragraphs(text))
+        click.echo(screen.paragraphs(text))
 
     def result(self, text: str) -> None:
-        click.secho(look.paragraphs(text.rstrip("\n"), 2), dim=True)
+        click.secho(screen.paragraphs(text.rstrip("\n"), 2), dim=True)
         self.pause(0.6)
 
     def pause(self, seconds: float) -> None:
@@ -178,7 +179,7 @@ class Tour:
     def tool(self, agent: Agent, name: str, **arguments: Any) -> dict[str, Any]:
         """A call of an agent, over the protocol that agents speak."""
         words = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
-        shown = look.paragraphs(f"{name}({words})", 8).lstrip()
+        shown = screen.paragraphs(f"{name}({words})", 8).lstrip()
         click.secho("agent → ", fg="magenta", nl=False)
         click.echo(shown)
         self.pause(0.5)
@@ -191,7 +192,7 @@ class Tour:
         after = before.replace(old, new)
         file.write_text(after, encoding="utf-8", newline="")
         changed = difflib.ndiff(before.splitlines(), after.splitlines())
-        look.diff("\n".join(line for line in changed if line[:1] in "+-"))
+        screen.diff("\n".join(line for line in changed if line[:1] in "+-"))
         self.pause(0.6)
 
     def note(self, vault: Path) -> Path:
@@ -219,7 +220,7 @@ class Agent:
     """A client of `vaultmem serve`, as an agent's program is one."""
 
     def __init__(self, vault: Path) -> None:
-        command = [sys.executable, "-P", "-m", "vaultmem", "serve", "--vault", str(vault)]
+        command = own_program.again("serve", "--vault", str(vault))
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import config
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.mcp import answers, arguments
+from vaultmem.surfaces import answers, arguments
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
-    from vaultmem.service import Vault
+    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.http.routes import Rest
+    from vaultmem.vault import Vault
 
 NAMES: Final = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
+NATIVE: Final = "native"  # our own surface, which is none
+ALL: Final = (NATIVE, *NAMES)
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
 Given = Mapping[str, Any]
 
 
-class Refusal(Exception):
+class DialectError(Exception):
     """Answered as a JSON-RPC error with exactly this code and text."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -39,7 +41,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
-class Started:
+class ServerOptions:
     """How the server was started: the flags as given, empty where they were not."""
 
     user: str = ""
@@ -51,7 +53,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Connected:
+class ClientConnection:
     """What a client says about itself when it connects."""
 
     client: str = ""
@@ -60,7 +62,7 @@ class Connected:
 
 
 @dataclass(frozen=True)
-class Tool:
+class DialectTool:
     listing: Mapping[str, Any]  # literally as tools/list shows it
     run: Callable[[Any, Given], Any]  # (vault, arguments) -> what `success` is given
     writes: bool = False
@@ -90,7 +92,7 @@ class Dialect:
     server_info: Mapping[str, Any] = {}  # literally, in the answer to initialize
     capabilities: Mapping[str, Any] = {}  # literally, too
     instructions = ""
-    tools: Sequence[Tool] = ()
+    tools: Sequence[DialectTool] = ()
     resources: Resources | None = None
     routes: Sequence[Rest] = ()  # with --http; each takes the place of the native one on its path
     settings: Mapping[str, Any] = {}  # what the vault's settings are where nobody set them
@@ -98,38 +100,38 @@ class Dialect:
     answers_bad_lines = True  # False: a line that is not JSON is told to stderr alone
     grace_seconds = 10.0  # for what still runs when the end comes
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: ServerOptions) -> None:
         self.started = started
         self.variables = config.dialect_variables()
 
     # --- who asks ------------------------------------------------------------------------
 
-    def caller(self, known: Caller, connected: Connected) -> Caller:
+    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
         """Who speaks on a connection. No argument of a call ever reaches this."""
         return known
 
     # --- calls ---------------------------------------------------------------------------
 
-    def checked(self, tool: Tool, given: Given) -> Given:
+    def checked(self, tool: DialectTool, given: Given) -> Given:
         """The arguments that the tool knows, checked; unknown ones are ignored."""
         known = {name: given[name] for name in tool.schema["properties"] if name in given}
         return arguments.checked(tool.name, tool.schema, known)
 
-    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         """The result of a call: one line of JSON text."""
-        text = answers.compact(answers.plain(value))
+        text = answers.text(value)
         return {"content": [{"type": "text", "text": text}], "isError": False}
 
     def failure(self, tool: str, error: Exception) -> dict[str, Any]:
         """The result of a call that failed; or raise a Refusal."""
-        text = answers.compact(answers.envelope(error))
+        text = answers.text(answers.envelope(error))
         return {"content": [{"type": "text", "text": text}], "isError": True}
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
-        raise Refusal(INVALID_PARAMS, f"Unknown tool: {name}")
+        raise DialectError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
 
     def unknown_method(self, method: str) -> str:
-        return f"Method not found: {method}"
+        return f"Method not found: {method[:100]}"
 
     # --- life ----------------------------------------------------------------------------
 
@@ -144,14 +146,13 @@ class Dialect:
 
 
 def require_known(name: str) -> None:
-    if name != "native" and name not in NAMES:
-        known = ", ".join(("native", *NAMES))
-        raise InvalidInput(f"There is no dialect {name!r}; there are: {known}.")
+    if name not in ALL:
+        raise InvalidInput(f"There is no dialect {name!r}; there are: {', '.join(ALL)}.")
 
 
-def load(name: str, started: Started) -> Dialect:
-    """The dialect's module has a class named `Spoken`."""
+def load(name: str, started: ServerOptions) -> Dialect:
+    """The dialect `memory-mcp` is the class `MemoryMcpDialect` of the module `memory_mcp`."""
     require_known(name)
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    spoken: Dialect = module.Spoken(started)
-    return spoken
+    made: Dialect = getattr(module, f"{name.title().replace('-', '')}Dialect")(started)
+    return made

@@ -9,13 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput, NotFound, ReadOnly
-from vaultmem.surfaces.mcp import answers
-from vaultmem.surfaces.mcp.dialects import INTERNAL_ERROR, Connected, Dialect, Given, Refusal, Tool
+from vaultmem.surfaces import answers
+from vaultmem.surfaces.dialects import (
+    INTERNAL_ERROR,
+    ClientConnection,
+    Dialect,
+    DialectError,
+    DialectTool,
+    Given,
+)
+from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
-    from vaultmem.keyed import Entry
-    from vaultmem.service import Vault
+    from vaultmem.operations.caller import Caller
+    from vaultmem.vault import Vault
 
 SERVER: Final = {"name": "evolutiondb-memory", "version": "1.0.0"}
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {"listChanged": False}}
@@ -28,40 +35,46 @@ _KEY: Final = re.compile(r"mem_(\d{10,17})_[0-9a-f]{6}")
 
 def _save(vault: Vault, given: Given) -> dict[str, Any]:
     key = f"mem_{time.time_ns() // 1_000_000}_{secrets.token_hex(3)}"
-    vault.put(key, given["fact"], tags=given.get("tags") or ())
+    KeyedEntries(vault).put(key, given["fact"], tags=given.get("tags") or ())
     return {"ok": True, "key": key, "user_id": vault.caller.user}
 
 
 def _search(vault: Vault, given: Given) -> dict[str, Any]:
-    found = vault.containing(
-        given["query"], tag=given.get("tag") or None, limit=_limit(given, 5)
-    ).found
+    found = (
+        KeyedEntries(vault)
+        .containing(given["query"], tag=given.get("tag") or None, limit=_limit(given, 5))
+        .found
+    )
     results = [_shown(match.entry, score=int(match.score)) for match in found]
     return {"ok": True, "user_id": vault.caller.user, "results": results}
 
 
 def _recent(vault: Vault, given: Given) -> dict[str, Any]:
-    found = vault.entries(limit=_limit(given, 10))
+    found = KeyedEntries(vault).entries(limit=_limit(given, 10))
     return {"ok": True, "user_id": vault.caller.user, "results": [_shown(e) for e in found]}
 
 
 def _forget(vault: Vault, given: Given) -> dict[str, Any]:
     try:
-        vault.forget(vault.entry(given["key"]).id)
+        vault.forget(KeyedEntries(vault).entry(given["key"]).id)
     except NotFound:
         return {"ok": False, "key": given["key"]}
     return {"ok": True, "key": given["key"]}
 
 
 def _tags(vault: Vault, given: Given) -> dict[str, Any]:
-    return {"ok": True, "user_id": vault.caller.user, "tags": list(vault.entry_tags().tags)}
+    return {
+        "ok": True,
+        "user_id": vault.caller.user,
+        "tags": list(KeyedEntries(vault).entry_tags().tags),
+    }
 
 
 def _limit(given: Given, usual: int) -> int:
-    return max(1, int(given.get("limit") or usual))
+    return min(1000, max(1, int(given.get("limit") or usual)))
 
 
-def _shown(entry: Entry, **more: Any) -> dict[str, Any]:
+def _shown(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
     """Its key says to the millisecond when it was saved; the note, to the second."""
     stamped = _KEY.fullmatch(entry.key)
     created = int(stamped[1]) / 1000 if stamped else entry.created_at.timestamp()
@@ -74,11 +87,13 @@ def _shown(entry: Entry, **more: Any) -> dict[str, Any]:
 
 def _tool(
     name: str, description: str, takes: dict[str, Any], run: Any, *needs: str, writes: bool = False
-) -> Tool:
+) -> DialectTool:
     schema: dict[str, Any] = {"type": "object", "properties": takes}
     if needs:
         schema["required"] = list(needs)
-    return Tool({"name": name, "description": description, "inputSchema": schema}, run, writes)
+    return DialectTool(
+        {"name": name, "description": description, "inputSchema": schema}, run, writes
+    )
 
 
 TOOLS: Final = (
@@ -128,20 +143,20 @@ TOOLS: Final = (
 )
 
 
-class Spoken(Dialect):
+class EvolutionDialect(Dialect):
     name = "evolution"
     server_info = SERVER
     capabilities = CAPABILITIES
     tools = TOOLS
     answers_bad_lines = False
 
-    def caller(self, known: Caller, connected: Connected) -> Caller:
+    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
         """The one who starts the server says for whom; over HTTP the token says it first."""
         named = self.variables.user or known.user
         user = known.user or named if connected.over_http else self.started.user or named
         return replace(known, user=user or DEFAULT_USER)
 
-    def checked(self, tool: Tool, given: Given) -> Given:
+    def checked(self, tool: DialectTool, given: Given) -> Given:
         """One tag may come as a text; an empty text is none."""
         tags = given.get("tags")
         given = {**given, "tags": [tags]} if isinstance(tags, str) else given
@@ -153,14 +168,14 @@ class Spoken(Dialect):
 
     def failure(self, tool: str, error: Exception) -> dict[str, Any]:
         if not isinstance(error, InvalidInput | ReadOnly):
-            raise Refusal(INTERNAL_ERROR, answers.envelope(error)["message"])
+            raise DialectError(INTERNAL_ERROR, answers.envelope(error)["message"])
         return _wrong(str(error))
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
-        return _wrong(f"unknown tool: {name}")
+        return _wrong(f"unknown tool: {name[:100]}")
 
     def unknown_method(self, method: str) -> str:
-        return f"method not found: {method}"
+        return f"method not found: {method[:100]}"
 
 
 def _wrong(sentence: str) -> dict[str, Any]:

@@ -21,13 +21,16 @@ from mcp.server.lowlevel import Server
 from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from vaultmem.errors import ReadOnly
+from vaultmem.limits import client_name
+from vaultmem.surfaces import arguments
+from vaultmem.surfaces.dialects import ClientConnection, Dialect, DialectError, DialectTool
 from vaultmem.surfaces.mcp import server, stdio
-from vaultmem.surfaces.mcp.dialects import Connected, Dialect, Refusal, Tool
-from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, Options, Served
+from vaultmem.surfaces.mcp.compat import connection_of
+from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, McpServer, Options
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
-    from vaultmem.service import Vault
+    from vaultmem.operations.caller import Caller
+    from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
 
@@ -36,7 +39,7 @@ _TURN: Final = "vaultmem.turn"
 _ENDLESS: Final = "subscriptions/listen"
 
 
-class Speaking(Served):
+class DialectServer(McpServer):
     def __init__(
         self,
         provide: Callable[[], Vault],
@@ -50,15 +53,14 @@ class Speaking(Served):
     # --- life ----------------------------------------------------------------------------
 
     def _opened(self, vault: Vault) -> None:
-        self.dialect.opened(self._as(vault, Connected()))
+        self.dialect.opened(self._as(vault, ClientConnection()))
 
     def stop(self) -> None:
-        vault = self._vault
-        if vault is not None and not self._stopping.is_set():
-            self._see_off(self.dialect.ended, self._as(vault, Connected()))
+        if (vault := self.life.in_use) is not None:
+            self._tell_of_end(self.dialect.ended, self._as(vault, ClientConnection()))
         super().stop()
 
-    def _see_off(self, tell: Callable[[Vault], None], vault: Vault) -> None:
+    def _tell_of_end(self, tell: Callable[[Vault], None], vault: Vault) -> None:
         try:
             tell(vault)
         except Exception as error:  # the edge: nobody is left to be told
@@ -66,35 +68,35 @@ class Speaking(Served):
 
     # --- who asks ------------------------------------------------------------------------
 
-    def _speaker(self, ctx: Context, caller: Caller) -> Caller:
+    def _caller(self, ctx: Context, caller: Caller) -> Caller:
         connected = _connected(ctx)
         source = caller.client or connected.client or self.dialect.name
         return self.dialect.caller(replace(caller, client=source), connected)
 
-    def _as(self, vault: Vault, connected: Connected) -> Vault:
+    def _as(self, vault: Vault, connected: ClientConnection) -> Vault:
         caller = self.dialect.caller(self.options.caller or vault.caller, connected)
         return vault.for_caller(caller)
 
     def for_rest(self, caller: Caller) -> Vault:
-        spoken = self.dialect.caller(caller, Connected(over_http=True))
-        return self.vault().for_caller(spoken)
+        caller = self.dialect.caller(caller, ClientConnection(over_http=True))
+        return self.vault().for_caller(caller)
 
     # --- every message -------------------------------------------------------------------
 
-    async def _meet(self, ctx: Context, call_next: Any) -> Any:
+    async def _handle(self, ctx: Context, call_next: Any) -> Any:
         """Stands before everything that a client says."""
         if ctx.method == "initialize":
-            return self._introduced(ctx, await call_next(ctx))
+            return self._initialized_result(ctx, await call_next(ctx))
         if ctx.request_id is None or ctx.method == _ENDLESS:
-            return await self._taken(ctx, call_next)
-        self._let_in(ctx)
-        async with ctx.session._connection.state.setdefault(_TURN, anyio.Lock()):
-            return await self._taken(ctx, call_next)
+            return await self._result(ctx, call_next)
+        self._know_connection(ctx)
+        async with connection_of(ctx).state.setdefault(_TURN, anyio.Lock()):
+            return await self._result(ctx, call_next)
 
-    async def _taken(self, ctx: Context, call_next: Any) -> Any:
+    async def _result(self, ctx: Context, call_next: Any) -> Any:
         try:
             return await call_next(ctx)
-        except Refusal as error:
+        except DialectError as error:
             raise MCPError(error.code, error.message, error.data) from None
         except MCPError as error:
             if error.error.code != types.METHOD_NOT_FOUND:
@@ -102,8 +104,8 @@ class Speaking(Served):
             told = self.dialect.unknown_method(ctx.method)
             raise MCPError(types.METHOD_NOT_FOUND, told) from None
 
-    def _introduced(self, ctx: Context, usual: Mapping[str, Any]) -> dict[str, Any]:
-        self._let_in(ctx)
+    def _initialized_result(self, ctx: Context, usual: Mapping[str, Any]) -> dict[str, Any]:
+        self._know_connection(ctx)
         said = {
             "protocolVersion": usual["protocolVersion"],
             "capabilities": self.dialect.capabilities,
@@ -112,9 +114,9 @@ class Speaking(Served):
         told = self.dialect.instructions
         return said | ({"instructions": told} if told else {})
 
-    def _let_in(self, ctx: Context) -> None:
+    def _know_connection(self, ctx: Context) -> None:
         """Know a connection of the handshake era from its first request to its end."""
-        connection = ctx.session._connection
+        connection = connection_of(ctx)
         known = _CONNECTED in connection.state
         if _is_modern(ctx) or (known and ctx.method != "initialize"):
             return
@@ -125,18 +127,18 @@ class Speaking(Served):
             connection.exit_stack.push_async_callback(partial(self._leave, self._view(ctx)))
 
     async def _leave(self, view: Callable[[], Vault]) -> None:
-        if self._vault is not None and not self._stopping.is_set():
+        if self.life.in_use is not None:
             told = self.dialect.disconnected
-            await anyio.to_thread.run_sync(lambda: self._see_off(told, view()))
+            await anyio.to_thread.run_sync(lambda: self._tell_of_end(told, view()))
 
     # --- tools ---------------------------------------------------------------------------
 
-    def _spoken_tools(self, ctx: Context) -> list[Tool]:
+    def _offered_tools(self, ctx: Context) -> list[DialectTool]:
         read_only = self._read_only(ctx)
         return [tool for tool in self.dialect.tools if not (tool.writes and read_only)]
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
-        return {"tools": [dict(tool.listing) for tool in self._spoken_tools(ctx)]}
+        return {"tools": [dict(tool.listing) for tool in self._offered_tools(ctx)]}
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         dialect = self.dialect
@@ -145,14 +147,15 @@ class Speaking(Served):
             if tool is None:
                 return dialect.unknown_tool(params.name)
             return await self._called(ctx, tool, params.arguments or {})
-        except Refusal:
+        except DialectError:
             raise
         except Exception as error:  # the edge, as in the native surface
             return dialect.failure(params.name, error)
 
-    async def _called(self, ctx: Context, tool: Tool, given: Mapping[str, Any]) -> Any:
-        if tool not in self._spoken_tools(ctx):
+    async def _called(self, ctx: Context, tool: DialectTool, given: Mapping[str, Any]) -> Any:
+        if tool not in self._offered_tools(ctx):
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
+        arguments.require_shallow(tool.name, given)
         checked = self.dialect.checked(tool, given)
         return await self._work(
             ctx, lambda vault: self.dialect.success(tool, tool.run(vault, checked))
@@ -195,7 +198,7 @@ class Speaking(Served):
             on_call_tool=server.complete(self._call_tool),
             **self._resource_handlers(),
         )
-        made.middleware[:] = [self._meet]
+        made.middleware[:] = [self._handle]
         if self.dialect.resources is not None:
             made.add_notification_handler(
                 "notifications/initialized", types.NotificationParams, self._initialized
@@ -222,12 +225,12 @@ def _is_modern(ctx: Context) -> bool:
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
 
-def _connected(ctx: Context) -> Connected:
-    kept: Connected | None = ctx.session._connection.state.get(_CONNECTED)
+def _connected(ctx: Context) -> ClientConnection:
+    kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
     return kept or _said(ctx)
 
 
-def _said(ctx: Context) -> Connected:
+def _said(ctx: Context) -> ClientConnection:
     """From the wire itself: the library drops what it does not know."""
     params = ctx.params or {}
     meta = params.get("_meta")
@@ -238,8 +241,8 @@ def _said(ctx: Context) -> Connected:
     extra = info.get("extra")
     session = extra.get("sessionId") if isinstance(extra, Mapping) else None
     name = info.get("name")
-    return Connected(
-        client=name if isinstance(name, str) and name != stdio.NAMELESS else "",
+    return ClientConnection(
+        client=client_name(name) if isinstance(name, str) and name != stdio.NAMELESS else "",
         session=session if isinstance(session, str) else "",
         over_http=ctx.request is not None,
     )
@@ -250,5 +253,5 @@ def build(
     options: Options,
     dialect: Dialect,
     caller_of: CallerOf | None = None,
-) -> Speaking:
-    return Speaking(provide, options, dialect, caller_of)
+) -> DialectServer:
+    return DialectServer(provide, options, dialect, caller_of)

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.database import Database
+from vaultmem.base.database import Database
 from vaultmem.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -13,18 +13,22 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vaultmem.desk import TYPES
-from vaultmem.edit import Change, RemoveItems, RemoveProperty
-from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.given import GivenVectors
-from vaultmem.hidden import without_private
-from vaultmem.index import Filters, Row
-from vaultmem.markdown import is_tag
-from vaultmem.memory import Memories
-from vaultmem.note import body_of, printable
-from vaultmem.views import Remembered, TagCount, Tags, content_of, row_moment
+from vaultmem.base.words import PLAIN_WORD
+from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.limits import COUNT, WORD, Whole, bounded
+from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.masking import without_private
+from vaultmem.notes.note import printable
+from vaultmem.notes.tags import as_tags
+from vaultmem.operations.input import plain_key
+from vaultmem.operations.results import Remembered, TagCount, Tags, content_of, row_moment
+from vaultmem.surfaces.dialects.given_vectors import GivenVectors
+
+if TYPE_CHECKING:
+    from vaultmem.index import Filters, Row
+    from vaultmem.vault import Vault
 
 LASTING: Final = ("user", "project")
 _MANY: Final = 2_000  # entries; of more, only those that the index proposes are read
@@ -34,7 +38,7 @@ _WORDS_SHARE, _MEANING_SHARE = 0.4, 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeyedEntry:
     id: str
     key: str
     content: str
@@ -47,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    entry: Entry
+    entry: KeyedEntry
     score: float
 
 
@@ -57,9 +61,12 @@ class Matches:
     searched: int
 
 
-class Keyed(Memories):
-    # --- looking -------------------------------------------------------------------------
+class KeyedEntries:
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._view = vault.view
 
+    @bounded(limit=Whole(1, 1_000_000))
     def entries(
         self,
         *,
@@ -68,21 +75,23 @@ class Keyed(Memories):
         limit: int = 1_000_000,
         offset: int = 0,
         oldest_first: bool = False,
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[KeyedEntry, ...]:
         """A page of the memories that have all of these tags, newest first."""
         rows = self._entry_rows(scopes, tags)
         ordered = rows[::-1] if oldest_first else rows
         return tuple(self._read(ordered[offset : offset + limit]))
 
-    def entry(self, key: str, *, scopes: Sequence[str] = LASTING) -> Entry:
+    @bounded()
+    def entry(self, key: str, *, scopes: Sequence[str] = LASTING) -> KeyedEntry:
         return next(self._read([self._entry_row(key, scopes)]))
 
     def entry_tags(self) -> Tags:
         """Every tag of the lasting memories, with how many have it."""
-        filters = self._filters(scope=LASTING, type=TYPES, folder=self._memories_folder)
-        self._parts.catch_up()
-        return Tags(tuple(TagCount(*pair) for pair in self.index.lookup.tags(filters)))
+        filters = self._view.filters(scope=LASTING, type=TYPES, folder=self._memories_folder)
+        lacks = self._view.gaps.warnings()
+        return Tags(tuple(TagCount(*pair) for pair in self._view.gaps.tags(filters)), lacks)
 
+    @bounded()
     def containing(self, query: str, *, tag: str | None = None, limit: int = 5) -> Matches:
         """Memories by how many of the words occur in them, as they stand; with a tag also
         those that have no more than the tag."""
@@ -96,6 +105,7 @@ class Keyed(Memories):
         kept.sort(key=lambda match: -match.score)
         return Matches(tuple(kept[:limit]), len(rows))
 
+    @bounded(limit=COUNT)
     def matching(
         self,
         query: str,
@@ -125,6 +135,7 @@ class Keyed(Memories):
 
     # --- writing -------------------------------------------------------------------------
 
+    @bounded(scope=WORD)
     def put(
         self,
         key: str,
@@ -134,29 +145,19 @@ class Keyed(Memories):
         tags: Sequence[str] = (),
         vector: Sequence[float] | None = None,
     ) -> Remembered:
-        """Store under a key; what was there under this key is replaced, tags included."""
+        """Store under a key; what was last stored under this key is replaced, tags included."""
         if not plain_key(key):
             raise InvalidInput("A memory that is stored by its key needs one: the key is empty.")
-        wanted = as_tags(tags)
-        done = self.remember(content, key=key, scope=scope, tags=wanted)
-        if not done.created:
-            self._leave_no_more_than(done.memory_id, wanted)
+        done = self._vault.remember(
+            content, key=key, scope=scope, tags=as_tags(tags), keys_alone=True
+        )
         if scope != "session" and vector:
-            content = content_of(self.store.note(done.path))
+            content = content_of(self._view.store.note(done.path))
             with closing(self._given()) as vectors:
                 vectors.keep(done.memory_id, _hash(content), vector)
         return done
 
-    def _leave_no_more_than(self, id: str, tags: Sequence[str]) -> None:
-        note = self._note(id)
-        wanted = {tag.casefold() for tag in tags}
-        gone = tuple(t for t in note.strings("tags") if t.lstrip("#").casefold() not in wanted)
-        changes: list[Change] = [RemoveItems("tags", gone)] if gone else []
-        hiding = ("forgotten", "forgotten_at", "forgotten_reason")
-        changes += [RemoveProperty(name) for name in hiding if note.key_of(name) is not None]
-        if changes:
-            self._change(note, "update", *changes)
-
+    @bounded()
     def prune_entries(
         self,
         scopes: Sequence[str],
@@ -165,48 +166,44 @@ class Keyed(Memories):
         older_than: str = "",
         tags: Sequence[str] = (),
     ) -> int:
-        """Prune in several scopes; answers with how many memories that were."""
+        """Prune in several scopes; returns how many memories that were."""
         named, wanted = plain_key(key) or None, as_tags(tags)
         done = [
-            self.prune(scope, key=named, older_than=older_than or None, tags=wanted)
+            self._vault.prune(scope, key=named, older_than=older_than or None, tags=wanted)
             for scope in scopes
         ]
         return sum(each.pruned_count for each in done)
-
-    def clear_session(self) -> int:
-        """Delete what was stored for the caller's session alone."""
-        return self._drop_volatile(self.caller.session) if self.caller.session else 0
 
     # --- rows ----------------------------------------------------------------------------
 
     @property
     def _memories_folder(self) -> str:
-        return str(self.settings["folders.memories"])
+        return str(self._view.settings["folders.memories"])
 
     def _entry_filters(self, scopes: Iterable[str]) -> Iterator[Filters]:
         """Lasting memories are those in the folder for them: a person's other notes are no
         entries of such a system."""
-        self._parts.catch_up()
+        self._view.gaps.warnings()
         for scope in scopes:
-            if scope != "session" or self.caller.session:
+            if scope != "session" or self._view.caller.session:
                 folder = None if scope == "session" else self._memories_folder
-                yield self._filters(scope=scope, type=TYPES, folder=folder)
+                yield self._view.filters(scope=scope, type=TYPES, folder=folder)
 
     def _entry_rows(self, scopes: Iterable[str], tags: Iterable[str] = ()) -> list[Row]:
         """Newest first."""
         wanted = {tag.casefold() for tag in as_tags(tags)}
         rows: list[Row] = []
         for filters in self._entry_filters(scopes):
-            rows += self.index.lookup.select(filters, "created")[0]
+            rows += self._view.gaps.select(filters, "created")[0]
         kept = [r for r in rows if wanted <= {tag.casefold() for tag in r.tags}]
         return sorted(kept, key=lambda row: (row_moment(row), row.id), reverse=True)
 
     def _entry_row(self, key: str, scopes: Sequence[str]) -> Row:
-        lookup, key = self.index.lookup, plain_key(key)
-        named = [r for f in self._entry_filters(scopes) for r in lookup.with_key(key, f)]
+        key = plain_key(key)
+        named = [r for f in self._entry_filters(scopes) for r in self._view.gaps.with_key(key, f)]
         if not named:
             named = [row for row in self._entry_rows(scopes) if key in (row.id, row.path)]
-        own = [row for row in named if row.user.casefold() == self.caller.user.casefold()]
+        own = [row for row in named if row.user.casefold() == self._view.caller.user.casefold()]
         if not named:
             raise NotFound(f"There is no memory with the key {key!r}.")
         return (own or named)[0]
@@ -215,21 +212,20 @@ class Keyed(Memories):
         """Of very many, those that the index finds and the newest."""
         if len(rows) <= _MANY:
             return rows
-        found = self._parts.recall.ask(
-            query, strategy="keyword", filters=self._filters(type=TYPES), limit=_PROPOSED
+        found = self._view.parts.recall.ask(
+            query, strategy="keyword", filters=self._view.filters(type=TYPES), limit=_PROPOSED
         )
         proposed = {hit.row.path for hit in found.hits}
         return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
 
-    def _read(self, rows: Iterable[Row]) -> Iterator[Entry]:
+    def _read(self, rows: Iterable[Row]) -> Iterator[KeyedEntry]:
         for row in rows:
-            try:
-                body = body_of(self.store.read(row.path).raw)
-            except VaultmemError:
-                continue  # gone a moment ago
+            body = self._view.body_at(row)
+            if body is None:
+                continue
             made = row_moment(row)
             seconds = row.updated if row.updated is not None else int(made.timestamp())
-            yield Entry(
+            yield KeyedEntry(
                 id=row.id or row.path,
                 key=row.key or row.id or row.path,
                 content=printable(without_private(body.removesuffix("\n").removesuffix("\r"))),
@@ -243,16 +239,16 @@ class Keyed(Memories):
     # --- vectors that the caller gave ----------------------------------------------------
 
     def _given(self) -> GivenVectors:
-        return GivenVectors(self.store.local() / "given-vectors.db")
+        return GivenVectors(self._view.store.local() / "given-vectors.db")
 
-    def _nearness(self, entries: Sequence[Entry], vector: Sequence[float]) -> dict[int, float]:
+    def _nearness(self, entries: Sequence[KeyedEntry], vector: Sequence[float]) -> dict[int, float]:
         """How near each entry is to the query; none where it has no vector of that length."""
         with closing(self._given()) as vectors:
             known = vectors.near(vector, {e.id: _hash(e.content) for e in entries})
         return {i: known[e.id] for i, e in enumerate(entries) if e.id in known}
 
 
-def _haystack(entry: Entry) -> str:
+def _haystack(entry: KeyedEntry) -> str:
     return f"{entry.content} {' '.join(entry.tags)}".lower()
 
 
@@ -267,22 +263,6 @@ def _blend(words: float | None, near: float | None) -> float:
 
 
 # --- words -----------------------------------------------------------------------------------
-
-
-def plain_key(key: str) -> str:
-    """A key as a property holds it: on one line."""
-    return " ".join(key.split())
-
-
-def as_tags(tags: Iterable[str]) -> list[str]:
-    """Tags of systems in which any text is one, as tags that a note can have."""
-    made: dict[str, None] = {}
-    for given in tags:
-        plain = "-".join(str(given).lstrip("#").split()).strip("/")
-        tag = "".join(c if is_tag(f"a{c}") or c == "/" else "-" for c in plain)
-        if tag:
-            made[tag if is_tag(tag) else f"{tag}-"] = None
-    return list(made)
 
 
 def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, float]:
@@ -327,7 +307,7 @@ def _is_plain(query: str) -> bool:
 
 
 def _partly(db: sqlite3.Connection, query: str) -> dict[int, float]:
-    words = list(dict.fromkeys(f'"{word.lower()}"' for word in re.findall(r"\w+", query)))[:100]
+    words = list(dict.fromkeys(f'"{word.lower()}"' for word in PLAIN_WORD.findall(query)))[:100]
     scores = _matches(db, " OR ".join(words)) or {}
     having = [_matches(db, word) or {} for word in words]
     shares = {i: sum(i in each for each in having) / len(words) for i in scores}

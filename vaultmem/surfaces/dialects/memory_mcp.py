@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, unquote
 
 from vaultmem.errors import InvalidInput, NotFound, OutsideVault
-from vaultmem.surfaces.mcp import answers
-from vaultmem.surfaces.mcp.dialects import (
+from vaultmem.surfaces import answers
+from vaultmem.surfaces.dialects import (
     INVALID_PARAMS,
-    Connected,
+    ClientConnection,
     Dialect,
+    DialectError,
+    DialectTool,
     Given,
-    Refusal,
     Resources,
-    Started,
-    Tool,
+    ServerOptions,
 )
+from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
-    from vaultmem.keyed import Entry
-    from vaultmem.service import Vault
+    from vaultmem.operations.caller import Caller
+    from vaultmem.vault import Vault
 
 SERVER: Final = {"name": "memory-mcp", "version": "1.0.0"}
 CAPABILITIES: Final[dict[str, Any]] = {
@@ -36,6 +36,7 @@ DEFAULT_SESSION: Final = "default"
 SESSION, VAULT = "memory://session/", "memory://vault"
 JSON: Final = "application/json"
 PAGE: Final = 100
+MOST: Final = 1000  # memories in one answer
 UNFILTERED: Final = "Bulk vault prune requires at least one filter."
 
 _SCOPES: Final = {
@@ -160,7 +161,7 @@ TEMPLATES: Final = (
 
 def _commit(vault: Vault, given: Given) -> dict[str, Any]:
     scope, key = given["scope"], given["key"]
-    vault.put(
+    KeyedEntries(vault).put(
         key,
         given["content"],
         scope="session" if scope == "session" else "user",
@@ -171,12 +172,12 @@ def _commit(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _search(vault: Vault, given: Given) -> dict[str, Any]:
-    found = vault.matching(
+    found = KeyedEntries(vault).matching(
         given["query"],
         scopes=_SCOPES[given.get("scope", "all")],
         tags=given.get("tags", ()),
         vector=given.get("query_embedding", ()),
-        limit=max(0, int(given.get("limit", 10))),
+        limit=min(MOST, max(0, int(given.get("limit", 10)))),
     )
     results = [
         {
@@ -194,18 +195,18 @@ def _search(vault: Vault, given: Given) -> dict[str, Any]:
 def _prune(vault: Vault, given: Given) -> dict[str, Any]:
     filters = {name: given[name] for name in ("key", "older_than", "tags") if given.get(name)}
     if given["scope"] != "session" and not filters:
-        raise Refusal(INVALID_PARAMS, UNFILTERED)
-    return {"pruned_count": vault.prune_entries(_SCOPES[given["scope"]], **filters)}
+        raise DialectError(INVALID_PARAMS, UNFILTERED)
+    return {"pruned_count": KeyedEntries(vault).prune_entries(_SCOPES[given["scope"]], **filters)}
 
 
-def _scope(entry: Entry) -> str:
+def _scope(entry: KeyedEntry) -> str:
     return "session" if entry.scope == "session" else "vault"
 
 
 # --- resources -------------------------------------------------------------------------------
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
+def _shown(entry: KeyedEntry) -> dict[str, Any]:
     return {
         "key": entry.key,
         "content": entry.content,
@@ -217,13 +218,13 @@ def _shown(entry: Entry) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return answers.compact(answers.plain(value))
+    return answers.text(value)
 
 
 def _listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
     """The two collections first, then every vault memory by its key."""
     offset = _number(cursor or "0", "cursor")
-    found = vault.entries(oldest_first=True, offset=offset, limit=PAGE + 1)
+    found = KeyedEntries(vault).entries(oldest_first=True, offset=offset, limit=PAGE + 1)
     page: list[dict[str, Any]] = []
     if not cursor:
         own = SESSION + quote(vault.caller.session, safe="")
@@ -240,7 +241,7 @@ def _read(vault: Vault, uri: str) -> tuple[str, str]:
     if uri.startswith(SESSION):
         wanted = session_name(unquote(uri.removeprefix(SESSION)))
         own = wanted == vault.caller.session  # another one's memories do not exist
-        found = vault.entries(scopes=("session",), oldest_first=True) if own else ()
+        found = KeyedEntries(vault).entries(scopes=("session",), oldest_first=True) if own else ()
         return JSON, _json([_shown(entry) for entry in found])
     path, _, query = uri.partition("?")
     if path == VAULT:
@@ -248,10 +249,15 @@ def _read(vault: Vault, uri: str) -> tuple[str, str]:
         offset, limit = (
             _number(asked.get(n, u), n) for n, u in (("offset", "0"), ("limit", "100"))
         )
-        found = vault.entries(oldest_first=True, offset=offset, limit=limit)
+        found = KeyedEntries(vault).entries(
+            oldest_first=True, offset=offset, limit=min(MOST, max(1, limit))
+        )
+        found = found[:limit]
         return JSON, _json([_shown(entry) for entry in found])
     if path.startswith(f"{VAULT}/"):
-        return JSON, _json(_shown(vault.entry(unquote(uri.removeprefix(f"{VAULT}/")))))
+        return JSON, _json(
+            _shown(KeyedEntries(vault).entry(unquote(uri.removeprefix(f"{VAULT}/"))))
+        )
     raise NotFound(f"There is no resource {uri}.")
 
 
@@ -272,34 +278,34 @@ def session_name(id: str) -> str:
     return f"{plain or 'session'}-{hashlib.sha256(id.encode()).hexdigest()[:12]}"
 
 
-class Spoken(Dialect):
+class MemoryMcpDialect(Dialect):
     name = "memory-mcp"
     server_info = SERVER
     capabilities = CAPABILITIES
     tools = (
-        Tool(COMMIT, _commit, writes=True),
-        Tool(SEARCH, _search),
-        Tool(PRUNE, _prune, writes=True),
+        DialectTool(COMMIT, _commit, writes=True),
+        DialectTool(SEARCH, _search),
+        DialectTool(PRUNE, _prune, writes=True),
     )
     resources = Resources(_listing, _read, TEMPLATES)
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
         self._left: set[Caller] = set()  # whose sessions are still to be cleared
 
-    def caller(self, known: Caller, connected: Connected) -> Caller:
+    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
         """A client may name its session when it connects; else the server has one."""
         own = self.started.session or self.variables.session or DEFAULT_SESSION
         caller = replace(known, session=session_name(connected.session or own))
         self._left.add(caller)
         return caller
 
-    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         return answers.success(value)
 
     def failure(self, tool: str, error: Exception) -> dict[str, Any]:
         if isinstance(error, InvalidInput | OutsideVault):
-            raise Refusal(INVALID_PARAMS, str(error))
+            raise DialectError(INVALID_PARAMS, str(error))
         return answers.failure(error)
 
     # --- volatile memories end with their session ------------------------------------------

@@ -14,25 +14,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput, NotFound, StorageFull
-from vaultmem.surfaces.mcp import answers
-from vaultmem.surfaces.mcp.dialects import (
+from vaultmem.surfaces import answers, shortening
+from vaultmem.surfaces.dialects import (
     INVALID_PARAMS,
-    Connected,
+    ClientConnection,
     Dialect,
+    DialectError,
+    DialectTool,
     Given,
-    Refusal,
     Resources,
-    Started,
-    Tool,
+    ServerOptions,
 )
-from vaultmem.surfaces.mcp.dialects.surreal_schemas import RESOURCES, TOOLS
+from vaultmem.surfaces.dialects.surreal_schemas import RESOURCES, TOOLS
 from vaultmem.surfaces.mcp.schemas import SCOPES, TYPES
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
-    from vaultmem.service import Vault
-    from vaultmem.session import SessionSummary
-    from vaultmem.views import Memory
+    from vaultmem.operations.caller import Caller
+    from vaultmem.operations.results import Memory
+    from vaultmem.operations.sessions import SessionSummary
+    from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
 
@@ -142,6 +142,7 @@ def _update(vault: Vault, given: Given) -> dict[str, Any]:
         metadata=dict(_properties(given.get("metadata", {}))),
         add_entities=entities.get("add") or (),
         remove_entities=entities.get("remove") or (),
+        shown_whole=True,  # so recall has it there
     )
     answer = {
         "memory_id": _ref(done.memory_id),
@@ -332,7 +333,7 @@ def _plain_session(given: Given) -> str | None:
 
 
 def _tags(given: Iterable[str] | None) -> Sequence[str]:
-    from vaultmem.keyed import as_tags
+    from vaultmem.notes.tags import as_tags
 
     return as_tags(given or ())
 
@@ -375,7 +376,8 @@ def _degraded(message: str) -> dict[str, Any]:
 
 
 def _pretty(value: Any) -> str:
-    return json.dumps(answers.plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    made, _ = shortening.shortened(answers.plain(value))
+    return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def _summary(told: SessionSummary) -> str:
@@ -390,7 +392,7 @@ def _summary(told: SessionSummary) -> str:
 # --- the surface -----------------------------------------------------------------------------
 
 
-class Spoken(Dialect):
+class SurrealDialect(Dialect):
     name = "surreal"
     server_info = SERVER
     capabilities = CAPABILITIES
@@ -401,17 +403,17 @@ class Spoken(Dialect):
     )
     settings: Mapping[str, Any] = {"sessions.keep": True}  # a database keeps them too
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
         for name in self.variables.without_meaning:
             log.info("$%s changes nothing here: the vault is where memories are stored.", name)
         self._folder = ""
         self.tools = tuple(
-            Tool(listing, _RUN[listing["name"]], writes=listing["name"] in _WRITING)
+            DialectTool(listing, _RUN[listing["name"]], writes=listing["name"] in _WRITING)
             for listing in TOOLS
         )
 
-    def caller(self, known: Caller, connected: Connected) -> Caller:
+    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
         resumed = "" if self.started.session else self.variables.resume_session
         return replace(known, session=resumed.removeprefix("session:") or known.session)
 
@@ -426,19 +428,13 @@ class Spoken(Dialect):
         if told.memories_stored or told.observations:
             vault.end_session(summary=_summary(told), keep=True)
 
-    def checked(self, tool: Tool, given: Given) -> Given:
-        kinds = tool.schema["properties"]
-        kept = super().checked(tool, given)
-        whole = {name: int(v) for name, v in kept.items() if kinds[name].get("type") == "integer"}
-        return {**kept, **whole}
-
-    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         return {"content": [{"type": "text", "text": _pretty(value)}]}
 
     def failure(self, tool: str, error: Exception) -> dict[str, Any]:
         told = answers.envelope(error)
         if isinstance(error, InvalidInput):
-            raise Refusal(INVALID_PARAMS, told["message"], told)
+            raise DialectError(INVALID_PARAMS, told["message"], told)
         if isinstance(error, StorageFull) and self._folder:
             disk = shutil.disk_usage(self._folder)
             told |= {"current_size": f"{disk.used} bytes", "limit": f"{disk.total} bytes"}

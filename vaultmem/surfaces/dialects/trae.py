@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ulid_transform import ulid_now
 
-from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.errors import NotFound
+from vaultmem.surfaces import answers
+from vaultmem.surfaces.dialects import Dialect, DialectTool, Given
 from vaultmem.surfaces.http.routes import Rest
-from vaultmem.surfaces.mcp import answers
-from vaultmem.surfaces.mcp.dialects import Dialect, Given, Tool
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
-    from vaultmem.session import ObservationView
-    from vaultmem.views import Memory, RecalledMemory
+    from vaultmem.operations.results import Memory, RecalledMemory
+    from vaultmem.operations.sessions import ObservationView
+    from vaultmem.vault import Vault
 
 SERVER: Final = {"name": "trae-mem", "version": "0.1.0"}
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}
@@ -80,7 +80,7 @@ def _start(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _log(vault: Vault, given: Given) -> dict[str, Any]:
-    from vaultmem.keyed import as_tags
+    from vaultmem.notes.tags import as_tags
 
     content = given["content"]
     logged = vault.log(
@@ -98,15 +98,15 @@ def _end(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _event(vault: Vault, given: Given) -> dict[str, Any]:
-    from vaultmem import hooks
+    from vaultmem.hooks import answer
 
     told = {"event": given["event"], "payload": _public(given["payload"])}
-    return {"ok": True, **hooks.answer(vault, told)}
+    return {"ok": True, **answer.to_event(vault, told)}
 
 
 def _public(value: Any) -> Any:
     """Without private passages, however deep in an event they are."""
-    from vaultmem.hidden import without_private
+    from vaultmem.notes.masking import without_private
 
     if isinstance(value, str):
         return without_private(value)
@@ -189,10 +189,10 @@ def _tool(
     needs: Sequence[str],
     *,
     writes: bool = False,
-) -> Tool:
+) -> DialectTool:
     schema = {"type": "object", "properties": takes, "required": list(needs)}
     listing = {"name": f"trae_mem_{name}", "description": description, "inputSchema": schema}
-    return Tool(listing, run, writes)
+    return DialectTool(listing, run, writes)
 
 
 TOOLS: Final = (
@@ -327,7 +327,7 @@ ROUTES: Final = (
 )
 
 
-class Spoken(Dialect):
+class TraeDialect(Dialect):
     name = "trae"
     server_info = SERVER
     capabilities = CAPABILITIES
@@ -335,7 +335,7 @@ class Spoken(Dialect):
     tools = TOOLS
     routes = ROUTES
 
-    def checked(self, tool: Tool, given: Given) -> Given:
+    def checked(self, tool: DialectTool, given: Given) -> Given:
         """Its own clients say session, text, kind, window; tags may come as an object."""
         renamed = {_ALSO.get(n, n) if tool.name != _EVENT else n: v for n, v in given.items()}
         if isinstance(renamed.get("tags"), dict):
@@ -344,7 +344,7 @@ class Spoken(Dialect):
             renamed = {"before": window, "after": window, **renamed}
         return super().checked(tool, renamed)
 
-    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
+    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         result = answers.success(value)
         if "context" in value and tool.name == _INJECT:
             result["content"][0]["text"] = value["context"]
@@ -354,16 +354,14 @@ class Spoken(Dialect):
         return {"content": [{"type": "text", "text": _sentence(error)}], "isError": True}
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
-        return self.failure(name, NotFound(f"未知工具: {name}"))
+        return self.failure(name, NotFound(f"未知工具: {name[:100]}"))
 
     def unknown_method(self, method: str) -> str:
-        return f"method_not_found: {method}"
+        return f"method_not_found: {method[:100]}"
 
 
 _EVENT, _INJECT = "trae_mem_hook_event", "trae_mem_inject"
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, InvalidInput | NotFound):
-        return str(error)
     return str(answers.envelope(error)["message"])

@@ -9,15 +9,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, ReadOnly
-from vaultmem.surfaces.mcp import answers
-from vaultmem.surfaces.mcp.dialects import INTERNAL_ERROR, Dialect, Given, Refusal, Started, Tool
+from vaultmem.surfaces import answers, arguments
+from vaultmem.surfaces.dialects import (
+    INTERNAL_ERROR,
+    Dialect,
+    DialectError,
+    DialectTool,
+    Given,
+    ServerOptions,
+)
 from vaultmem.surfaces.mcp.schemas import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from vaultmem.service import Vault
-    from vaultmem.views import Memory, Project, Summary
+    from vaultmem.operations.results import Memory, Project, Summary
+    from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
 
@@ -39,7 +46,7 @@ _PAGE: Final = 100
 
 
 def _remember(vault: Vault, given: Given) -> dict[str, Any]:
-    from vaultmem.keyed import as_tags
+    from vaultmem.notes.tags import as_tags
 
     palace, _ = _entered(vault, given["palace"], make=True)
     tags = [tag for tag in given.get("tags", ()) if isinstance(tag, str)]
@@ -110,10 +117,10 @@ def _together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
 
 
 def _list(vault: Vault, given: Given) -> dict[str, Any]:
-    from vaultmem.keyed import as_tags
+    from vaultmem.notes.tags import as_tags
 
     palace, about = _entered(vault, given["palace"])
-    left, offset, ids = given.get("limit", 50), 0, []
+    left, offset, ids = min(given.get("limit", 50), _MOST), 0, []
     rooms = _rooms(given["room"]) if "room" in given else ()
     tag = (as_tags([given["tag"]]) or [given["tag"]])[0] if "tag" in given else None
     while left > 0:
@@ -292,12 +299,14 @@ def _tool(
     run: Any,
     *,
     writes: bool = False,
-) -> Tool:
+) -> DialectTool:
     schema = {"type": "object", "properties": takes, **({"required": list(needs)} if needs else {})}
-    return Tool({"name": name, "description": description, "inputSchema": schema}, run, writes)
+    return DialectTool(
+        {"name": name, "description": description, "inputSchema": schema}, run, writes
+    )
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
+TOOLS: Final[tuple[DialectTool, ...]] = (
     _tool(
         "memory_remember",
         "Store a memory (drawer) in a palace room.",
@@ -381,7 +390,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
-def _with_default(tool: Tool) -> Tool:
+def _with_default(tool: DialectTool) -> DialectTool:
     """As it is listed where a palace is known: `palace` is still taken, but not required."""
     schema = dict(tool.schema)
     if "required" in schema:
@@ -389,14 +398,14 @@ def _with_default(tool: Tool) -> Tool:
     return replace(tool, listing={**tool.listing, "inputSchema": schema})
 
 
-class Spoken(Dialect):
+class TrustyDialect(Dialect):
     name = "trusty"
     server_info = SERVER
     capabilities = CAPABILITIES
-    tools: Sequence[Tool] = TOOLS
+    tools: Sequence[DialectTool] = TOOLS
     http_beside_stdio = True
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
         if started.palace:
             self.server_info = SERVER | {"default_palace": started.palace}
@@ -409,7 +418,7 @@ class Spoken(Dialect):
             except (InvalidInput, ReadOnly, NotFound) as error:
                 log.warning("The palace %s cannot be made: %s", self.started.palace, error)
 
-    def checked(self, tool: Tool, given: Given) -> Given:
+    def checked(self, tool: DialectTool, given: Given) -> Given:
         """An argument of another type counts as missing."""
         properties = tool.schema["properties"]
         known = {name: given.get(name) for name in properties}
@@ -417,21 +426,22 @@ class Spoken(Dialect):
         if "palace" in properties and "palace" not in kept:
             if not self.started.palace:
                 told = f"{tool.name}: missing 'palace' (no --palace default configured)"
-                raise Refusal(INTERNAL_ERROR, told)
+                raise DialectError(INTERNAL_ERROR, told)
             kept["palace"] = self.started.palace
         for name in tool.schema.get("required", ()):
             if name not in kept:
-                raise Refusal(INTERNAL_ERROR, f"missing '{name}'")
+                raise DialectError(INTERNAL_ERROR, f"missing '{name}'")
+        arguments.within(tool.name, kept)
         return kept
 
-    def success(self, tool: Tool, value: Any) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": answers.compact(answers.plain(value))}]}
+    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": answers.text(value)}]}
 
     def failure(self, tool: str, error: Exception) -> dict[str, Any]:
-        raise Refusal(INTERNAL_ERROR, answers.envelope(error)["message"])
+        raise DialectError(INTERNAL_ERROR, answers.envelope(error)["message"])
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
-        raise Refusal(INTERNAL_ERROR, f"unknown tool: {name}")
+        raise DialectError(INTERNAL_ERROR, f"unknown tool: {name[:100]}")
 
 
 def _is_count(value: Any) -> bool:

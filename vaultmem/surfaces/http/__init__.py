@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 from vaultmem.errors import InvalidInput, Unavailable
 
 if TYPE_CHECKING:
-    import anyio
-
-    from vaultmem.desk import Caller
+    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.http.guard import Policy
     from vaultmem.surfaces.http.routes import Rest
-    from vaultmem.surfaces.mcp.server import Served
+    from vaultmem.surfaces.mcp.server import McpServer
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8765
@@ -35,7 +33,7 @@ _ADDRESS: Final = re.compile(r"(?:(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]*):)?(\d{1,5})
 
 
 @dataclass(frozen=True)
-class Door:
+class HttpSocket:
     """A socket that is bound, and the rules for coming in through it."""
 
     socket: socket.socket
@@ -69,7 +67,7 @@ def caller_of(request: Any) -> Caller | None:
 
 
 def serve(
-    make: Callable[[], Served],
+    make: Callable[[], McpServer],
     host: str,
     port: int,
     *,
@@ -80,33 +78,13 @@ def serve(
     routes: Iterable[Rest] = (),
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let what runs finish and return."""
-    door = open_door(host, port, caller, token_file, hosts, title, routes)
+    http_socket = open_socket(host, port, caller, token_file, hosts, title, routes)
     from vaultmem.surfaces.http import app
 
-    app.run(make, door, GRACE_SECONDS)
+    app.run(make, http_socket, GRACE_SECONDS)
 
 
-async def listen(
-    make: Callable[[], Served],
-    host: str,
-    port: int,
-    *,
-    stop: anyio.Event,
-    caller: Caller | None = None,
-    token_file: str | None = None,
-    hosts: Iterable[str] = (),
-    title: str = "",
-    grace: int = 1,
-    routes: Iterable[Rest] = (),
-) -> None:
-    """Serve until `stop` is set. Signals and the end of what `make` built are the caller's."""
-    door = open_door(host, port, caller, token_file, hosts, title, routes)
-    from vaultmem.surfaces.http import app
-
-    await app.listen(make, door, stop, grace)
-
-
-def open_door(
+def open_socket(
     host: str,
     port: int,
     caller: Caller | None,
@@ -114,9 +92,9 @@ def open_door(
     hosts: Iterable[str],
     title: str,
     routes: Iterable[Rest] = (),
-) -> Door:
+) -> HttpSocket:
     """Everything that can be refused is refused here, before anything is opened or built."""
-    from vaultmem.desk import Caller
+    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.http import guard, tokens
 
     known = tokens.read(token_file, say) if token_file else ()
@@ -133,7 +111,7 @@ def open_door(
         say("Tokens travel unencrypted here: put a proxy with TLS in front of it.")
     names = guard.host_names((*hosts, host) if not near else hosts)
     policy = guard.Policy(caller, bearers, names)
-    return Door(_bound(family, address), policy, title, tuple(routes))
+    return HttpSocket(_bound(family, address), policy, title, tuple(routes))
 
 
 def say(sentence: str) -> None:

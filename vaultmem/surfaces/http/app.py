@@ -31,19 +31,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vaultmem import __version__
 from vaultmem.errors import Busy, Unavailable, VaultmemError
-from vaultmem.surfaces import render
-from vaultmem.surfaces.http import Door, routes, say
+from vaultmem.surfaces import answers, render, shortening
+from vaultmem.surfaces.http import HttpSocket, routes, say
 from vaultmem.surfaces.http.guard import CALLER, Guard, Message, Receive, Scope, Send, envelope
-from vaultmem.surfaces.mcp import answers
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
-    from vaultmem.surfaces.mcp.server import Served
+    from vaultmem.operations.caller import Caller
+    from vaultmem.surfaces.mcp.server import McpServer
 
 READY_SECONDS: Final = 20.0  # a request waits so long for the server to be built
 ANSWER_SECONDS: Final = 60.0
 HEAD_SECONDS: Final = 15.0  # a connection may take so long to say what it wants
 KEEP_ALIVE_SECONDS: Final = 10
+LARGEST_ANSWER: Final = 1_000_000  # characters; who asks here is a program
 LARGEST_HEAD: Final = 64 * 1024
 THREADS: Final = 8
 
@@ -64,11 +64,11 @@ _STATUS: Final = {
 class Site:
     """REST answers from the table of routes; MCP answers from what `make` builds."""
 
-    def __init__(self, make: Callable[[], Served], door: Door) -> None:
+    def __init__(self, make: Callable[[], McpServer], http_socket: HttpSocket) -> None:
         self._make = make
-        self._door = door
-        self._routes = routes.with_others(door.routes)
-        self._served: Served | None = None
+        self._http_socket = http_socket
+        self._routes = routes.with_others(http_socket.routes)
+        self._server: McpServer | None = None
         self._mcp: Starlette | None = None
         self._ready = anyio.Event()
         self._limiter = anyio.CapacityLimiter(THREADS)
@@ -91,23 +91,23 @@ class Site:
     async def hold(self) -> None:
         """Build the MCP surface and keep it open until the end."""
         try:
-            served = await anyio.to_thread.run_sync(self._make, abandon_on_cancel=True)
-            mcp = await anyio.to_thread.run_sync(_http_app, served)
+            server = await anyio.to_thread.run_sync(self._make, abandon_on_cancel=True)
+            mcp = await anyio.to_thread.run_sync(_http_app, server)
         except Exception as error:
             say(f"MCP cannot be served: {error}")
             self._ready.set()
             return
         async with mcp.router.lifespan_context(mcp):
-            self._served, self._mcp = served, mcp
+            self._server, self._mcp = server, mcp
             self._ready.set()
-            served.start()
+            server.start()
             await self._ended.wait()
 
-    async def _built(self) -> Served:
+    async def _built(self) -> McpServer:
         with anyio.move_on_after(READY_SECONDS):
             await self._ready.wait()
-        if self._served is not None:
-            return self._served
+        if self._server is not None:
+            return self._server
         if self._ready.is_set():
             raise Unavailable("The memory could not be opened; the server's terminal says why.")
         raise Busy("The server is still starting. Try again in a moment.")
@@ -118,8 +118,8 @@ class Site:
         given = route.read(request.query_params.multi_items(), request.path_params)
         if route.run is None:
             return Response(self._page(route.path), media_type=route.media)
-        served = await self._built()
-        work = partial(_work, served, route, given, request.scope[CALLER])
+        server = await self._built()
+        work = partial(_work, server, route, given, request.scope[CALLER])
         with anyio.move_on_after(ANSWER_SECONDS):
             text = await anyio.to_thread.run_sync(
                 work, abandon_on_cancel=True, limiter=self._limiter
@@ -128,13 +128,13 @@ class Site:
         raise Busy("This takes longer than a request may last. Try again, or ask for less.")
 
     def _page(self, path: str) -> str:
-        with_token = bool(self._door.policy.bearers)
+        with_token = bool(self._http_socket.policy.bearers)
         match path:
             case "/health":
                 return json.dumps({"status": "ok", "version": __version__})
             case "/openapi.json":
                 return render.to_json(routes.openapi(self._routes, with_token=with_token))
-        return routes.page(self._routes, self._door.url, with_token=with_token)
+        return routes.page(self._routes, self._http_socket.url, with_token=with_token)
 
     # --- MCP -----------------------------------------------------------------------------
 
@@ -194,12 +194,12 @@ class _OpenEnd:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _http_app(served: Served) -> Starlette:
+def _http_app(server: McpServer) -> Starlette:
     from mcp.server.transport_security import TransportSecuritySettings
 
     # The guard has looked at Host and Origin already, and knows the names from the settings.
     trusting = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app: Starlette = served.http_app(transport_security=trusting)
+    app: Starlette = server.http_app(transport_security=trusting)
     return app
 
 
@@ -215,9 +215,10 @@ def _only_listens(scope: Scope) -> bool:
     return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
-def _work(served: Served, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
+def _work(server: McpServer, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
     assert route.run is not None
-    return render.to_json(route.run(served.for_rest(caller), given))
+    answer = render.plain(route.run(server.for_rest(caller), given))
+    return render.to_json(shortening.shortened(answer, LARGEST_ANSWER)[0])
 
 
 # --- errors -----------------------------------------------------------------------------------
@@ -280,18 +281,18 @@ class _Server(uvicorn.Server):
         yield  # signals are not its business: stdio may be served beside it
 
 
-def run(make: Callable[[], Served], door: Door, grace: int) -> None:
-    built: list[Served] = []
+def run(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
+    built: list[McpServer] = []
 
-    def make_once() -> Served:
+    def make_once() -> McpServer:
         built.append(make())
         return built[0]
 
     try:
-        anyio.run(_until_signal, make_once, door, grace)
+        anyio.run(_until_signal, make_once, http_socket, grace)
     finally:
-        for served in built:
-            served.stop()
+        for server in built:
+            server.stop()
     _leave()
 
 
@@ -303,7 +304,7 @@ def _leave() -> None:
         os._exit(0)
 
 
-async def _until_signal(make: Callable[[], Served], door: Door, grace: int) -> None:
+async def _until_signal(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
     """Signals ask for an end, which comes within `grace`; only after it do they force one."""
     stop = anyio.Event()
     loop = asyncio.get_running_loop()
@@ -311,20 +312,22 @@ async def _until_signal(make: Callable[[], Served], door: Door, grace: int) -> N
     for number in caught:
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
     try:
-        await listen(make, door, stop, grace)
+        await listen(make, http_socket, stop, grace)
     finally:
         for number in caught:
             signal.signal(number, signal.SIG_DFL)
 
 
-async def listen(make: Callable[[], Served], door: Door, stop: anyio.Event, grace: int) -> None:
-    site = Site(make, door)
-    server = _Server(_configured(site, door, grace))
-    announce(door)
+async def listen(
+    make: Callable[[], McpServer], http_socket: HttpSocket, stop: anyio.Event, grace: int
+) -> None:
+    site = Site(make, http_socket)
+    server = _Server(_configured(site, http_socket, grace))
+    announce(http_socket)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(site.hold)
         tasks.start_soon(_end, stop, site, server)
-        await server.serve(sockets=[door.socket])
+        await server.serve(sockets=[http_socket.socket])
         site.end()
         if not site.is_built:
             tasks.cancel_scope.cancel()
@@ -336,10 +339,10 @@ async def _end(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
     site.end_listeners()
 
 
-def _configured(site: Site, door: Door, grace: int) -> uvicorn.Config:
+def _configured(site: Site, http_socket: HttpSocket, grace: int) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # we say it in sentences
     return uvicorn.Config(
-        Guard(site.app, door.policy),
+        Guard(site.app, http_socket.policy),
         http=_Connection,
         ws="none",
         lifespan="off",
@@ -354,10 +357,10 @@ def _configured(site: Site, door: Door, grace: int) -> uvicorn.Config:
     )
 
 
-def announce(door: Door) -> None:
-    title = door.title or "the vault"
-    say(f"Serving {title} on {door.url}")
-    say(f"  MCP at {door.url}/mcp, REST at {door.url}/docs; Ctrl-C ends it.")
-    if count := len(door.policy.bearers):
+def announce(http_socket: HttpSocket) -> None:
+    title = http_socket.title or "the vault"
+    say(f"Serving {title} on {http_socket.url}")
+    say(f"  MCP at {http_socket.url}/mcp, REST at {http_socket.url}/docs; Ctrl-C ends it.")
+    if count := len(http_socket.policy.bearers):
         known = "1 token is" if count == 1 else f"{count} tokens are"
         say(f"  {known} known; clients send the header Authorization: Bearer TOKEN")

@@ -20,7 +20,7 @@ import anyio
 from vaultmem.surfaces.http import tokens
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
+    from vaultmem.operations.caller import Caller
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -46,7 +46,7 @@ _HEADERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class HttpRefusal:
     status: int
     error: str
     message: str
@@ -71,28 +71,28 @@ class Policy:
     bearers: Mapping[tokens.Token, Caller] = field(default_factory=dict)
     hosts: frozenset[str] = frozenset()  # names beside localhost and the connection's own address
 
-    def refusal(self, scope: Scope) -> Refusal | None:
+    def refusal(self, scope: Scope) -> HttpRefusal | None:
         """Why this request may not come in; otherwise `scope` says who is calling."""
         return self._wrong_host(scope) or self._foreign(scope) or self._unknown(scope)
 
-    def _wrong_host(self, scope: Scope) -> Refusal | None:
+    def _wrong_host(self, scope: Scope) -> HttpRefusal | None:
         host = _split(_only(scope, b"host"))
         if host and (host[0] in LOOPBACK | self.hosts or host[0] == _arrived_at(scope)):
             return None
-        return Refusal(
+        return HttpRefusal(
             421,
             "invalid_input",
             "This server does not answer to that host name. Use the address it printed when it "
             "started, or add the name to http.hosts in .vaultmem/config.toml.",
         )
 
-    def _foreign(self, scope: Scope) -> Refusal | None:
+    def _foreign(self, scope: Scope) -> HttpRefusal | None:
         own = _split(_only(scope, b"host"))
         origins = _all(scope, b"origin")
         elsewhere = _only(scope, b"sec-fetch-site") in ("cross-site", "same-site")
         if not elsewhere and all(self._is_own(origin, own) for origin in origins):
             return None
-        return Refusal(403, "forbidden", "Pages of other web sites may not use this server.")
+        return HttpRefusal(403, "forbidden", "Pages of other web sites may not use this server.")
 
     def _is_own(self, origin: str, own: tuple[str, str] | None) -> bool:
         scheme, _, authority = origin.partition("://")
@@ -104,7 +104,7 @@ class Policy:
         same_name = page[0] == own[0] or {page[0], own[0]} <= LOOPBACK
         return same_name and (page[1] or _DEFAULT_PORT[scheme]) == (own[1] or _DEFAULT_PORT[scheme])
 
-    def _unknown(self, scope: Scope) -> Refusal | None:
+    def _unknown(self, scope: Scope) -> HttpRefusal | None:
         scope[CALLER] = self.caller
         if not self.bearers or scope["path"] in OPEN:
             return None
@@ -113,7 +113,7 @@ class Policy:
         if token is not None and kind.lower() == "bearer":
             scope[CALLER] = self.bearers[token]
             return None
-        return Refusal(
+        return HttpRefusal(
             401,
             "unauthorized",
             "This server needs a token it knows: send the header Authorization: Bearer TOKEN.",
@@ -176,7 +176,7 @@ class Guard:
         await refuse(refusal, scope, receive, send)
 
 
-async def _body(scope: Scope, receive: Receive) -> bytes | Refusal | None:
+async def _body(scope: Scope, receive: Receive) -> bytes | HttpRefusal | None:
     """The whole body, bounded in size and time, however it is sent; None when the client left."""
     if not _has_body(scope):
         return b""
@@ -194,10 +194,12 @@ async def _body(scope: Scope, receive: Receive) -> bytes | Refusal | None:
                 return _TOO_LARGE
             if not message.get("more_body", False):
                 return bytes(body)
-    return Refusal(408, "busy", "The request's body did not arrive in time.", retry_possible=True)
+    return HttpRefusal(
+        408, "busy", "The request's body did not arrive in time.", retry_possible=True
+    )
 
 
-_TOO_LARGE: Final = Refusal(
+_TOO_LARGE: Final = HttpRefusal(
     413,
     "invalid_input",
     f"A request may carry {LARGEST_BODY // 2**20} MiB at most. Split it into smaller ones.",
@@ -218,7 +220,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without reading on. A client that is still sending gets the answer first and a
     moment to read it: closing at once would reset the connection and lose the answer."""
     body = refusal.body()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.surfaces.mcp.arguments import checked
+from vaultmem.limits import STRATEGIES
+from vaultmem.surfaces.arguments import checked
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
+    from vaultmem.vault import Vault
 
 Given = Mapping[str, Any]
 
@@ -50,8 +51,8 @@ class Rest:
 
 
 def _typed(text: str, schema: Mapping[str, Any]) -> Any:
-    whole = schema.get("type") == "integer" and re.fullmatch(r"-?[0-9]{1,9}", text)
-    return int(text) if whole else text
+    whole = schema.get("type") == "integer" and re.fullmatch(r"(-?[0-9]{1,9})(?:\.0{0,9})?", text)
+    return int(whole[1]) if whole else text
 
 
 # --- what the routes do -----------------------------------------------------------------------
@@ -70,10 +71,10 @@ def _inject(vault: Vault, given: Given) -> Any:
 
 def _within(vault: Vault, project: str) -> Vault:
     """The vault as that project sees it; a caller bound to another one has no such view."""
-    bound = vault.caller.project
-    if bound and bound.casefold() != project.casefold():
+    if vault.caller.is_bound_to_another(project):
         raise InvalidInput(
-            f"You are bound to the project {bound}. Leave project out, or name that one."
+            f"You are bound to the project {vault.caller.project}. "
+            "Leave project out, or name that one."
         )
     return vault.for_caller(replace(vault.caller, project=project))
 
@@ -86,6 +87,12 @@ def _memory(vault: Vault, given: Given) -> Any:
             "take the id, the path or the title from its answer."
         )
     return found.memories[0]
+
+
+def _status(vault: Vault, given: Given) -> Any:
+    told = vault.status()
+    bound = vault.caller.user or vault.caller.project
+    return replace(told, settings=None, settings_problems=()) if bound else told
 
 
 # --- the table --------------------------------------------------------------------------------
@@ -125,7 +132,7 @@ ROUTES: Final = (
             "limit": _whole(1, 100, 10, "how many memories at most"),
             "strategy": {
                 "type": "string",
-                "enum": ["hybrid", "keyword", "vector", "graph"],
+                "enum": [*STRATEGIES],
                 "default": "hybrid",
                 "description": "how to look",
             },
@@ -193,7 +200,7 @@ ROUTES: Final = (
         "/status",
         "How the memory is: notes, index, model.",
         {"index": "object"},
-        lambda vault, given: vault.status(),
+        _status,
     ),
     Rest("/health", "Is the server up? Needs no token.", {"status": "string", "version": "string"}),
     Rest("/openapi.json", "This description, for programs.", {"openapi": "string"}),

@@ -15,16 +15,16 @@ import hashlib
 import hmac
 import re
 import stat
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from vaultmem.desk import Caller
+    from vaultmem.operations.caller import Caller
 
 SHORTEST: Final = 16
 LONGEST: Final = 1_000
@@ -127,8 +127,8 @@ def _single(path: str, text: str) -> tuple[Token, ...]:
 
 def _named(path: str, text: str) -> tuple[Token, ...]:
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:  # its message may quote the line: only say where
+        data = small_files.parse_toml(text)
+    except ValueError as error:  # its message may quote the line: only say where
         where = re.search(r"line \d+", str(error))
         place = f" ({where[0]})" if where else ""
         raise InvalidInput(f"{path} is not valid TOML{place}.") from None

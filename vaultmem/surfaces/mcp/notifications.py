@@ -27,6 +27,7 @@ from mcp.server.subscriptions import (
 from mcp_types import SubscriptionsListenRequestParams
 
 from vaultmem.errors import VaultmemError
+from vaultmem.surfaces.mcp.compat import connection_of
 
 log = logging.getLogger("vaultmem")
 
@@ -113,7 +114,7 @@ class Notifier:
     def remember(self, ctx: Context) -> Listener:
         """The listener of this request's connection, kept until the connection ends."""
         # The session object belongs to one request; only the connection behind it lasts.
-        connection = ctx.session._connection
+        connection = connection_of(ctx)
         if id(connection) not in self._listeners:
             self._listeners[id(connection)] = Listener(partial(_send, ctx.session))
             connection.exit_stack.callback(self._listeners.pop, id(connection), None)
@@ -122,6 +123,9 @@ class Notifier:
     async def subscribe(self, ctx: Context, uri: str, look: Look) -> None:
         listener = self.remember(ctx)
         listener.subscriptions[uri] = await _subscription(uri, look)
+
+    def subscriptions(self, ctx: Context) -> int:
+        return len(self.remember(ctx).subscriptions)
 
     def unsubscribe(self, ctx: Context, uri: str) -> None:
         self.remember(ctx).subscriptions.pop(uri, None)
@@ -159,7 +163,7 @@ async def _subscription(uri: str, look: Look) -> Subscription:
     return await anyio.to_thread.run_sync(Subscription.to, uri, look)
 
 
-class Lookout:
+class RevisionWatch:
     """Notices what other processes brought into the index: they tell only their own clients.
 
     A revision counts once it has stood for a moment, because one change may come in batches.

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import mcp_types as types
 from mcp import MCPError
 
-from vaultmem import config
+from vaultmem import config, limits
+from vaultmem.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
+    from vaultmem.vault import Vault
 
 INSTRUCTIONS: Final = """\
 Long-term memory, kept as Markdown notes that the user reads and edits in Obsidian.
@@ -29,10 +30,12 @@ everywhere), project (this project), session (only this conversation). Do not st
 what the code or its history already says, or anything inside <private> tags. When the \
 answer names a similar memory, update_memory that one instead of repeating it.
 
-KEEP IT TRUE: update_memory what changed, forget_memory what is wrong, assert_fact for facts \
-that change over time. Wherever an id is taken, a note's path or title is taken too. Pass \
-expected_version when you edit what you have read; on a conflict look at the current text \
-first, because a person may have just edited the note.
+KEEP IT TRUE: correct a memory with update_memory: old_text and new_text for the words that \
+changed, append to add. content replaces the whole note, so read it whole first (get_memories, \
+then its version as expected_version; a hit with whole: true is all there is). forget_memory \
+what is wrong, assert_fact for facts that change over time. Wherever an id is taken, a note's \
+path or title is taken too. On a conflict look at the current text first: a person may have \
+just edited the note.
 
 SESSIONS: log_observation notes decisions and discoveries while you work; end_session closes \
 the journal with a summary.
@@ -83,10 +86,17 @@ def get(name: str, given: Mapping[str, str], to_review: Sequence[str] = ()) -> d
     prompt = next((each for each in LISTING if each["name"] == name), None)
     if prompt is None:
         known = ", ".join(each["name"] for each in LISTING)
-        raise MCPError(types.INVALID_PARAMS, f"There is no prompt {name!r}; there are {known}.")
+        raise MCPError(
+            types.INVALID_PARAMS, f"There is no prompt {limits.shown(name)}; there are {known}."
+        )
     for argument in prompt["arguments"]:
         if argument["required"] and not given.get(argument["name"], "").strip():
             raise MCPError(types.INVALID_PARAMS, f"{name} needs {argument['name']}.")
+    try:
+        for known in prompt["arguments"]:
+            limits.TABLE[known["name"]].taken(known["name"], given.get(known["name"], ""))
+    except InvalidInput as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
     text = _TEXTS[name](given) + (_listed(to_review) if name == REVIEW else "")
     content = {"type": "text", "text": text}
     return {
@@ -128,7 +138,9 @@ def _listed(items: Sequence[str]) -> str:
     """What upkeep has found; titles are data like the notes themselves."""
     if not items:
         return ""
-    shown = "\n".join(f"- {item}" for item in items[:_MOST_LISTED])
+    from vaultmem.notes.note import one_line
+
+    shown = "\n".join(one_line(f"- {item}") for item in items[:_MOST_LISTED])
     more = f"\n- and {len(items) - _MOST_LISTED} more" if len(items) > _MOST_LISTED else ""
     return (
         "\n\nBegin with these, which may be double or out of date (found by comparing them; the "
@@ -147,13 +159,15 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, str]], str]]] = {
 # --- completions -------------------------------------------------------------------------
 
 MOST_VALUES: Final = 100
+_LONGEST: Final = 300  # characters of a value that is proposed
 
 
 def complete(vault: Vault, argument: str, begun: str) -> dict[str, Any]:
     """What an argument may be, given how it begins: ids, tags, projects, entities, sessions."""
     find = _COMPLETIONS.get(argument)
-    start = begun.casefold()
-    values = [v for v in find(vault, begun) if v.casefold().startswith(start)] if find else []
+    start = limits.TABLE["value"].taken(argument, begun).casefold()
+    found = find(vault, begun) if find else ()
+    values = [v for v in found if len(v) <= _LONGEST and v.casefold().startswith(start)]
     values = list(dict.fromkeys(values))
     shown = values[:MOST_VALUES]
     return {

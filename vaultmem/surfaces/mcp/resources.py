@@ -11,14 +11,16 @@ from urllib.parse import parse_qs, quote, unquote
 import mcp_types as types
 from mcp import MCPError
 
-from vaultmem.surfaces.mcp import answers
+from vaultmem import limits
+from vaultmem.surfaces import answers
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
+    from vaultmem.vault import Vault
 
 ROOT: Final = "memory://"
 PAGE: Final = 100  # notes in one answer of resources/list
 MOST: Final = 500  # notes on one page of memory://vault
+LONGEST: Final = 4_000  # characters of an address
 JSON: Final = "application/json"
 MARKDOWN: Final = "text/markdown"
 
@@ -113,6 +115,8 @@ def is_known(uri: str) -> bool:
 
 
 def require_known(uri: str) -> None:
+    if len(uri) > LONGEST:
+        raise unknown(uri[:100], f"A resource's address has at most {LONGEST:,} characters.")
     if not is_known(uri):
         raise unknown(uri, "There is no such resource; resources/list names those there are.")
 
@@ -125,8 +129,17 @@ def _note(vault: Vault, key: str, uri: str) -> str:
     found = vault.get([key])
     if not found.memories:
         raise unknown(uri, f"There is no note {key!r} in this vault.")
-    text: str = answers.plain(found.memories[0].content)
-    return text
+    return _cut(answers.plain(found.memories[0].content))
+
+
+def _cut(text: str) -> str:
+    """A note of which the end says how much of it is missing."""
+    if len(text) <= limits.SHOWN:
+        return text
+    left = len(text) - limits.SHOWN
+    return (
+        f"{text[: limits.SHOWN]}…\n\n({left:,} more characters; recall finds passages in them.)\n"
+    )
 
 
 def version(vault: Vault, uri: str) -> str:
@@ -152,7 +165,7 @@ def _page(vault: Vault, query: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return answers.compact(answers.plain(value))
+    return answers.text(value)
 
 
 # --- the fixed ones ----------------------------------------------------------------------
@@ -163,6 +176,8 @@ def _status(vault: Vault) -> str:
 
 
 def _graph(vault: Vault) -> str:
+    from vaultmem.notes.note import one_line
+
     graph: dict[str, Any] = answers.plain(vault.search_graph(include_memories=False, limit=100))
     stats = graph["graph_stats"]
     entities, edges = stats.get("total_entities", 0), stats.get("total_relationships", 0)
@@ -174,7 +189,7 @@ def _graph(vault: Vault) -> str:
             f"  - {edge['type']} {'→' if edge['direction'] == 'outgoing' else '←'} {edge['target']}"
             for edge in entity["relationships"]
         ]
-    return "\n".join([*lines, ""])
+    return _cut("\n".join([*map(one_line, lines), ""]))
 
 
 def _preferences(vault: Vault) -> str:
@@ -183,7 +198,7 @@ def _preferences(vault: Vault) -> str:
 
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "status": _status,
-    "session/summary": lambda vault: str(answers.plain(vault.session_summary().text)),
+    "session/summary": lambda vault: _cut(answers.plain(vault.session_summary().text)),
     "project/knowledge-graph": _graph,
     "user/preferences": _preferences,
     "recent": lambda vault: _json(vault.recent(20)),

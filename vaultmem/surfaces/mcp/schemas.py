@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
+    from vaultmem.vault import Vault
 
 Arguments = Mapping[str, Any]
 
@@ -84,5 +84,4 @@ def some_of(*words: str) -> dict[str, Any]:
 
 SCOPES: Final = ("session", "project", "user")
 TYPES: Final = ("episodic", "semantic", "procedural")
-VERSION: Final = text("another version is refused")
 WHICH: Final = text("id, path or title")

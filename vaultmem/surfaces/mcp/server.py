@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -23,16 +22,19 @@ from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
 from vaultmem.errors import NotFound, ReadOnly, VaultmemError
-from vaultmem.surfaces.mcp import answers, arguments, prompts, resources, sampling, tools
-from vaultmem.surfaces.mcp.notify import Look, Lookout, Notifier
+from vaultmem.limits import client_name, shown
+from vaultmem.notes.masking import without_private
+from vaultmem.surfaces import answers, arguments
+from vaultmem.surfaces.mcp import prompts, resources, sampling, tools
+from vaultmem.surfaces.mcp.followed_vault import FollowedVault
+from vaultmem.surfaces.mcp.notifications import Look, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from vaultmem.desk import Caller
-    from vaultmem.follow import Follower
-    from vaultmem.service import Vault
+    from vaultmem.operations.caller import Caller
+    from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
 T = TypeVar("T")
@@ -40,8 +42,8 @@ Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Any], "Caller | None"]
 
 AT_ONCE: Final = 16  # calls that work at the same time
-LOOK_SECONDS: Final = 1.0  # between two looks at what other processes wrote
-PAUSE_SECONDS: Final = 0.2  # after the first reply, for the few questions that come at once
+MOST_SUBSCRIPTIONS: Final = 1_000  # of one connection: each is looked at after every change
+_TOO_MANY: Final = f"A connection has at most {MOST_SUBSCRIPTIONS:,} subscriptions; end some first."
 
 CACHING: Final[dict[CacheableMethod, CacheHint]] = {  # everything may change at any moment
     "tools/list": CacheHint(),
@@ -72,7 +74,7 @@ class AnnouncingServer(Server[Any]):
 
 
 def complete(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
-    """Handlers answer with plain dicts; the 2026 era wants to be told that they are complete."""
+    """Handlers return plain dicts; the 2026 era wants to be told that they are complete."""
 
     async def answer(ctx: Context, params: Any) -> Any:
         return {"resultType": "complete", **await handler(ctx, params)}
@@ -80,7 +82,7 @@ def complete(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
     return answer
 
 
-class Served:
+class McpServer:
     def __init__(
         self,
         provide: Callable[[], Vault],
@@ -89,77 +91,28 @@ class Served:
     ) -> None:
         self.options = options
         self.notifier = Notifier()
-        self._provide = provide
         self._caller_of = caller_of or (lambda request: None)
-        self._opening = threading.Lock()
-        self._vault: Vault | None = None
-        self._follower: Follower | None = None
-        self._lookout: Lookout | None = None
-        self._started: threading.Thread | None = None
-        self._stopping = threading.Event()
         self._slots: anyio.CapacityLimiter | None = None
         self._asked_for: set[str] = set()  # prose, by key
+        self.life = FollowedVault(provide, self._opened, self.notifier.changed, watch=options.watch)
         self.server = self._make_server()
 
     # --- the vault -----------------------------------------------------------------------
 
     def vault(self) -> Vault:
-        """The open vault; opens it when nobody has. A failure is tried again next time."""
-        with self._opening:
-            if self._vault is None:
-                vault = self._provide()
-                self._opened(vault)
-                vault.on_write.append(self._changed)
-                self._vault = vault
-            return self._vault
+        return self.life.vault()
+
+    def start(self) -> None:
+        self.life.start()
+
+    def stop(self) -> None:
+        self.life.stop()
 
     def _opened(self, vault: Vault) -> None:
         """Before anything is asked of it."""
 
     def for_rest(self, caller: Caller) -> Vault:
         return self.vault().for_caller(caller)
-
-    def start(self) -> None:
-        """Open the vault and follow its files, in a thread."""
-        if self._started is None:
-            self._started = threading.Thread(target=self._start, name="vaultmem-open", daemon=True)
-            self._started.start()
-
-    def _start(self) -> None:
-        if self._stopping.wait(PAUSE_SECONDS):
-            return
-        try:
-            self._follow(self.vault())
-        except Exception as error:  # the edge of a thread; every call tries again
-            log.error("The vault cannot be followed: %s", answers.envelope(error)["message"])
-        while not self._stopping.wait(LOOK_SECONDS):
-            if self._lookout is not None and self._lookout.has_news():
-                self.notifier.changed()
-
-    def _follow(self, vault: Vault) -> None:
-        with self._opening:
-            if not self._stopping.is_set():
-                self._lookout = Lookout(lambda: vault.index.revision)
-                self._follower = vault.follower(self._changed, watch=self.options.watch)
-                self._follower.start()
-
-    def _changed(self, what: object) -> None:
-        if self._lookout is not None:
-            self._lookout.told()
-        self.notifier.changed()
-
-    def stop(self) -> None:
-        with self._opening:
-            if self._stopping.is_set():
-                return
-            self._stopping.set()
-        try:
-            if self._follower is not None:
-                self._follower.stop()
-        except RuntimeError as error:  # it was just about to start
-            log.debug("following the files ended oddly: %s", error)
-        if self._vault is not None:
-            self._vault.close()
 
     # --- who asks ------------------------------------------------------------------------
 
@@ -178,14 +131,16 @@ class Served:
 
         def view() -> Vault:
             vault = self.vault()
-            caller = self._speaker(ctx, named or vault.caller)
-            name = caller.client or (client.client_info.name if client else "")
+            caller = self._caller(ctx, named or vault.caller)
+            name = caller.client or client_name(
+                without_private(client.client_info.name) if client else ""
+            )
             refused = read_only or caller.read_only
             return vault.for_caller(replace(caller, client=name, read_only=refused))
 
         return view
 
-    def _speaker(self, ctx: Context, caller: Caller) -> Caller:
+    def _caller(self, ctx: Context, caller: Caller) -> Caller:
         return caller
 
     async def _work(self, ctx: Context, do: Callable[[Vault], T]) -> T:
@@ -205,7 +160,7 @@ class Served:
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
-            message = f"There is no tool {params.name!r}{tools.near(params.name)}"
+            message = f"There is no tool {shown(params.name)}{tools.near(params.name)}"
             raise MCPError(types.INVALID_PARAMS, message)
         try:
             self._require_served(ctx, tool)
@@ -293,6 +248,8 @@ class Served:
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
         resources.require_known(params.uri)
+        if self.notifier.subscriptions(ctx) >= MOST_SUBSCRIPTIONS:
+            raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
         await self.notifier.subscribe(ctx, params.uri, self._look(ctx, params.uri))
         return {}
 
@@ -302,6 +259,8 @@ class Served:
 
     async def _listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
         wanted = params.notifications.resource_subscriptions or ()
+        if len(wanted) > MOST_SUBSCRIPTIONS:
+            raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
         looks = {uri: self._look(ctx, uri) for uri in wanted if resources.is_known(uri)}
         return await self.notifier.listen(ctx, params, looks)
 
@@ -370,6 +329,6 @@ class Served:
 
 def build(
     provide: Callable[[], Vault], options: Options, caller_of: CallerOf | None = None
-) -> Served:
+) -> McpServer:
     """A server over the vault that `provide` opens; `caller_of` says who sends a request."""
-    return Served(provide, options, caller_of)
+    return McpServer(provide, options, caller_of)

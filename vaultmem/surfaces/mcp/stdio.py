@@ -14,6 +14,7 @@ import logging
 import os
 import queue
 import re
+import select
 import signal
 import threading
 from collections.abc import Callable
@@ -29,10 +30,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PROTOCOL_VERSION_META_KEY
 from pydantic import ValidationError
 
+from vaultmem.base import parent_process
+
 log = logging.getLogger("vaultmem")
 
 GRACE_SECONDS: Final = 10.0  # for what runs when the end comes
-LINE_BYTES: Final = 64_000_000
+LINE_BYTES: Final = 16_000_000  # of one message: a memory of a million characters, all escaped
 NAMELESS: Final = "unknown"  # a client that does not say who it is
 PARENT_SECONDS: Final = 0.5  # between two looks whether the parent is still there
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # never answered before the end
@@ -100,6 +103,7 @@ class _Pipe:
         self._modern: MemoryObjectSendStream[Any] = modern
         self.receives = (from_legacy, from_modern)
         self._running: set[str | int | None] = set()
+        self._heard = False
         self._idle = anyio.Event()
         self._ending = anyio.Event()
         self._hurry = anyio.Event()
@@ -119,6 +123,7 @@ class _Pipe:
         try:
             with os.fdopen(self._in, "rb", buffering=1 << 16) as lines:
                 while line := _next(lines):
+                    self._heard = True
                     if line.strip(_BLANK):
                         anyio.from_thread.run(self._take, parsed(line), token=self._token)
         except (RuntimeError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
@@ -203,8 +208,8 @@ class _Pipe:
             log.debug("this system has no signals to heed")
 
     async def heed_parent(self) -> None:
-        parent = os.getppid()
-        while os.getppid() == parent:
+        """Where another process keeps our input open, its end does not come with the client's."""
+        while not parent_process.is_gone(heard=self._heard) and _has_reader(self._out):
             await anyio.sleep(PARENT_SECONDS)
         log.warning("The program that started this server has ended, so it ends too.")
         self._ending.set()
@@ -213,22 +218,28 @@ class _Pipe:
 # --- one line ----------------------------------------------------------------------------
 
 _CANCELLED: Final = "notifications/cancelled"
+_STEP: Final = 1 << 20
+_HEAD: Final = 1_000  # bytes in which a message that is too long may name its id
+_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[\w-]{1,100}")')
 _BLANK: Final = b" \t\r\n\0"
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def _next(lines: BinaryIO) -> bytes:
-    """The next line; of one that is too long, only that it was."""
-    line = lines.readline(LINE_BYTES)
-    if len(line) < LINE_BYTES or line.endswith(b"\n"):
-        return line
-    while (rest := lines.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
-        pass
-    return b"more than %d bytes" % LINE_BYTES
+    """The next line; of one that is too long, a beginning that is too long as well."""
+    line = lines.readline(LINE_BYTES + 1)
+    if len(line) > LINE_BYTES and not line.endswith(b"\n"):
+        while (rest := lines.readline(_STEP)) and not rest.endswith(b"\n"):
+            pass
+    return line
 
 
 def parsed(line: bytes) -> SessionMessage | types.JSONRPCError:
     """The message on a line, or the error that its sender is to get."""
+    if len(line) > LINE_BYTES:
+        found = _ID.search(line[:_HEAD])
+        reason = f"a message has at most {LINE_BYTES:,} bytes, and this one has more"
+        return _refused(json.loads(found[1]) if found else None, reason)
     try:
         found = json.loads(
             line.strip(_BLANK).removeprefix(b"\xef\xbb\xbf").decode(),
@@ -308,6 +319,15 @@ def _end_at_last(grace: float) -> None:
     last = threading.Timer(grace / 2, os._exit, (0,))
     last.daemon = True
     last.start()
+
+
+def _has_reader(descriptor: int) -> bool:
+    """Whether anybody is at the other end of a pipe; where that cannot be asked, someone is."""
+    if not hasattr(select, "poll"):
+        return True
+    asked = select.poll()
+    asked.register(descriptor, 0)
+    return not any(said & (select.POLLERR | select.POLLHUP) for _, said in asked.poll(0))
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput
+from vaultmem.limits import CONSOLIDATIONS, STRATEGIES
 from vaultmem.surfaces.mcp.schemas import (
     ENTITIES,
     FLAG,
@@ -16,7 +17,6 @@ from vaultmem.surfaces.mcp.schemas import (
     TEXT,
     TEXTS,
     TYPES,
-    VERSION,
     WHICH,
     Arguments,
     Tool,
@@ -27,7 +27,7 @@ from vaultmem.surfaces.mcp.schemas import (
 )
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
+    from vaultmem.vault import Vault
 
 CONSOLIDATE: Final = "reflect_and_consolidate"
 TOOLSETS: Final = ("core", "graph", "session", "curate")
@@ -70,7 +70,8 @@ def _update(vault: Vault, given: Arguments) -> Any:
         remove_tags=tuple(tags.get("remove") or ()),
         add_entities=tuple(entities.get("add") or ()),
         remove_entities=tuple(entities.get("remove") or ()),
-        **_picked(given, "content", "importance", "metadata", "expected_version"),
+        **_picked(given, "content", "old_text", "new_text", "append", "section"),
+        **_picked(given, "importance", "metadata", "expected_version"),
     )
 
 
@@ -114,7 +115,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "query": text("question or keywords"),
             "scope": some_of(*SCOPES),
             "type": some_of(*TYPES),
-            "strategy": one_of("vector", "keyword", "hybrid", "graph", default="hybrid"),
+            "strategy": one_of(*sorted(STRATEGIES, reverse=True), default="hybrid"),  # as pinned
             "limit": whole(1, 50, default=10),
             "min_importance": SHARE,
             "tags": {**TEXTS, "description": "any of these"},
@@ -128,7 +129,6 @@ TABLE: Final[tuple[Tool, ...]] = (
         {
             "memories": "array",
             "total_matched": "integer",
-            "warnings": "array",
         },
         _recall,
         needs=("query",),
@@ -148,6 +148,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "title": TEXT,
             "project": TEXT,
             "key": text("your own name for it; the same key replaces"),
+            "expected_version": TEXT,
             "room": TEXT,
             "source": {
                 "type": "object",
@@ -162,7 +163,6 @@ TABLE: Final[tuple[Tool, ...]] = (
         },
         {
             "memory_id": "string",
-            "path": "string",
             "searchable": "string",
             "similar": "array",
         },
@@ -183,10 +183,14 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "update_memory",
         "core",
-        "Correct or extend a memory.",
+        "Correct a memory (old_text, new_text), add to it (append), or replace all its content.",
         {
             "memory_id": WHICH,
-            "content": text("replaces the text"),
+            "old_text": text("as it stands there, once"),
+            "new_text": TEXT,
+            "append": TEXT,
+            "section": text("heading to append under"),
+            "content": text("the whole text; read all of it first"),
             "importance": SHARE,
             "tags": {"type": "object", "properties": {"add": TEXTS, "remove": TEXTS}},
             "metadata": {"type": "object"},
@@ -194,7 +198,7 @@ TABLE: Final[tuple[Tool, ...]] = (
                 "type": "object",
                 "properties": {"add": ENTITIES, "remove": TEXTS},
             },
-            "expected_version": VERSION,
+            "expected_version": TEXT,
         },
         {
             "memory_id": "string",
@@ -249,10 +253,7 @@ TABLE: Final[tuple[Tool, ...]] = (
                 ),
             },
         },
-        {
-            "context_block": "string",
-            "truncated": "boolean",
-        },
+        {"context_block": "string"},
         _context,
     ),
     Tool(
@@ -260,11 +261,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "core",
         "Health, counts, index and current session.",
         {},
-        {
-            "connection": "object",
-            "counts": "object",
-            "index": "object",
-        },
+        {"counts": "object", "index": "object"},
         _status,
     ),
     Tool(
@@ -279,7 +276,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "include_memories": FLAG,
             "limit": whole(1, 100),
         },
-        {"entities": "array", "memories": "array", "graph_stats": "object"},
+        {"entities": "array", "memories": "array"},
         _graph,
     ),
     Tool(
@@ -296,7 +293,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "valid_to": TEXT,
             "multi": FLAG,
         },
-        {"fact": "object", "closed": "array"},
+        {"fact": "object"},
         _calls("assert_fact", "subject", "predicate", "object"),
         needs=("subject", "predicate", "object"),
         writes=True,
@@ -334,7 +331,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "tags": TEXTS,
             "session_id": TEXT,
         },
-        {"observation_id": "string", "session_id": "string"},
+        {"observation_id": "string"},
         _calls("log", "content"),
         needs=("content",),
         writes=True,
@@ -344,7 +341,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "session",
         "Close the journal with a summary; one is made if you give none.",
         {"session_id": TEXT, "summary": TEXT},
-        {"session_id": "string", "summary": "string"},
+        {"summary": "string"},
         _calls("end_session"),
         writes=True,
     ),
@@ -393,10 +390,10 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Turn a session's events into lasting knowledge and patterns; dry_run shows the plan.",
         {
             "session_id": TEXT,
-            "strategy": one_of("summarize", "extract_patterns", "full"),
+            "strategy": one_of(*CONSOLIDATIONS),
             "dry_run": FLAG,
         },
-        {"consolidated_memories": "array", "patterns_detected": "array", "session_stats": "object"},
+        {"consolidated_memories": "array", "patterns_detected": "array"},
         _calls("consolidate"),
         writes=True,
     ),

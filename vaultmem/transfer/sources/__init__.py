@@ -11,12 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from vaultmem.errors import InvalidInput, NotFound, OutsideVault
-from vaultmem.moving import SOURCES
-from vaultmem.moving.detect import looks_like, unknown, wrong_kind
-from vaultmem.moving.incoming import Record
-from vaultmem.moving.opening import Reading
-from vaultmem.names import safe_name
+from vaultmem.errors import InvalidInput, OutsideVault
+from vaultmem.notes.file_names import safe_name
+from vaultmem.transfer import SOURCES
+from vaultmem.transfer.sources.detect import looks_like, unknown, wrong_kind
+from vaultmem.transfer.sources.opening import OpenedExport, require_readable
+from vaultmem.transfer.sources.records import Record
 
 AUTO: Final = "auto"
 _MODULES: Final = {"claude": "claude_chats"}
@@ -26,19 +26,18 @@ _COPIED: Final = ("folder", "basic-memory")  # their files come as they are
 @dataclass(frozen=True)
 class Opened:
     source: str
-    reading: Reading
+    reading: OpenedExport
     records: Iterable[Record]
 
 
 def opened(vault: Path, name: str, path: Path, *, into: str | None, files: bool) -> Opened:
     path = Path(os.path.abspath(path.expanduser()))
-    if not path.exists():
-        raise NotFound(f"There is no file or folder {path}.")
+    require_readable(path)
     _refuse_inside(vault, path)
     source = _source(name, path)
     if source not in _COPIED and (into or files):
         raise InvalidInput(f"--into and --files are for {' and '.join(_COPIED)} only.")
-    reader, reading = _reader(source), Reading(path)
+    reader, reading = _reader(source), OpenedExport(path)
     options = {"into": _folder(into, path), "files": files} if source in _COPIED else {}
     records = iter(reader.read(reading, **options))
     try:
@@ -68,7 +67,7 @@ def _source(name: str, path: Path) -> str:
 
 
 def _reader(source: str) -> Any:
-    return import_module(f"vaultmem.moving.{_MODULES.get(source, source.replace('-', '_'))}")
+    return import_module(f"{__name__}.{_MODULES.get(source, source.replace('-', '_'))}")
 
 
 def _refuse_inside(vault: Path, path: Path) -> None:

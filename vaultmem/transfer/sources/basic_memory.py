@@ -7,18 +7,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from vaultmem.edges import link_key
+from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
-from vaultmem.moving import folder
-from vaultmem.moving.incoming import Record
-from vaultmem.moving.opening import Reading
-from vaultmem.names import name_key, safe_name
-from vaultmem.note import Note, parse
+from vaultmem.notes.file_names import name_key, safe_name
+from vaultmem.notes.links import link_key
+from vaultmem.notes.note import Note, parse
+from vaultmem.transfer.sources import folder
+from vaultmem.transfer.sources.opening import OpenedExport
+from vaultmem.transfer.sources.records import Record
 
 EXPECTED: Final = "a basic-memory project: a folder of notes with title and permalink"
 
 
-def read(reading: Reading, *, into: str = "", files: bool = False) -> Iterator[Record]:
+def read(reading: OpenedExport, *, into: str = "", files: bool = False) -> Iterator[Record]:
     found = folder.listed(reading, files=files)
     notes = {path: note for path in found if (note := _note(reading, path)) is not None}
     if not any(note.string("permalink") for note in notes.values()):
@@ -32,12 +33,12 @@ def read(reading: Reading, *, into: str = "", files: bool = False) -> Iterator[R
     yield from folder.copies(reading, {path: names.get(path, path) for path in found}, into)
 
 
-def _note(reading: Reading, path: str) -> Note | None:
+def _note(reading: OpenedExport, path: str) -> Note | None:
+    if not path.lower().endswith(".md"):
+        return None
     file = reading.path / PurePosixPath(path)
     try:
-        if not path.lower().endswith(".md") or file.stat().st_size > folder.MOST_BYTES:
-            return None
-        return parse(file.read_bytes(), path)
+        return parse(small_files.read(file, folder.MOST_BYTES), path)
     except OSError:
         return None  # copying it will say so
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.moving.incoming import Record, Said, Talk, mapping, text, when
-from vaultmem.moving.opening import Reading, parts, values
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import OpenedExport, parts
+from vaultmem.transfer.sources.records import Record, TalkRecord, TalkTurn, mapping, text, when
 
 EXPECTED: Final = "ChatGPT's export: the zip itself, its folder, or its conversations.json"
 NAMES: Final = r"(?:[^/]*/)*conversations(?:-\d+)?\.json"  # large exports come in several
@@ -15,7 +16,7 @@ _TALK: Final = ("text", "multimodal_text", "code", "execution_output")
 _UNSEEN: Final = "messages that ChatGPT does not show (thoughts, searches, instructions)"
 
 
-def read(reading: Reading) -> Iterator[Record]:
+def read(reading: OpenedExport) -> Iterator[Record]:
     found = parts(reading.path, NAMES)
     reading.size += sum(part.size for part in found)
     for part in found:
@@ -30,10 +31,10 @@ def read(reading: Reading) -> Iterator[Record]:
                 reading.passed["conversations without a message"] += 1
 
 
-def _talk(chat: Mapping[str, Any], said: tuple[Said, ...]) -> Talk:
+def _talk(chat: Mapping[str, Any], said: tuple[TalkTurn, ...]) -> TalkRecord:
     first = next((each.at for each in said if each.at), None)
     id_ = text(chat.get("conversation_id")) or text(chat.get("id"))
-    return Talk(
+    return TalkRecord(
         # One without an id is known by its first message, which stays when it goes on.
         id=id_.strip() or said[0].id,
         title=text(chat.get("title")).strip(),
@@ -44,7 +45,7 @@ def _talk(chat: Mapping[str, Any], said: tuple[Said, ...]) -> Talk:
     )
 
 
-def _messages(chat: Mapping[str, Any], reading: Reading) -> Iterator[Said]:
+def _messages(chat: Mapping[str, Any], reading: OpenedExport) -> Iterator[TalkTurn]:
     for node in _path(chat):
         message = mapping(node.get("message"))
         if not message:
@@ -55,7 +56,7 @@ def _messages(chat: Mapping[str, Any], reading: Reading) -> Iterator[Said]:
             reading.passed[_UNSEEN] += 1
             continue
         id_ = text(message.get("id")) or text(node.get("id"))
-        yield Said(id_, kind, said, when(message.get("create_time")))
+        yield TalkTurn(id_, kind, said, when(message.get("create_time")))
 
 
 def _path(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.moving.incoming import Memory, Record, Said, Talk, mapping, objects, text, when
-from vaultmem.moving.opening import Reading, parts, values
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import OpenedExport, parts
+from vaultmem.transfer.sources.records import (
+    MemoryRecord,
+    Record,
+    TalkRecord,
+    TalkTurn,
+    mapping,
+    objects,
+    text,
+    when,
+)
 
 EXPECTED: Final = "Claude's export: the zip itself, its folder, or its conversations.json"
 _CHATS: Final = r"(?:[^/]*/)*conversations\.json"
@@ -16,7 +26,7 @@ _SENDERS: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 _OTHER: Final = "steps of Claude's work (thoughts, uses of tools)"
 
 
-def read(reading: Reading) -> Iterator[Record]:
+def read(reading: OpenedExport) -> Iterator[Record]:
     lone = reading.path.is_file() and reading.path.suffix.lower() != ".zip"
     names = (_CHATS,) if lone else (_PROJECTS, _MEMORIES, _CHATS)
     found = [parts(reading.path, name) for name in names]
@@ -29,7 +39,7 @@ def read(reading: Reading) -> Iterator[Record]:
 
 
 def _records(
-    item: Mapping[str, Any], number: int, projects: dict[str, str], reading: Reading
+    item: Mapping[str, Any], number: int, projects: dict[str, str], reading: OpenedExport
 ) -> Iterator[Record]:
     if isinstance(item.get("chat_messages"), list):
         yield from _conversation(item, projects, reading)
@@ -47,8 +57,8 @@ def _records(
 
 
 def _conversation(
-    chat: Mapping[str, Any], projects: Mapping[str, str], reading: Reading
-) -> Iterator[Talk]:
+    chat: Mapping[str, Any], projects: Mapping[str, str], reading: OpenedExport
+) -> Iterator[TalkRecord]:
     messages = objects(chat["chat_messages"])
     said = tuple(entry for message in messages for entry in _said(message, reading))
     if not said:
@@ -56,7 +66,7 @@ def _conversation(
         return
     home = mapping(chat.get("project"))
     uuid = text(home.get("uuid") or chat.get("project_uuid"))
-    yield Talk(
+    yield TalkRecord(
         id=text(chat.get("uuid")).strip() or said[0].id,
         title=text(chat.get("name")).strip(),
         said=said,
@@ -68,7 +78,7 @@ def _conversation(
     )
 
 
-def _said(message: Mapping[str, Any], reading: Reading) -> Iterator[Said]:
+def _said(message: Mapping[str, Any], reading: OpenedExport) -> Iterator[TalkTurn]:
     """A message, what was attached to it, and what Claude made in it."""
     id_, at = text(message.get("uuid")), when(message.get("created_at"))
     kind = _SENDERS.get(text(message.get("sender")), "message")
@@ -79,16 +89,16 @@ def _said(message: Mapping[str, Any], reading: Reading) -> Iterator[Said]:
         body = text(attached.get("extracted_content"))
         name = text(attached.get("file_name")) or "pasted text"
         if body.strip():
-            yield Said(f"{id_}/attachment/{number}", "attachment", f"{name}\n\n{body}", at)
+            yield TalkTurn(f"{id_}/attachment/{number}", "attachment", f"{name}\n\n{body}", at)
     if written.strip():
-        yield Said(id_, kind, written, at)
+        yield TalkTurn(id_, kind, written, at)
     for number, block in enumerate(blocks):
         made = mapping(block.get("input"))
         if block.get("type") == "tool_use" and block.get("name") == "artifacts":
             title, body = text(made.get("title")), text(made.get("content"))
             if body.strip():
                 whole = f"{title}\n\n{body}" if title else body
-                yield Said(f"{id_}/artifact/{number}", "artifact", whole, at)
+                yield TalkTurn(f"{id_}/artifact/{number}", "artifact", whole, at)
         elif block.get("type") != "text":
             reading.passed[_OTHER] += 1
 
@@ -96,14 +106,14 @@ def _said(message: Mapping[str, Any], reading: Reading) -> Iterator[Said]:
 # --- projects, memory -------------------------------------------------------------------
 
 
-def _project(item: Mapping[str, Any]) -> Iterator[Memory]:
+def _project(item: Mapping[str, Any]) -> Iterator[MemoryRecord]:
     name, uuid = text(item.get("name")).strip(), text(item.get("uuid"))
     created = when(item.get("created_at"))
     for what, type_ in (("prompt_template", "procedural"), ("description", "semantic")):
         said = text(item.get(what))
         title = f"Instructions for {name}" if what == "prompt_template" else f"About {name}"
         if said.strip():
-            yield Memory(
+            yield MemoryRecord(
                 id=f"{uuid}/{what}",
                 text=said,
                 title=title,
@@ -116,7 +126,7 @@ def _project(item: Mapping[str, Any]) -> Iterator[Memory]:
         said = text(doc.get("content"))
         if said.strip():
             file = text(doc.get("filename"))
-            yield Memory(
+            yield MemoryRecord(
                 id=text(doc.get("uuid")) or f"{uuid}/{file}",
                 text=said,
                 title=file.removesuffix(".md"),
@@ -126,13 +136,13 @@ def _project(item: Mapping[str, Any]) -> Iterator[Memory]:
             )
 
 
-def _remembered(item: Mapping[str, Any], projects: Mapping[str, str]) -> Iterator[Memory]:
+def _remembered(item: Mapping[str, Any], projects: Mapping[str, str]) -> Iterator[MemoryRecord]:
     owner = text(item.get("account_uuid"))
     given = {"": item.get("conversations_memory"), **mapping(item.get("project_memories"))}
     for uuid, said in given.items():
         if text(said).strip():
             name = projects.get(uuid, "")
-            yield Memory(
+            yield MemoryRecord(
                 id=f"memory/{owner}/{uuid}",
                 text=text(said),
                 title=f"What Claude remembers about {name}" if name else "What Claude remembers",

@@ -7,8 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from vaultmem.moving.incoming import Record, Said, Talk, mapping, objects, text, when, words
-from vaultmem.moving.opening import Reading, database, is_sqlite, parts, rows, values
+from vaultmem.transfer.sources.databases import database, is_sqlite
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import OpenedExport, parts
+from vaultmem.transfer.sources.records import (
+    Record,
+    TalkRecord,
+    TalkTurn,
+    mapping,
+    objects,
+    text,
+    when,
+    words,
+)
 
 EXPECTED: Final = "claude-mem's export (JSON with observations, sessions, summaries and prompts), or its claude-mem.db"
 DATABASE: Final = "claude-mem.db"
@@ -31,7 +42,7 @@ _WORD: Final = re.compile(r"[^\w-]+")
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def read(reading: Reading) -> Iterator[Record]:
+def read(reading: OpenedExport) -> Iterator[Record]:
     path = reading.path / DATABASE if reading.path.is_dir() else reading.path
     if is_sqlite(path):
         yield from _talks(_from_database(path), reading)
@@ -46,18 +57,18 @@ def read(reading: Reading) -> Iterator[Record]:
 
 
 def _from_database(path: Path) -> Rows:
-    with database(path) as db:
-        return {kind: rows(db, table, "id") for kind, table in _KINDS.items()}
+    with database(path) as tables:
+        return {kind: tables.rows(table, "id") for kind, table in _KINDS.items()}
 
 
-def _talks(found: Rows, reading: Reading) -> Iterator[Talk]:
+def _talks(found: Rows, reading: OpenedExport) -> Iterator[TalkRecord]:
     """One journal for each session, in the order in which they began."""
     known = {_session(row): row for row in found["sessions"] if _session(row)}
     # Prompts carry the editor's own name of a session, and in the database its number.
     names = {text(row.get("content_session_id")): name for name, row in known.items()}
     names |= {text(row.get("claude_session_id")): name for name, row in known.items()}
     numbers = {row.get("id"): name for name, row in known.items()}
-    said: dict[str, list[Said]] = {name: [] for name in known}
+    said: dict[str, list[TalkTurn]] = {name: [] for name in known}
     rows_of: dict[str, Mapping[str, Any]] = dict(known)
     for row in found["observations"]:
         if (made := _observed(row)) is None:
@@ -69,7 +80,7 @@ def _talks(found: Rows, reading: Reading) -> Iterator[Talk]:
         own = text(row.get("content_session_id")) or text(row.get("claude_session_id"))
         name = names.get(own) or numbers.get(row.get("session_db_id")) or _session(row) or own
         if prompt := text(row.get("prompt_text")).strip():
-            entry = Said(_id("prompt", row, prompt), "prompt", prompt, _when(row))
+            entry = TalkTurn(_id("prompt", row, prompt), "prompt", prompt, _when(row))
             said.setdefault(name, []).append(entry)
             rows_of.setdefault(name, row)
     summaries: dict[str, list[Mapping[str, Any]]] = {}
@@ -88,9 +99,9 @@ def _talks(found: Rows, reading: Reading) -> Iterator[Talk]:
 def _talk(
     name: str,
     row: Mapping[str, Any],
-    entries: list[Said],
+    entries: list[TalkTurn],
     summaries: Sequence[Mapping[str, Any]],
-) -> Talk | None:
+) -> TalkRecord | None:
     summary = "\n\n".join(filter(None, map(_summed, summaries)))
     if not entries and not summary:
         return None
@@ -99,7 +110,7 @@ def _talk(
     title = asked or text(row.get("user_prompt")) or next((s.text for s in timed), "")
     began = when(row.get("started_at_epoch")) or when(row.get("started_at"))
     first = next((each.at for each in timed if each.at), None)
-    return Talk(
+    return TalkRecord(
         id=name or "without-session",
         title=title,
         said=tuple(timed),
@@ -123,7 +134,7 @@ def _id(kind: str, row: Mapping[str, Any], said: str) -> str:
     return f"{kind}:{text(row.get('created_at_epoch')) or text(row.get('created_at'))}:{said[:200]}"
 
 
-def _observed(row: Mapping[str, Any]) -> Said | None:
+def _observed(row: Mapping[str, Any]) -> TalkTurn | None:
     """Its parts as Markdown: title, subtitle, narrative, facts, files."""
     lines = [text(row.get(name)).strip() for name in ("title", "subtitle", "narrative", "text")]
     facts = "\n".join(f"- {' '.join(fact.split())}" for fact in words(row.get("facts")))
@@ -133,7 +144,7 @@ def _observed(row: Mapping[str, Any]) -> Said | None:
         return None
     kind = _WORD.sub("-", text(row.get("type")).strip()).strip("-")[:50] or "note"
     whole = "\n\n".join(said)
-    return Said(_id("seen", row, whole), kind, whole, _when(row), words(row.get("concepts")))
+    return TalkTurn(_id("seen", row, whole), kind, whole, _when(row), words(row.get("concepts")))
 
 
 def _summed(row: Mapping[str, Any]) -> str:

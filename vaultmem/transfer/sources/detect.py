@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
-import sqlite3
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from vaultmem.base import small_files
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.moving import SOURCES, claude_mem, mempalace, opening
-from vaultmem.moving.opening import Reading, is_sqlite, parts, values
-from vaultmem.note import parse
+from vaultmem.notes.note import parse
+from vaultmem.transfer import SOURCES
+from vaultmem.transfer.sources import claude_mem, mempalace, opening
+from vaultmem.transfer.sources.databases import database, is_sqlite
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import OpenedExport, is_zip, parts
 
 _LOOKED_AT: Final = 20  # items, or notes of a folder
 _JSON: Final = r"(?:.*/)?[^/]+\.jsonl?"
@@ -26,7 +30,7 @@ def looks_like(path: Path) -> str:
     """The source whose file this is; empty when none of ours."""
     try:
         return _looks_like(path)
-    except (VaultmemError, OSError, sqlite3.Error):
+    except (VaultmemError, OSError):
         return ""
 
 
@@ -36,9 +40,9 @@ def _looks_like(path: Path) -> str:
     if path.is_dir():
         return _folder(path)
     if path.suffix.lower() == ".md":
-        start = path.read_bytes()[:2000].decode(errors="replace").replace("\r\n", "\n")
+        start = unix_lines(_start(path, 2000).decode(errors="replace"))
         return "mem0" if _MEM0.match(start) else ""
-    if zipfile.is_zipfile(path):
+    if is_zip(path):
         return next((found for part in _telling(path) if (found := _by_items(part))), "")
     return _by_items(parts(path, _JSON)[0])
 
@@ -49,12 +53,11 @@ def _telling(path: Path) -> list[opening.Part]:
 
 
 def _by_tables(path: Path) -> str:
-    with opening.database(path) as db:
-        tables = {row["name"] for row in db.execute("SELECT name FROM sqlite_master")}
-    if {"observations", "sdk_sessions"} <= tables:
-        return "claude-mem"
-    known = {"embedding_metadata"}, {"documents", "collections"}, {"triples", "entities"}
-    return "mempalace" if any(some <= tables for some in known) else ""
+    with database(path) as tables:
+        if tables.have("observations", "sdk_sessions"):
+            return "claude-mem"
+        known = ("embedding_metadata",), ("documents", "collections"), ("triples", "entities")
+        return "mempalace" if any(tables.have(*some) for some in known) else ""
 
 
 def _folder(path: Path) -> str:
@@ -66,15 +69,21 @@ def _folder(path: Path) -> str:
     for name in _TELLING:
         if (path / name).exists():
             return _by_items(parts(path / name, ".*")[0])
-    notes = [file for file in path.rglob("*.md") if file.is_file()]
-    some = (file.read_bytes()[:4000] for file in notes[:_LOOKED_AT])
+    named = (file for name, file in opening.files_of(path) if name.lower().endswith(".md"))
+    notes = list(itertools.islice(named, _LOOKED_AT))
+    some = (_start(file, 4000) for file in notes)
     if any(_PERMALINK.search(start) and parse(start).string("permalink") for start in some):
         return "basic-memory"
     return "folder" if notes else ""
 
 
+def _start(file: Path, most: int) -> bytes:
+    with small_files.open_plain(file, follow=True) as opened:
+        return opened.read(most)
+
+
 def _by_items(part: opening.Part) -> str:
-    for number, item in enumerate(values(part, Reading(Path(part.name)))):
+    for number, item in enumerate(values(part, OpenedExport(Path(part.name)))):
         if isinstance(item, dict) and (found := _by_fields(item)):
             return found
         if number >= _LOOKED_AT:
@@ -127,7 +136,7 @@ def unknown(path: Path) -> InvalidInput:
 def _of_notes(path: Path) -> str:
     """The way for a zip that holds notes, such as our own."""
     try:
-        notes = zipfile.is_zipfile(path) and parts(path, r".*\.md")
+        notes = is_zip(path) and parts(path, r".*\.md")
     except (VaultmemError, OSError):
         return ""
     return " It is a zip of notes: unpack it, and import the folder." if notes else ""

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from vaultmem.edges import as_link, relation_key
-from vaultmem.markdown import Fact
-from vaultmem.moving.incoming import Thing, digest
-from vaultmem.names import name_key, safe_name
+from vaultmem.notes.file_names import name_key, safe_name
+from vaultmem.notes.links import as_link, relation_key
+from vaultmem.notes.markdown import Fact
+from vaultmem.transfer.sources.opening import MOST_HELD, too_much
+from vaultmem.transfer.sources.records import EntityRecord, digest
 
 _NO_PREDICATE: Final = re.compile(r"[^\w-]+")
+_OWN: Final = 100  # characters' worth of memory that each text takes besides
 _ONE_LINE: Final = re.compile(r"\s+")
 
 
@@ -30,7 +32,9 @@ class Things:
     """Entities in the order in which they were first named. Names that differ only in case
     are one: they would be one file on some machine, and one name in links."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "The graph") -> None:
+        self._name = name
+        self._held = 0  # characters
         self._known: dict[str, _Gathered] = {}
         self.joined: dict[str, str] = {}  # another spelling -> the first
 
@@ -39,6 +43,7 @@ class Things:
         plain = one_line(name)
         if not plain:
             return False
+        self._hold(plain)
         found = self._known.setdefault(name_key(safe_name(plain)), _Gathered(plain))
         if found.name != plain:
             self.joined[plain] = found.name
@@ -48,6 +53,7 @@ class Things:
 
     def observe(self, name: str, said: str) -> None:
         if said.strip() and self.entity(name):
+            self._hold(said)
             self._of(name).observations[said.strip()] = None
 
     def relate(
@@ -67,6 +73,7 @@ class Things:
         if not one_line(name) or not target:
             return False
         self.entity(name)
+        self._hold(target)
         said = (as_link(safe_name(target)) if linked else "") or target
         word = predicate_name(predicate)
         identity = (relation_key(word), name_key(said), since, until)
@@ -75,16 +82,22 @@ class Things:
         self._of(name).facts.setdefault(identity, fact)
         return True
 
+    def _hold(self, text: str) -> None:
+        """They are written when all of it was read, since more may be said of each."""
+        self._held += len(text) + _OWN
+        if self._held > MOST_HELD:
+            raise too_much(self._name)
+
     def _of(self, name: str) -> _Gathered:
         return self._known[name_key(safe_name(one_line(name)))]
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def __iter__(self) -> Iterator[Thing]:
+    def __iter__(self) -> Iterator[EntityRecord]:
         for each in self._known.values():
             observations, facts = tuple(each.observations), tuple(each.facts.values())
-            yield Thing(each.name, each.kind, observations, facts, created=each.created)
+            yield EntityRecord(each.name, each.kind, observations, facts, created=each.created)
 
     def remarks(self) -> Iterator[str]:
         for other, first in self.joined.items():

@@ -8,34 +8,39 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.moving.incoming import File, Record, digest
-from vaultmem.moving.opening import Reading
+from vaultmem.notes.note import printable
+from vaultmem.transfer.sources.opening import MOST_FILES, OpenedExport
+from vaultmem.transfer.sources.records import FileRecord, Record, digest
 
 EXPECTED: Final = "a folder with Markdown notes (.md) in it"
 MOST_BYTES: Final = 50_000_000  # of one file
 
 
-def read(reading: Reading, *, into: str = "", files: bool = False) -> Iterator[Record]:
+def read(reading: OpenedExport, *, into: str = "", files: bool = False) -> Iterator[Record]:
     found = listed(reading, files=files)
     if not any(path.lower().endswith(".md") for path in found):
         raise InvalidInput(f"There are no Markdown notes (.md) in {reading.path}.")
     yield from copies(reading, {path: path for path in found}, into)
 
 
-def listed(reading: Reading, *, files: bool = False) -> list[str]:
+def listed(reading: OpenedExport, *, files: bool = False) -> list[str]:
     """What is to be copied, in order. What stays behind is said: other files, links to
     elsewhere; folders whose name starts with a dot belong to programs."""
     root = reading.path
     if not root.is_dir():
         kind = "not a folder" if root.exists() else "not there"
         raise (InvalidInput if root.exists() else NotFound)(f"{root} is {kind}.")
-    found, others = [], Counter[str]()
+    found, others, seen = [], Counter[str](), 0
     for folder, inner, names in os.walk(root, onerror=_unread(reading)):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        inner[:] = sorted(name for name in inner if _is_readable(name, reading))
+        seen += len(names)
+        if seen > MOST_FILES:
+            raise InvalidInput(f"{root} has more than {MOST_FILES:,} files in it.")
         for name in sorted(names):
             path = Path(folder, name)
-            if name.startswith("."):
+            if not _is_readable(name, reading):
                 continue
             if path.is_symlink() or not path.is_file():
                 reading.leave(path.relative_to(root).as_posix(), "it is a link to another place")
@@ -53,24 +58,28 @@ def listed(reading: Reading, *, files: bool = False) -> list[str]:
     return found
 
 
-def _unread(reading: Reading) -> Callable[[OSError], None]:
+def _is_readable(name: str, reading: OpenedExport) -> bool:
+    if printable(name) != name:
+        reading.leave(name, "its name is not written in UTF-8")
+        return False
+    return not name.startswith(".")
+
+
+def _unread(reading: OpenedExport) -> Callable[[OSError], None]:
     def leave(error: OSError) -> None:
         reading.leave(str(error.filename), error.strerror or "it cannot be read")
 
     return leave
 
 
-def copies(reading: Reading, places: dict[str, str], into: str) -> Iterator[File]:
+def copies(reading: OpenedExport, places: dict[str, str], into: str) -> Iterator[FileRecord]:
     """The files, each with its place below `into`."""
     origin = digest(reading.path.resolve())
     for path, place in places.items():
         file = reading.path / PurePosixPath(path)
         try:
-            if file.stat().st_size > MOST_BYTES:
-                reading.leave(path, f"it has more than {MOST_BYTES:,} bytes")
-                continue
-            raw = file.read_bytes()
+            raw = small_files.read(file, MOST_BYTES)
         except OSError as error:
             reading.leave(path, error.strerror or "it cannot be read")
             continue
-        yield File(f"{origin}/{path}", f"{into}/{place}" if into else place, raw)
+        yield FileRecord(f"{origin}/{path}", f"{into}/{place}" if into else place, raw)

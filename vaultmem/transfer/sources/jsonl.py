@@ -6,9 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.moving.incoming import (
-    File,
-    Memory,
+from vaultmem.notes.note import version
+from vaultmem.operations.results import source_text
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import OpenedExport, parts
+from vaultmem.transfer.sources.records import (
+    FileRecord,
+    MemoryRecord,
     Record,
     mapping,
     memory_type,
@@ -17,14 +21,11 @@ from vaultmem.moving.incoming import (
     when,
     words,
 )
-from vaultmem.moving.opening import Reading, parts, values
-from vaultmem.note import version
-from vaultmem.views import source_text
 
 EXPECTED: Final = 'lines of JSON with a "content" each, as `vaultmem export jsonl` writes them'
 
 
-def read(reading: Reading) -> Iterator[Record]:
+def read(reading: OpenedExport) -> Iterator[Record]:
     for part in parts(reading.path, r".*\.jsonl"):
         reading.size += part.size
         for number, item in enumerate(values(part, reading), 1):
@@ -39,18 +40,18 @@ def read(reading: Reading) -> Iterator[Record]:
                 reading.leave(f"line {number}", "its content is empty")
 
 
-def _note(line: Mapping[str, Any]) -> File:
+def _note(line: Mapping[str, Any]) -> FileRecord:
     """The note as it was: of what a content can have ended with, its version knows which."""
     head, content = line["frontmatter"], line["content"]
     endings = [f"{head}{content}{end}".encode(errors="replace") for end in ("\n", "", "\r\n")]
     exact = (raw for raw in endings if version(raw) == line.get("version"))
     id_ = text(line.get("id")) or text(line["path"])
-    return File(id_, text(line["path"]), next(exact, endings[0]), written=True)
+    return FileRecord(id_, text(line["path"]), next(exact, endings[0]), written=True)
 
 
-def _memory(line: Mapping[str, Any]) -> Memory:
+def _memory(line: Mapping[str, Any]) -> MemoryRecord:
     source = line.get("source")
-    return Memory(
+    return MemoryRecord(
         id=text(line.get("id") or line.get("key")),
         text=line["content"],
         title=text(line.get("title")),

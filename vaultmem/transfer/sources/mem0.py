@@ -7,12 +7,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.config import PROPERTIES
-from vaultmem.moving import incoming
-from vaultmem.moving.incoming import Memory, Record, mapping, objects, text, when, words
-from vaultmem.moving.opening import Part, Reading, parts, values
-from vaultmem.moving.things import Things
-from vaultmem.scalars import Writable
+from vaultmem.notes.scalars import Writable
+from vaultmem.transfer.sources import records
+from vaultmem.transfer.sources.entities import Things
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import MOST_RECORD, OpenedExport, Part, parts
+from vaultmem.transfer.sources.records import (
+    MemoryRecord,
+    Record,
+    mapping,
+    objects,
+    text,
+    when,
+    words,
+)
 
 EXPECTED: Final = 'a mem0 export: a JSON list of memories, or an object with them under "results"'
 _LISTS: Final = ("results", "memories", "data")
@@ -24,18 +34,28 @@ _NAME: Final = re.compile(r"[A-Za-z][\w-]{0,40}")
 _BLOCK: Final = re.compile(r"^---[ \t]*\n(id:.*\n(?:[A-Za-z_]+:.*\n)*)---[ \t]*\n", re.MULTILINE)
 
 
-def read(reading: Reading) -> Iterator[Record]:
+def read(reading: OpenedExport) -> Iterator[Record]:
     """Of one user only, they are whoever's who imports them; else each is its user's."""
-    records = list(_records(reading))
-    reading.total = len(records)
-    users = {each.user.casefold() for each in records if isinstance(each, Memory) and each.user}
-    for each in records:
-        yield replace(each, user="") if isinstance(each, Memory) and len(users) == 1 else each
+    several = _has_several_users(OpenedExport(reading.path))
+    for each in _records(reading):
+        yield each if several or not isinstance(each, MemoryRecord) else replace(each, user="")
 
 
-def _records(reading: Reading) -> Iterator[Record]:
+def _has_several_users(reading: OpenedExport) -> bool:
+    """Found out by reading it once more: it may be larger than memory."""
+    users: set[str] = set()
+    for each in _records(reading):
+        if isinstance(each, MemoryRecord) and each.user:
+            users.add(each.user.casefold())
+            if len(users) > 1:
+                return True
+    return False
+
+
+def _records(reading: OpenedExport) -> Iterator[Record]:
     things = Things()
     for part in parts(reading.path, r"(?:[^/]*/)*(?:memor|mem0)[^/]*\.(?:jsonl?|md)"):
+        reading.size += part.size
         found = _blocks(part) if part.name.endswith(".md") else values(part, reading)
         for number, item in enumerate(found, 1):
             listed = next((item[n] for n in _LISTS if _holds(item, n)), [item])
@@ -53,7 +73,7 @@ def _holds(item: Any, name: str) -> bool:
     return isinstance(item, dict) and isinstance(item.get(name), list)
 
 
-def _memory(item: Mapping[str, Any]) -> Memory | None:
+def _memory(item: Mapping[str, Any]) -> MemoryRecord | None:
     said = next((found for name in _TEXTS if (found := text(item.get(name))).strip()), "")
     if not said:
         return None
@@ -61,16 +81,16 @@ def _memory(item: Mapping[str, Any]) -> Memory | None:
     both = {**meta, **{k: v for k, v in item.items() if v not in (None, "")}}
     source = ["mem0", *(f"{n}={text(both[f'{n}_id'])}" for n in ("agent",) if both.get(f"{n}_id"))]
     tags = (*words(both.get("categories")), *words(both.get("tags")))
-    return Memory(
+    return MemoryRecord(
         id=text(item.get("id")).strip(),
         text=said,
-        type=incoming.memory_type(meta.get("memory_type") or both.get("type")),
+        type=records.memory_type(meta.get("memory_type") or both.get("type")),
         project=text(both.get("project") or both.get("app_id")).strip(),
         user=text(both.get("user_id")).strip(),
         session=text(both.get("run_id") or both.get("session")).strip(),
         room=text(both.get("room")).strip(),
-        importance=incoming.share(both.get("importance")),
-        confidence=incoming.share(both.get("confidence")),
+        importance=records.share(both.get("importance")),
+        confidence=records.share(both.get("confidence")),
         tags=tuple(dict.fromkeys(tags)),
         source="; ".join(source),
         created=when(item.get("created_at")) or when(item.get("updated_at")),
@@ -103,7 +123,7 @@ def _relations(item: Any, things: Things) -> None:
 def _blocks(part: Part) -> Iterator[dict[str, Any]]:
     """Memories under lines `id:`, `created_at:` … between `---`."""
     with part.open() as file:
-        said = file.read().replace("\r\n", "\n")
+        said = unix_lines(file.read(MOST_RECORD))
     marks = list(_BLOCK.finditer(said))
     ends = [mark.start() for mark in marks[1:]] + [len(said)]
     for mark, end in zip(marks, ends, strict=True):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.errors import InvalidInput
-from vaultmem.moving.incoming import Memory, Record, mapping, share, text, when
-from vaultmem.moving.opening import Reading, database, is_sqlite, rows
-from vaultmem.moving.things import Things
-from vaultmem.printing import utc_text
+from vaultmem.notes.yaml_writer import utc_text
+from vaultmem.transfer.sources.databases import Tables, database, is_sqlite
+from vaultmem.transfer.sources.entities import Things
+from vaultmem.transfer.sources.opening import OpenedExport
+from vaultmem.transfer.sources.records import MemoryRecord, Record, mapping, share, text, when
 
 EXPECTED: Final = "a palace's folder (it has chroma.sqlite3 or sqlite_exact.sqlite3 in it)"
 STORES: Final = ("chroma.sqlite3", "sqlite_exact.sqlite3")
@@ -32,7 +32,7 @@ _EXACT: Final = """
 """
 
 
-def read(reading: Reading) -> Iterator[Record]:
+def read(reading: OpenedExport) -> Iterator[Record]:
     files = _databases(reading.path)
     if not files:
         raise InvalidInput(
@@ -41,15 +41,9 @@ def read(reading: Reading) -> Iterator[Record]:
             "MemPalace export it, and import that as a plain folder."
         )
     for file in files:
-        with database(file) as db:
-            tables = ("embeddings", "documents", "entities")
-            reading.total += sum(_count(db, table) for table in tables)
-            yield from _graph(db) if file.name == GRAPH else _drawers(db, file, reading)
-
-
-def _count(db: sqlite3.Connection, table: str) -> int:
-    known = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) if known else 0
+        with database(file) as tables:
+            reading.total += sum(map(tables.last, ("embeddings", "documents", "entities")))
+            yield from _graph(tables) if file.name == GRAPH else _drawers(tables, file, reading)
 
 
 def _databases(path: Path) -> list[Path]:
@@ -62,8 +56,8 @@ def _databases(path: Path) -> list[Path]:
     return [found[name] for name in (*STORES, GRAPH) if name in found]
 
 
-def _drawers(db: sqlite3.Connection, file: Path, reading: Reading) -> Iterator[Memory]:
-    drawers = _chroma(db) if file.name != STORES[1] else _exact(db)
+def _drawers(tables: Tables, file: Path, reading: OpenedExport) -> Iterator[MemoryRecord]:
+    drawers = _chroma(tables) if file.name != STORES[1] else _exact(tables)
     for id_, document, meta in drawers:
         if meta.get("ingest_mode") == "registry":
             reading.passed["marks of what was mined"] += 1
@@ -73,10 +67,11 @@ def _drawers(db: sqlite3.Connection, file: Path, reading: Reading) -> Iterator[M
             yield _memory(id_, document, meta)
 
 
-def _chroma(db: sqlite3.Connection) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _chroma(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     id_ = ""
     meta: dict[str, Any] = {}
-    for row in db.execute(_CHROMA, (_DRAWERS,)):
+    needed = ("embeddings", "segments", "collections", "embedding_metadata")
+    for row in tables.select(_CHROMA, _DRAWERS, tables=needed):
         if row["id"] != id_ and meta:
             yield id_, text(meta.pop("chroma:document", "")), meta
             meta = {}
@@ -86,14 +81,14 @@ def _chroma(db: sqlite3.Connection) -> Iterator[tuple[str, str, Mapping[str, Any
         yield id_, text(meta.pop("chroma:document", "")), meta
 
 
-def _exact(db: sqlite3.Connection) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for row in db.execute(_EXACT, (_DRAWERS,)):
+def _exact(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for row in tables.select(_EXACT, _DRAWERS, tables=("documents", "collections")):
         yield row["id"], text(row["document"]), mapping(row["metadata"])
 
 
-def _memory(id_: str, document: str, meta: Mapping[str, Any]) -> Memory:
+def _memory(id_: str, document: str, meta: Mapping[str, Any]) -> MemoryRecord:
     dates = ("authored_at", "content_date", "date", "filed_at")
-    return Memory(
+    return MemoryRecord(
         id=id_,
         text=document,
         type="episodic" if meta.get("ingest_mode") == "convos" else "semantic",
@@ -105,10 +100,10 @@ def _memory(id_: str, document: str, meta: Mapping[str, Any]) -> Memory:
     )
 
 
-def _graph(db: sqlite3.Connection) -> Iterator[Record]:
+def _graph(tables: Tables) -> Iterator[Record]:
     things = Things()
     names: dict[str, str] = {}
-    for row in rows(db, "entities", "rowid"):
+    for row in tables.rows("entities", "rowid"):
         names[text(row.get("id"))] = text(row.get("name")) or text(row.get("id"))
         kind = text(row.get("type"))
         known = names[text(row.get("id"))]
@@ -116,7 +111,7 @@ def _graph(db: sqlite3.Connection) -> Iterator[Record]:
         for name, value in mapping(row.get("properties")).items():
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             things.relate(known, name, said, linked=False)
-    for row in rows(db, "triples", "rowid"):
+    for row in tables.rows("triples", "rowid"):
         subject, target = text(row.get("subject")), text(row.get("object"))
         things.relate(
             names.get(subject, subject),

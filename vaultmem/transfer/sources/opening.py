@@ -1,47 +1,47 @@
-"""Files of other systems, opened for reading only: JSON, lines of JSON, zips, SQLite.
+"""Exports of other systems, opened for reading only: files, folders and zips.
 
-Exports can be larger than memory and come from anywhere, so a list is read item by item,
-a zip is never unpacked to disk, and everything has a bound.
+They can be larger than memory and come from anywhere, so nothing is unpacked to disk, a zip is
+listed once, and everything has a bound.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import re
-import shutil
-import sqlite3
-import tempfile
+import stat
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import IO, Final, TextIO
 
-from vaultmem.durable import explained
+from vaultmem.base import small_files
+from vaultmem.base.durable import explained
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.moving.incoming import Left
+from vaultmem.transfer.sources.records import SkippedRecord
 
-MOST_RECORD: Final = 256_000_000  # characters of one item, or of one document
+MOST_RECORD: Final = 32_000_000  # characters of one item, or of one line
+MOST_DOCUMENT: Final = 128_000_000  # characters of a document that is no list
+MOST_HELD: Final = 256_000_000  # characters of what must be put in order before it can be written
+MOST_FILES: Final = 1_000_000  # in a folder
 _MOST_TOLD: Final = 1_000  # of what was left out; the rest is counted
 _BOMB_BYTES, _BOMB_RATIO = 100_000_000, 250  # text does not shrink like that
-_STEP: Final = 1 << 20
-_SQLITE: Final = b"SQLite format 3\0"
-_BETWEEN: Final = " \t\r\n,"
+_ZIP_TAIL: Final = 65_536 + 22 + 20 + 56  # bytes in which a zip says what it is
+_ZIP_END, _ZIP64 = b"PK\5\6", b"PK\6\7"
+_LARGEST_LIST: Final = 16_000_000  # bytes of a zip's list of its files: a hundred thousand or more
 
 
-class Reading:
+class OpenedExport:
     """A source that is being read: how far, and what had to be left."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = self.at = 0  # bytes in all, and read so far
         self.total = 0  # records, where a reader knows
-        self.left: list[Left] = []
+        self.left: list[SkippedRecord] = []
         self.left_count = 0
         self.passed: Counter[str] = Counter()  # what nobody would miss, by its kind
         self.remarks: list[str] = []
@@ -54,7 +54,7 @@ class Reading:
     def leave(self, what: str, why: str) -> None:
         self.left_count += 1
         if len(self.left) < _MOST_TOLD:
-            self.left.append(Left(" ".join(what[:300].split())[:100], why))
+            self.left.append(SkippedRecord(" ".join(what[:300].split())[:100], why))
 
 
 @dataclass(frozen=True)
@@ -66,238 +66,134 @@ class Part:
     open: Callable[[], TextIO]
 
 
+def too_much(name: str) -> InvalidInput:
+    return InvalidInput(
+        f"{name} holds more than {MOST_HELD:,} characters that belong together, which is more "
+        "than can be put in order at once. Export less at a time."
+    )
+
+
 def parts(path: Path, names: str) -> list[Part]:
     """The files of an export with these names (a pattern), in order; a lone file is taken
     whatever its name is."""
     wanted = re.compile(names)
     if path.is_dir():
         with explained(f"Looking into {path}", "Nothing was imported."):
-            found = sorted(f for f in path.rglob("*") if f.is_file())
-        inner = ((file.relative_to(path).as_posix(), file) for file in found)
-        return [_file(file, name) for name, file in inner if wanted.fullmatch(name)]
+            found = sorted((name, file) for name, file in files_of(path) if wanted.fullmatch(name))
+            return [_file(file, name) for name, file in found]
+    require_readable(path)
+    return _zipped(path, wanted) if is_zip(path) else [_file(path, path.name)]
+
+
+def require_readable(path: Path) -> None:
+    """A file or a folder: whatever else has a name may never answer, or never end."""
     if not path.exists():
         raise NotFound(f"There is no file or folder {path}.")
-    return _zipped(path, wanted) if zipfile.is_zipfile(path) else [_file(path, path.name)]
+    if not path.is_file() and not path.is_dir():
+        raise InvalidInput(f"{path} is neither a file nor a folder, but a pipe or a device.")
+
+
+def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Every plain file below a folder with its path from there; links lead nowhere."""
+    for count, (name, entry) in enumerate(_entries(folder)):
+        if count >= MOST_FILES:
+            raise InvalidInput(f"{folder} has more than {MOST_FILES:,} files in it.")
+        if entry.is_file(follow_symlinks=False):
+            yield name, Path(entry.path)
+
+
+def _entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    waiting = [(before, str(folder))]
+    while waiting:
+        prefix, place = waiting.pop()
+        with os.scandir(place) as entries:
+            for entry in entries:
+                yield f"{prefix}{entry.name}", entry
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((f"{prefix}{entry.name}/", entry.path))
 
 
 def _file(path: Path, name: str) -> Part:
     def open_text() -> TextIO:
         with explained(f"Reading {path}", "Nothing was imported."):
-            return open(path, encoding="utf-8-sig", errors="replace")
+            return _text(small_files.open_plain(path, follow=True))
 
     return Part(name, path.stat().st_size, open_text)
 
 
+def _text(stream: IO[bytes]) -> TextIO:
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
+
+
+# --- zips -----------------------------------------------------------------------------------
+
+
+def is_zip(path: Path) -> bool:
+    return path.is_file() and zipfile.is_zipfile(path)
+
+
 def _zipped(path: Path, wanted: re.Pattern[str]) -> list[Part]:
-    with _zip(path) as archive:
-        found = [m for m in archive.infolist() if wanted.fullmatch(m.filename.rpartition("/")[2])]
-        found += [m for m in archive.infolist() if m not in found and wanted.fullmatch(m.filename)]
-    for member in found:
+    """All of them share one open archive: to open it is to read the list of its files."""
+    with _zip_errors(path):
+        _require_short_list(path)
+        archive = zipfile.ZipFile(path)
+    found = [member for member in archive.infolist() if _is_wanted(member, wanted)]
+    _refuse_bombs(path, found)
+
+    def opener(member: zipfile.ZipInfo) -> Callable[[], TextIO]:
+        def open_text() -> TextIO:
+            with _zip_errors(path):
+                return _text(archive.open(member))
+
+        return open_text
+
+    ordered = sorted(found, key=lambda member: member.filename)
+    return [Part(m.filename, m.file_size, opener(m)) for m in ordered]
+
+
+def _is_wanted(member: zipfile.ZipInfo, wanted: re.Pattern[str]) -> bool:
+    name, mode = member.filename, member.external_attr >> 16
+    if member.is_dir() or stat.S_ISLNK(mode):
+        return False
+    return bool(wanted.fullmatch(name.rpartition("/")[2]) or wanted.fullmatch(name))
+
+
+def _refuse_bombs(path: Path, members: Iterable[zipfile.ZipInfo]) -> None:
+    """One by one, and together: many may stand for the same bytes of the zip."""
+    total = 0
+    for member in members:
+        total += member.file_size
         if member.file_size > max(_BOMB_BYTES, _BOMB_RATIO * member.compress_size):
             raise InvalidInput(
                 f"{member.filename} in {path.name} would grow to {member.file_size:,} bytes, "
                 "which no export does; it was not opened."
             )
+    if total > max(_BOMB_BYTES, _BOMB_RATIO * path.stat().st_size):
+        raise InvalidInput(
+            f"The files in {path.name} would grow to {total:,} bytes, which no export does; "
+            "none was opened."
+        )
 
-    def opener(name: str) -> Callable[[], TextIO]:
-        def open_text() -> TextIO:
-            with _zip(path) as archive:
-                stream = archive.open(name)
-            return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
 
-        return open_text
-
-    ordered = sorted(found, key=lambda member: member.filename)
-    return [Part(m.filename, m.file_size, opener(m.filename)) for m in ordered]
+def _require_short_list(path: Path) -> None:
+    """What stands at the end of a zip says how long its list is; the library reads all of it."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _ZIP_TAIL))
+        tail = file.read()
+    plain = tail[-22:].startswith(_ZIP_END) and tail.endswith(b"\0\0")
+    at = len(tail) - 22 if plain else tail.rfind(_ZIP_END)
+    length = int.from_bytes(tail[at + 12 : at + 16], "little")
+    if tail[max(0, at - 20) :].startswith(_ZIP64):  # a larger record before it has the last word
+        length = int.from_bytes(tail[max(0, at - 36) : max(0, at - 28)], "little")
+    if length > _LARGEST_LIST:
+        raise InvalidInput(f"{path.name} lists more files than any export has.")
 
 
 @contextlib.contextmanager
-def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
+def _zip_errors(path: Path) -> Iterator[None]:
     try:
-        with explained(f"Reading {path}", "Nothing was imported."), zipfile.ZipFile(path) as it:
-            yield it
+        with explained(f"Reading {path}", "Nothing was imported."):
+            yield
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise InvalidInput(f"{path.name} is a zip that cannot be read: {error}.") from None
-
-
-# --- JSON -----------------------------------------------------------------------------------
-
-
-def values(part: Part, reading: Reading) -> Iterator[Any]:
-    """The items of a top-level list; else the document itself, or one of each line.
-
-    What cannot be read is left aloud: a line alone, or in a list all from there on.
-    """
-    with part.open() as file, _readable(part):
-        stream = _Stream(file, reading)
-        start = stream.next_sign()
-        if start == "[":
-            stream.at += 1
-            yield from _items(stream, part, reading)
-        elif start == "{":
-            yield from _documents(stream, part, reading)
-        elif start:
-            raise InvalidInput(f"{part.name} is not JSON: it starts with {start!r}.")
-
-
-@contextlib.contextmanager
-def _readable(part: Part) -> Iterator[None]:
-    try:
-        with explained(f"Reading {part.name}", "What came before stays."):
-            yield
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InvalidInput(f"{part.name} is damaged in its zip: {error}.") from None
-
-
-def _items(stream: _Stream, part: Part, reading: Reading) -> Iterator[Any]:
-    number = 0
-    while (sign := stream.next_sign()) != "]":
-        number += 1
-        try:
-            if not sign:
-                raise ValueError("no end")
-            item = stream.value()
-        except (ValueError, RecursionError):
-            where = f"{part.name} from item {number} on"
-            reading.leave(where, "the file breaks off or is damaged there")
-            return
-        yield item
-
-
-def _documents(stream: _Stream, part: Part, reading: Reading) -> Iterator[Any]:
-    first = stream.line()
-    try:
-        yield _DECODER.decode(first)
-    except (ValueError, RecursionError):
-        rest = stream.rest()
-        try:
-            yield _DECODER.decode(first + rest)
-            return
-        except (ValueError, RecursionError):
-            reading.leave(f"{part.name} line 1", "it is not JSON, or breaks off")
-            lines: Iterator[str] = iter(rest.splitlines())
-    else:
-        lines = stream.lines()
-    for number, line in enumerate(lines, 2):
-        if not line.strip():
-            continue
-        try:
-            yield _DECODER.decode(line)
-        except (ValueError, RecursionError):
-            reading.leave(f"{part.name} line {number}", "it is not JSON")
-
-
-_DECODER: Final = json.JSONDecoder(strict=False)  # line breaks in texts are forgiven
-
-
-class _Stream:
-    """JSON text of which only the part in hand is in memory."""
-
-    def __init__(self, file: TextIO, reading: Reading) -> None:
-        self.file = file
-        self.reading = reading
-        self.text = ""
-        self.at = 0
-        self.ended = False
-
-    def more(self, step: int = _STEP) -> None:
-        new = self.file.read(step)
-        self.reading.at += len(new)
-        self.ended = not new
-        self.text = self.text[self.at :] + new
-        self.at = 0
-
-    def next_sign(self) -> str:
-        """The next character that says something; empty at the end."""
-        while True:
-            while self.at < len(self.text):
-                if (sign := self.text[self.at]) not in _BETWEEN:
-                    return sign
-                self.at += 1
-            if self.ended:
-                return ""
-            self.more()
-
-    def value(self) -> Any:
-        """The value that starts here. Where it fails, more of the text may be what is missing."""
-        step = _STEP
-        while True:
-            try:
-                found, end = _DECODER.raw_decode(self.text, self.at)
-                if end < len(self.text) or self.ended:
-                    self.at = end
-                    return found
-            except (ValueError, RecursionError):
-                if self.ended or len(self.text) - self.at > MOST_RECORD:
-                    raise
-            self.more(step)
-            step = min(step * 2, MOST_RECORD)
-
-    def line(self) -> str:
-        while (end := self.text.find("\n", self.at)) < 0 and not self.ended:
-            if len(self.text) - self.at > MOST_RECORD:
-                raise InvalidInput(f"A line of more than {MOST_RECORD:,} characters is too long.")
-            self.more()
-        end = len(self.text) if end < 0 else end + 1
-        line, self.at = self.text[self.at : end], end
-        return line
-
-    def lines(self) -> Iterator[str]:
-        while line := self.line():
-            yield line
-
-    def rest(self) -> str:
-        while not self.ended and len(self.text) - self.at <= MOST_RECORD:
-            self.more(_STEP * 16)
-        if not self.ended:
-            raise InvalidInput(f"A document of more than {MOST_RECORD:,} characters is too long.")
-        rest, self.at = self.text[self.at :], len(self.text)
-        return rest
-
-
-# --- SQLite ---------------------------------------------------------------------------------
-
-
-def is_sqlite(path: Path) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
-
-
-@contextlib.contextmanager
-def database(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database as it is, without leaving a trace beside it.
-
-    Its owner may be running: then the log that SQLite keeps beside it is read too.
-    """
-    with contextlib.ExitStack() as stack:
-        log = path.with_name(path.name + "-wal")
-        mode = "mode=ro&immutable=1"
-        if log.exists() and log.stat().st_size:
-            mode = "mode=ro"
-            if not path.with_name(path.name + "-shm").exists():
-                path = _copied(path, stack.enter_context(tempfile.TemporaryDirectory()))
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=10)
-        stack.callback(db.close)
-        db.row_factory = sqlite3.Row
-        db.text_factory = lambda raw: raw.decode(errors="replace")
-        try:
-            yield db
-        except sqlite3.Error as error:
-            raise InvalidInput(f"{path.name} cannot be read as a database: {error}.") from None
-
-
-def _copied(path: Path, folder: str) -> Path:
-    for suffix in ("", "-wal"):
-        shutil.copyfile(f"{path}{suffix}", os.path.join(folder, path.name + suffix))
-    return Path(folder, path.name)
-
-
-def rows(db: sqlite3.Connection, table: str, order: str) -> list[dict[str, Any]]:
-    """All rows of a table; none when there is no such table."""
-    known = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    if known is None:
-        return []
-    return [dict(row) for row in db.execute(f"SELECT * FROM {table} ORDER BY {order}")]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from vaultmem.desk import TYPES
-from vaultmem.markdown import Fact
-from vaultmem.note import moment
-from vaultmem.scalars import Writable
+from vaultmem.base import small_files
+from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.markdown import Fact
+from vaultmem.notes.note import moment
+from vaultmem.notes.scalars import Writable
 
 _MILLISECONDS: Final = 100_000_000_000  # numbers above are no seconds: that is the year 5138
 _MICROSECONDS: Final = _MILLISECONDS * 1000
@@ -25,7 +25,7 @@ _EARLIEST, _LATEST = 1980, 2200  # years
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryRecord:
     """A text of its own: becomes a note in `Memories/`."""
 
     id: str  # over there; empty when it has none
@@ -50,7 +50,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TalkTurn:
     """One message of a conversation, or one thing that was observed."""
 
     id: str
@@ -61,12 +61,12 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class TalkRecord:
     """A conversation or session: becomes a journal in `Sessions/`."""
 
     id: str
     title: str
-    said: tuple[Said, ...]
+    said: tuple[TalkTurn, ...]
     summary: str = ""
     project: str = ""
     user: str = ""
@@ -80,7 +80,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class EntityRecord:
     """An entity of a knowledge graph: becomes, or is added to, a note in `Entities/`."""
 
     name: str
@@ -101,7 +101,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileRecord:
     """A file that comes as it is."""
 
     id: str  # what tells it from the files of other folders
@@ -116,11 +116,11 @@ class File:
         return self.path
 
 
-Record: TypeAlias = Memory | Talk | Thing | File
+Record: TypeAlias = MemoryRecord | TalkRecord | EntityRecord | FileRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedRecord:
     """Something that did not come along, and why."""
 
     what: str
@@ -145,8 +145,8 @@ def words(value: Any) -> tuple[str, ...]:
         stripped = value.strip()
         if stripped.startswith("["):
             try:
-                value = json.loads(stripped)
-            except (ValueError, RecursionError):
+                value = small_files.parse_json(stripped)
+            except ValueError:
                 value = [stripped]
         else:
             value = stripped.split(",")
@@ -160,8 +160,8 @@ def mapping(value: Any) -> Mapping[str, Any]:
     """An object, or one that was printed as JSON; else an empty one."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = small_files.parse_json(value)
+        except ValueError:
             return {}
     return value if isinstance(value, dict) else {}
 

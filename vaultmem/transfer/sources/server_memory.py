@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.moving.incoming import Record, mapping, objects, text
-from vaultmem.moving.opening import Reading, parts, values
-from vaultmem.moving.things import Things
+from vaultmem.transfer.sources.entities import Things
+from vaultmem.transfer.sources.json_stream import values
+from vaultmem.transfer.sources.opening import OpenedExport, parts
+from vaultmem.transfer.sources.records import Record, mapping, objects, text
 
 EXPECTED: Final = "the memory server's file: lines of JSON with entities and relations"
 
 
-def read(reading: Reading) -> Iterator[Record]:
-    things = Things()
+def read(reading: OpenedExport) -> Iterator[Record]:
+    things = Things(reading.path.name)
     for part in parts(reading.path, r"(?:[^/]*/)*memory\.jsonl?"):
         for number, item in enumerate(values(part, reading), 1):
             if isinstance(item, dict) and ("entities" in item or "relations" in item):
@@ -25,7 +26,7 @@ def read(reading: Reading) -> Iterator[Record]:
     yield from things
 
 
-def _graph(item: Mapping[str, Any], things: Things, reading: Reading) -> None:
+def _graph(item: Mapping[str, Any], things: Things, reading: OpenedExport) -> None:
     """The whole graph in one document, as the server's tool `read_graph` answers."""
     for kind, name in (("entity", "entities"), ("relation", "relations")):
         for number, each in enumerate(objects(item.get(name)), 1):

@@ -7,10 +7,10 @@ import click
 
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.views import Remembered
+    from vaultmem.operations.results import Remembered
 
 _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 
@@ -23,19 +23,19 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
     default="semantic",
     show_default=True,
     metavar="TYPE",
-    shell_complete=completing.types,
+    shell_complete=tab_completion.types,
     help="semantic, episodic or procedural.",
 )
 @click.option(
     "--scope",
     metavar="SCOPE",
-    shell_complete=completing.scopes,
+    shell_complete=tab_completion.scopes,
     help="user, project or session.  [default: user, project with --project]",
 )
 @click.option(
     "--project",
     metavar="NAME",
-    shell_complete=completing.projects,
+    shell_complete=tab_completion.projects,
     help="The project it belongs to.",
 )
 @click.option(
@@ -43,7 +43,7 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
     "tags",
     metavar="TAG",
     multiple=True,
-    shell_complete=completing.tags,
+    shell_complete=tab_completion.tags,
     help="May be given several times.",
 )
 @click.option("--importance", type=float, metavar="0..1", help="How much it matters.")
@@ -98,9 +98,9 @@ def _text(words: tuple[str, ...]) -> str:
 
 
 def _print(done: Remembered) -> None:
-    look.done("Remembered" if done.created else "Updated", done.path, done.memory_id)
-    look.warn(done.warnings)
+    screen.done("Remembered" if done.created else "Updated", done.path, done.memory_id)
+    screen.warn(done.warnings)
     if done.similar:
-        look.say("You may know this already:" if done.created else "Similar:")
+        screen.say("You may know this already:" if done.created else "Similar:")
         for other in done.similar:
-            look.say(f"  {other.relevance_score:.2f}  {look.one_line(other.path)}", dim=True)
+            screen.say(f"  {other.relevance_score:.2f}  {screen.one_line(other.path)}", dim=True)

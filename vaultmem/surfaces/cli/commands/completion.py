@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.surfaces.cli import completing
+from vaultmem.surfaces.cli import tab_completion
 
 if TYPE_CHECKING:
     from click.shell_completion import ShellComplete
@@ -21,7 +21,7 @@ def command(ctx: click.Context, shell: str) -> None:
     zsh:   vaultmem completion zsh >> ~/.zshrc      (below compinit)
     fish:  vaultmem completion fish > ~/.config/fish/completions/vaultmem.fish
     """
-    made = _kind(shell)(ctx.find_root().command, {}, "vaultmem", completing.VARIABLE)
+    made = _kind(shell)(ctx.find_root().command, {}, "vaultmem", tab_completion.VARIABLE)
     click.echo(made.source().strip("\n"))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 
 @click.command()
@@ -12,23 +12,23 @@ from vaultmem.surfaces.cli import look, options
 def command(vault: str | None, as_json: bool) -> int:
     """Show what two sides could not agree on: unfinished merges, and the conflict copies that
     Obsidian Sync, Syncthing or Dropbox made. Looking changes nothing."""
-    from vaultmem.git.syncing import SyncedVault
+    from vaultmem.vault import Vault
 
-    with SyncedVault.open(vault, strict=False) as opened, options.progress("Looking"):
+    with Vault.open(vault, strict=False) as opened, options.progress("Looking"):
         found = opened.conflicts()
     if as_json:
         click.echo(render.to_json(found))
         return 1 if found.conflicts else 0
     for view in found.conflicts:
-        click.secho(look.line(view.path), bold=True)
-        click.echo(look.line(view.message, 2))
+        click.secho(screen.line(view.path), bold=True)
+        click.echo(screen.line(view.message, 2))
         if view.ancestor:
             click.echo(
-                look.line("The version both were made from is in git: --both merges them.", 2)
+                screen.line("The version both were made from is in git: --both merges them.", 2)
             )
-        click.secho("  " + look.one_line(view.fix), dim=True)
+        click.secho("  " + screen.one_line(view.fix), dim=True)
         if view.diff:
-            look.diff(view.diff)
+            screen.diff(view.diff)
     if not found.conflicts:
         click.secho("There are no conflicts.", fg="green")
     return 1 if found.conflicts else 0

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.consolidate import Consolidated
+    from vaultmem.upkeep.consolidate import Consolidated
 
 
 @click.command()
@@ -31,17 +31,19 @@ def command(session_id: str | None, dry_run: bool, vault: str | None, as_json: b
 
 def _print(done: Consolidated) -> None:
     if done.dry_run:
-        look.diff(done.diff or "")
+        screen.diff(done.diff or "")
     else:
         for memory in done.consolidated_memories:
-            look.done("Written", memory.path, memory.id or "")
+            screen.done("Written", memory.path, memory.id or "")
     made, stats = len(done.consolidated_memories), done.session_stats
     if not made:
-        look.say(f"Nothing to draw together in {look.count(stats.memories_analyzed, 'memory')}.")
+        screen.say(
+            f"Nothing to draw together in {screen.count(stats.memories_analyzed, 'memory')}."
+        )
     elif done.dry_run:
-        look.say(
-            f"{look.count(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
+        screen.say(
+            f"{screen.count(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
             "Carry it out: vaultmem consolidate --apply"
         )
     if done.review:
-        look.say(f"{done.review} lists memories that may be double or out of date.")
+        screen.say(f"{done.review} lists memories that may be double or out of date.")

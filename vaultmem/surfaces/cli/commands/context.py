@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 
 @click.command()
@@ -28,12 +28,12 @@ def command(
     if as_json:
         click.echo(render.to_json(block))
         return
-    look.warn(block.warnings)
+    screen.warn(block.warnings)
     if not block.memories_used:
-        look.say("There is nothing to tell an agent yet. The first memory: vaultmem add TEXT")
+        screen.say("There is nothing to tell an agent yet. The first memory: vaultmem add TEXT")
         return
-    text = look.safe(block.context_block.rstrip("\n"))
-    click.echo(look.paragraphs(text) if look.for_a_person() else text)
-    used = look.count(block.memories_used, "memory")
+    text = screen.safe(block.context_block.rstrip("\n"))
+    click.echo(screen.paragraphs(text) if screen.for_a_person() else text)
+    used = screen.count(block.memories_used, "memory")
     cut = ", shortened to fit" if block.truncated else ""
-    look.say(f"{used}, {block.tokens_used} tokens{cut}.", dim=True)
+    screen.say(f"{used}, {block.tokens_used} tokens{cut}.", dim=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import click
 
 from vaultmem import config
+from vaultmem.base import own_program
 from vaultmem.errors import InvalidInput
 
 
@@ -39,7 +39,7 @@ def command(fast: bool, keep: str | None, inside: str | None) -> int:
         return tour.guide(Path(inside), kept=keep is not None, pauses=not fast)
     with _place(keep) as place, tempfile.TemporaryDirectory(prefix="vaultmem-home-") as home:
         given = [*(["--fast"] if fast else []), *(["--keep", str(place)] if keep else [])]
-        tourist = [sys.executable, "-P", "-m", "vaultmem", "demo", "--inside", str(place), *given]
+        tourist = own_program.again("demo", "--inside", str(place), *given)
         return _run(tourist, place, Path(home))
 
 

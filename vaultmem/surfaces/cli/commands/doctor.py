@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.doctor import Finding
+    from vaultmem.upkeep.doctor import Finding
+    from vaultmem.vault import Vault
 
 SHOWN: Final = 8
 
@@ -17,6 +18,12 @@ SHOWN: Final = 8
 HEADINGS: Final[Mapping[str, str]] = {
     "settings": "Settings that are wrong",
     "unreadable": "Files that cannot be read",
+    "no-note": "What is named like a note, and cannot be one",
+    "not-indexed": "Notes that cannot be searched",
+    "write-gone": "Memories that are gone",
+    "history-damaged": "Older texts that are damaged",
+    "index-differs": "The index is not what it should be",
+    "vector-damaged": "Vectors that are damaged",
     "merge-driver": "Git does not know how to merge notes",
     "conflict-markers": "Merges that were never finished",
     "conflict-copy": "Conflict copies that a sync service made",
@@ -27,6 +34,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "not-utf8": "Notes that are not UTF-8 text",
     "binary": "Notes that are not text at all",
     "too-long": "Notes that are too long",
+    "too-many-tags": "Notes with too many tags",
     "secret": "What looks like a secret",
     "name-clash": "Names that are the same on other systems",
     "unsafe-name": "Names that other systems refuse",
@@ -46,18 +54,36 @@ _BEHIND: Final = "index-behind"
     "--all", "everything", is_flag=True, help="List every problem, not only the first few."
 )
 @click.option("--secrets", is_flag=True, help="Look for keys, tokens and passwords as well.")
+@click.option(
+    "--verify", is_flag=True,
+    help="Compare what agents wrote with the notes, and the index with one made from nothing.",
+)  # fmt: skip
+@click.option(
+    "--repair", is_flag=True, help="With --verify: make anew what follows from the notes."
+)
 @options.vault
 @options.as_json
-def command(fix: bool, everything: bool, secrets: bool, vault: str | None, as_json: bool) -> int:
+def command(
+    fix: bool,
+    everything: bool,
+    secrets: bool,
+    verify: bool,
+    repair: bool,
+    vault: str | None,
+    as_json: bool,
+) -> int:
     """Find what is wrong with the vault, and what to do about it. Looking changes nothing."""
     with options.open_vault(vault, strict=False) as opened:
         with options.progress("Looking through the notes"):
             findings = opened.examine(secrets=secrets)
-        if fix:
+        if verify or repair:
+            findings += _verified(opened)
+        if fix or repair:
             with options.progress("Putting right"):
-                fixed = opened.fix(findings)
+                fixed = opened.fix(findings) if fix else []
+                fixed += opened.repair(findings) if repair else []
             findings = [found for found in findings if found not in fixed]
-            look.say(f"Fixed {look.count(len(fixed), 'problem')}.")
+            screen.say(f"Fixed {screen.count(len(fixed), 'problem')}.")
     if as_json:
         click.echo(render.to_json(findings))
     else:
@@ -65,18 +91,31 @@ def command(fix: bool, everything: bool, secrets: bool, vault: str | None, as_js
     return 1 if any(found.problem != _BEHIND for found in findings) else 0
 
 
+def _verified(opened: Vault) -> tuple[Finding, ...]:
+    with options.progress("Comparing") as progress:
+        done = opened.verify(progress)
+    compared = (
+        screen.count(done.notes, "note"),
+        screen.count(done.writes, "write"),
+        screen.count(done.snapshots, "older text"),
+        screen.count(done.passages, "passage"),
+    )
+    screen.say(f"Compared {', '.join(compared)}.")
+    return done.findings
+
+
 def _print(findings: Sequence[Finding], everything: bool) -> None:
     wrong = [found for found in findings if found.problem != _BEHIND]
     for problem, group in _grouped(wrong).items():
         heading = HEADINGS.get(problem, problem.replace("-", " ").capitalize())
-        click.secho(look.line(f"{heading} ({len(group):,})"), bold=True)
+        click.secho(screen.line(f"{heading} ({len(group):,})"), bold=True)
         _print_group(group if everything else group[:SHOWN])
         if len(group) > SHOWN and not everything:
             click.secho(f"  … and {len(group) - SHOWN:,} more; --all lists them", dim=True)
         click.echo()
     if wrong:
-        files = look.count(len({found.path for found in wrong}), "file")
-        click.secho(f"{look.count(len(wrong), 'problem')} in {files}.", fg="yellow")
+        files = screen.count(len({found.path for found in wrong}), "file")
+        click.secho(f"{screen.count(len(wrong), 'problem')} in {files}.", fg="yellow")
     else:
         click.secho("Nothing is wrong.", fg="green")
     _print_behind([found for found in findings if found.problem == _BEHIND], everything)
@@ -85,10 +124,10 @@ def _print(findings: Sequence[Finding], everything: bool) -> None:
 def _print_behind(behind: Sequence[Finding], everything: bool) -> None:
     """Notes that changed are nothing wrong: the next look takes them in."""
     if behind:
-        number = look.count(len(behind), "note")
+        number = screen.count(len(behind), "note")
         click.echo(f"{number} changed since the index was made. Take them in: vaultmem index")
         for found in behind if everything else ():
-            click.secho(look.line(found.path, 2), dim=True)
+            click.secho(screen.line(found.path, 2), dim=True)
 
 
 def _grouped(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -102,7 +141,7 @@ def _print_group(group: Sequence[Finding]) -> None:
     """What is to be done is said once where it is the same for all of them."""
     same = len({found.fix for found in group}) == 1
     for found in group:
-        click.echo(look.line(_with_path(found), 2))
+        click.echo(screen.line(_with_path(found), 2))
         if not same:
             _print_fix(found, 4)
     if same:
@@ -110,7 +149,7 @@ def _print_group(group: Sequence[Finding]) -> None:
 
 
 def _print_fix(found: Finding, indent: int) -> None:
-    click.secho(" " * indent + "→ " + look.line(found.fix, indent + 2).lstrip(), fg="cyan")
+    click.secho(" " * indent + "→ " + screen.line(found.fix, indent + 2).lstrip(), fg="cyan")
 
 
 def _with_path(found: Finding) -> str:

@@ -1,28 +1,28 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import signal
 import subprocess
-import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import click
+from ulid_transform import ulid_now
 
 from vaultmem import config
 from vaultmem.errors import InvalidInput, ReadOnly, VaultmemError
-from vaultmem.note import encode
+from vaultmem.notes.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
-    from vaultmem.views import Source, Updated
+    from vaultmem.base.own_path import OwnPath
+    from vaultmem.operations.results import NoteSource, Updated
+    from vaultmem.vault import Vault
 
 
 @click.command()
-@click.argument("ref", metavar="ID", shell_complete=completing.titles)
+@click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @options.vault
 @options.as_json
 def command(ref: str, vault: str | None, as_json: bool) -> None:
@@ -40,26 +40,25 @@ def command(ref: str, vault: str | None, as_json: bool) -> None:
         done = _save(opened, copy, source) if changed else _unchanged(source)
     _clear(copy)
     if not changed:
-        look.say("Nothing was changed.")
+        screen.say("Nothing was changed.")
     if as_json:
         click.echo(render.to_json(done))
     elif changed:
-        look.done("Saved", done.path, done.memory_id)
+        screen.done("Saved", done.path, done.memory_id)
 
 
-def _copy(opened: Vault, source: Source) -> Path:
+def _copy(opened: Vault, source: NoteSource) -> OwnPath:
     """A copy beside the index rather than among temporary files, which a restart may clear."""
-    parent = config.state_dir(opened.root, opened.settings) / "local" / "edits"
+    edits = config.state_dir(opened.root, opened.settings) / "local" / "edits"
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        copy = Path(tempfile.mkdtemp(dir=parent)) / PurePosixPath(source.path).name
-        copy.write_bytes(encode(source.text))
+        copy = edits / ulid_now() / PurePosixPath(source.path).name
+        copy.create(encode(source.text))
     except OSError as error:
         raise VaultmemError(f"No copy for the editor could be made: {error.strerror}.") from None
     return copy
 
 
-def _edited(copy: Path, source: Source) -> bool:
+def _edited(copy: OwnPath, source: NoteSource) -> bool:
     """Let the person edit the copy; whether its text is another one now."""
     code = _run_editor(copy)
     text = _read(copy, source)
@@ -73,7 +72,7 @@ def _edited(copy: Path, source: Source) -> bool:
     return not same
 
 
-def _run_editor(copy: Path) -> int:
+def _run_editor(copy: OwnPath) -> int:
     editor = config.editor()
     try:
         process = subprocess.Popen([*shlex.split(editor), str(copy)])
@@ -90,9 +89,9 @@ def _run_editor(copy: Path) -> int:
         signal.signal(signal.SIGINT, before)
 
 
-def _read(copy: Path, source: Source) -> str:
+def _read(copy: OwnPath, source: NoteSource) -> str:
     try:
-        return copy.read_bytes().decode("utf-8", "surrogateescape")
+        return copy.read().decode("utf-8", "surrogateescape")
     except OSError as error:
         raise VaultmemError(
             f"The edited copy of {source.path} cannot be read ({error.strerror}); "
@@ -100,23 +99,23 @@ def _read(copy: Path, source: Source) -> str:
         ) from None
 
 
-def _save(opened: Vault, copy: Path, source: Source) -> Updated:
+def _save(opened: Vault, copy: OwnPath, source: NoteSource) -> Updated:
     try:
         return opened.rewrite(source.memory_id, _read(copy, source), source.version)
     except VaultmemError as error:
-        look.complain(f"{error.message}\n{_kept(copy)}")
+        screen.complain(f"{error.message}\n{_kept(copy)}")
         raise click.exceptions.Exit(error.exit_code) from None
 
 
-def _unchanged(source: Source) -> Updated:
-    from vaultmem.views import Updated
+def _unchanged(source: NoteSource) -> Updated:
+    from vaultmem.operations.results import Updated
 
     return Updated(source.memory_id, source.path, (), False, source.version)
 
 
-def _clear(copy: Path) -> None:
-    shutil.rmtree(copy.parent, ignore_errors=True)
+def _clear(copy: OwnPath) -> None:
+    copy.parent.remove_tree()
 
 
-def _kept(copy: Path) -> str:
+def _kept(copy: OwnPath) -> str:
     return f"Your text is kept in {copy}"

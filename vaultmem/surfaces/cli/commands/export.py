@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.moving import TARGETS
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
+from vaultmem.transfer import TARGETS
 
 if TYPE_CHECKING:
-    from vaultmem.moving.outgoing import Exported
+    from vaultmem.transfer.exporting import Exported
 
 
 @click.command()
@@ -69,8 +69,10 @@ def command(
 
 
 def _print(done: Exported) -> None:
-    files = f" and {look.count(done.files, 'file')}" if done.files else ""
-    click.echo(f"{look.count(done.notes, 'note')}{files} in {done.path} ({look.size(done.size)})")
+    files = f" and {screen.count(done.files, 'file')}" if done.files else ""
+    click.echo(
+        f"{screen.count(done.notes, 'note')}{files} in {done.path} ({screen.size(done.size)})"
+    )
     for left in done.left_out[:10]:
-        look.say(look.one_line(f"! {left.what}: {left.why}"), fg="yellow")
-    look.warn(done.warnings)
+        screen.say(screen.one_line(f"! {left.what}: {left.why}"), fg="yellow")
+    screen.warn(done.warnings)

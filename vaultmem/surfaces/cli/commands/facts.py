@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.graph import FactView
-    from vaultmem.service import Vault
+    from vaultmem.operations.graph import FactView
+    from vaultmem.vault import Vault
 
 
 @click.command()
-@click.argument("subject", shell_complete=completing.entities)
+@click.argument("subject", shell_complete=tab_completion.entities)
 @click.option("--predicate", metavar="P", help="Only facts of this kind, like depends_on.")
 @click.option("--as-of", metavar="DATE", help="What was true on this day.")
 @click.option("--closed", is_flag=True, help="Also what is not true any more.")
@@ -38,42 +38,42 @@ def command(
     elif found.facts:
         _print(found.facts)
     else:
-        look.say(f"No facts about {subject} are known{' for that day' if as_of else ''}.{near}")
+        screen.say(f"No facts about {subject} are known{' for that day' if as_of else ''}.{near}")
     return 0 if found.facts else 1
 
 
 def _near(opened: Vault, subject: str) -> str:
-    from vaultmem.surfaces.cli import mistakes
+    from vaultmem.surfaces.cli import error_messages
 
-    meant = mistakes.nearest(subject, opened.beginning("entities", subject[:1]))
+    meant = error_messages.nearest(subject, opened.beginning("entities", subject[:1]))
     return f" Did you mean {meant}?" if meant and meant.casefold() != subject.casefold() else ""
 
 
 def _print(facts: Sequence[FactView]) -> None:
-    if look.for_a_person():
-        click.secho(look.one_line(facts[0].subject), bold=True)
+    if screen.for_a_person():
+        click.secho(screen.one_line(facts[0].subject), bold=True)
     rows = [
         (
-            *(() if look.for_a_person() else (each.subject,)),
+            *(() if screen.for_a_person() else (each.subject,)),
             each.predicate,
             each.object,
             *_qualifiers(each),
         )
         for each in facts
     ]
-    look.table(rows, ({"fg": "cyan"}, {}, look.DIM), indent=2, give=(2, 1))
+    screen.table(rows, ({"fg": "cyan"}, {}, screen.DIM), indent=2, give=(2, 1))
 
 
 def _qualifiers(fact: FactView) -> tuple[str, ...]:
     """When it holds, how sure that is, and who says so."""
     confidence = "" if fact.confidence is None else f"{fact.confidence:g}"
     words = (_span(fact), confidence, fact.provenance or "")
-    return (look.labels((), *words),) if look.for_a_person() else words
+    return (screen.labels((), *words),) if screen.for_a_person() else words
 
 
 def _span(fact: FactView) -> str:
     first, last = _day(fact.valid_from), _day(fact.valid_to)
-    if look.for_a_person() and not last:
+    if screen.for_a_person() and not last:
         return f"since {first}" if first else ""
     return f"{first} → {last}".strip()
 
@@ -81,6 +81,6 @@ def _span(fact: FactView) -> str:
 def _day(moment: object) -> str:
     """A day, and for a person at most the minute of it."""
     text = str(render.plain(moment) or "").removesuffix("T00:00:00Z")
-    if look.for_a_person() and isinstance(moment, dt.datetime):
+    if screen.for_a_person() and isinstance(moment, dt.datetime):
         return text[:16].replace("T", " ")
     return text

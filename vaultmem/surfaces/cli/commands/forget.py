@@ -3,11 +3,11 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 
 @click.command()
-@click.argument("ref", metavar="ID", shell_complete=completing.titles)
+@click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @click.option("--reason", help="Why; it is written into the note.")
 @options.vault
 @options.as_json
@@ -18,6 +18,6 @@ def command(ref: str, reason: str | None, vault: str | None, as_json: bool) -> N
     if as_json:
         click.echo(render.to_json(done))
         return
-    look.done("Forgotten", done.path, done.memory_id)
-    if look.for_a_person():
-        look.say(f"It can come back: vaultmem restore {done.memory_id}", dim=True)
+    screen.done("Forgotten", done.path, done.memory_id)
+    if screen.for_a_person():
+        screen.say(f"It can come back: vaultmem restore {done.memory_id}", dim=True)

@@ -7,15 +7,15 @@ import click
 
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, drawings, look, options
+from vaultmem.surfaces.cli import graph_drawings, options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.graph import Entity, GraphAnswer, Relationship
-    from vaultmem.surfaces.cli.drawings import Edge
+    from vaultmem.operations.graph import Entity, GraphAnswer, Relationship
+    from vaultmem.surfaces.cli.graph_drawings import Edge
 
 
 @click.command()
-@click.argument("entity", required=False, shell_complete=completing.entities)
+@click.argument("entity", required=False, shell_complete=tab_completion.entities)
 @click.option("--relation", metavar="R", help="Only relations of this kind, like depends_on.")
 @click.option(
     "--direction",
@@ -53,12 +53,12 @@ def command(
     if as_json:
         click.echo(render.to_json(found))
     elif dot:
-        click.echo(drawings.dot(_edges(found.entities)))
+        click.echo(graph_drawings.dot(_edges(found.entities)))
     elif mermaid:
-        click.echo(drawings.mermaid(_edges(found.entities)))
+        click.echo(graph_drawings.mermaid(_edges(found.entities)))
     elif canvas:
         files = {each.name: each.path for each in found.entities if each.path}
-        click.echo(render.to_json(drawings.canvas(_edges(found.entities), files)))
+        click.echo(render.to_json(graph_drawings.canvas(_edges(found.entities), files)))
     else:
         _print(found)
     return 0 if found.entities or not entity else 1
@@ -66,9 +66,9 @@ def command(
 
 def _print(found: GraphAnswer) -> None:
     if not found.entities:
-        look.say("No note is linked with another yet.")
-    if not look.for_a_person():
-        look.table(_edges(found.entities))
+        screen.say("No note is linked with another yet.")
+    if not screen.for_a_person():
+        screen.table(_edges(found.entities))
         return
     shown: set[Edge] = set()
     for entity in found.entities:
@@ -76,16 +76,16 @@ def _print(found: GraphAnswer) -> None:
     if found.memories:
         click.echo()
         click.secho("Memories", bold=True)
-        look.table(
-            [(each.title, each.excerpt) for each in found.memories], ({}, look.DIM), indent=2
+        screen.table(
+            [(each.title, each.excerpt) for each in found.memories], ({}, screen.DIM), indent=2
         )
 
 
 def _print_entity(entity: Entity, shown: set[Edge]) -> None:
     """An entity with those of its connections that were not shown from their other end."""
-    click.secho(look.one_line(entity.name), bold=True, nl=False)
-    known = f"in {look.count(entity.memory_count, 'note')}" if entity.memory_count else None
-    click.secho("  " + look.labels((), entity.type, known), dim=True)
+    click.secho(screen.one_line(entity.name), bold=True, nl=False)
+    known = f"in {screen.count(entity.memory_count, 'note')}" if entity.memory_count else None
+    click.secho("  " + screen.labels((), entity.type, known), dim=True)
     rows = []
     for each in entity.relationships:
         edge = _directed(entity, each)
@@ -93,7 +93,7 @@ def _print_entity(entity: Entity, shown: set[Edge]) -> None:
             rows.append((each.type, "→" if each.direction == "outgoing" else "←", each.target))
         shown.add(edge)
     if rows:
-        look.table(rows, ({"fg": "cyan"},), indent=2)
+        screen.table(rows, ({"fg": "cyan"},), indent=2)
 
 
 def _edges(entities: Sequence[Entity]) -> list[Edge]:

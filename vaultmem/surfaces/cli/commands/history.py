@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import NotFound
-from vaultmem.note import encode
+from vaultmem.notes.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.views import Version, Versions
+    from vaultmem.operations.results import Version, Versions
 
 
 @click.command()
-@click.argument("ref", metavar="ID", shell_complete=completing.titles)
+@click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @click.argument("version", required=False)
 @click.option("--diff", is_flag=True, help="What changed from then to now.")
 @options.vault
@@ -40,26 +41,26 @@ def command(ref: str, version: str | None, diff: bool, vault: str | None, as_jso
         name = "diff" if diff else "text"
         click.echo(render.to_json({**render.plain(old), "path": versions.path, name: text}))
     elif diff:
-        look.diff(text)
-    elif look.for_a_person():
-        click.echo(look.safe(text.removesuffix("\n")))
+        screen.diff(text)
+    elif screen.for_a_person():
+        click.echo(screen.safe(text.removesuffix("\n")))
     else:
         sys.stdout.buffer.write(encode(text))
 
 
 def _list(versions: Versions) -> None:
-    if look.for_a_person():
-        click.secho(look.one_line(versions.path), bold=True)
+    if screen.for_a_person():
+        click.secho(screen.one_line(versions.path), bold=True)
     rows = [
         (
             _short(version.version),
-            look.when(version.taken_at),
+            screen.when(version.taken_at),
             _said(version),
-            look.size(version.size),
+            screen.size(version.size),
         )
         for version in versions.versions
     ]
-    look.table(rows, ({"fg": "yellow"}, {}, {}, look.DIM), indent=2, give=(2,))
+    screen.table(rows, ({"fg": "yellow"}, {}, {}, screen.DIM), indent=2, give=(2,))
 
 
 def _said(version: Version) -> str:
@@ -70,7 +71,7 @@ def _said(version: Version) -> str:
 
 
 def _short(version: str) -> str:
-    return version[:8] if look.for_a_person() else version
+    return version[:8] if screen.for_a_person() else version
 
 
 def _find(versions: Versions, wanted: str | None) -> Version:
@@ -87,12 +88,12 @@ def _find(versions: Versions, wanted: str | None) -> Version:
 
 
 def _diff(old: str, new: str, version: Version, path: str) -> str:
-    import difflib
+    from vaultmem.base.line_difference import unified
 
+    path = screen.one_line(path)
     names = (f"{path} ({version.version[:8]})", f"{path} (now)")
-    lines = difflib.unified_diff(_lines(old), _lines(new), *names, lineterm="")
-    return "\n".join(lines)
+    return "\n".join(unified(_lines(old), _lines(new), names))
 
 
 def _lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return unix_lines(text).removesuffix("\n").split("\n")

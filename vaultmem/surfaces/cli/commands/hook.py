@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.cli import options
 
 if TYPE_CHECKING:
-    from vaultmem.hooks import Action
-    from vaultmem.reader import Reader
+    from vaultmem.vault import Vault
 
 SECONDS: Final = 1.8  # the process may need a little before it comes here
 _LARGEST: Final = 5_000_000  # bytes; a larger event is let go by
@@ -72,18 +72,19 @@ def _read() -> object:
         _say("The event is too large and was let go by.")
         return None
     try:
-        return json.loads(data) if data.strip() else None
-    except (ValueError, RecursionError):
-        _say("What came in is not JSON.")
+        return small_files.parse_json(bytes(data)) if data.strip() else None
+    except ValueError as error:
+        _say(f"What came in is not JSON that can be used: {error}.")
         return None
 
 
 def _answered(payload: object, named: str | None, vault: str | None) -> dict[str, Any]:
-    from vaultmem import config, hooks
+    from vaultmem import config
+    from vaultmem.hooks import events
 
     if named and isinstance(payload, dict):
         payload = {"event": named, **payload}
-    event = hooks.event_of(payload)
+    event = events.event_of(payload)
     if event is None:
         return {}
     try:
@@ -92,17 +93,18 @@ def _answered(payload: object, named: str | None, vault: str | None) -> dict[str
         return {}
     settings = config.load(root)
     settings.require_valid()
-    actions = list(hooks.decide(event, settings))
-    if not actions:
+    if not any(events.decide(event, settings)):
         return {}
-    with _open(root, settings, actions) as opened:
-        return hooks.answer(opened, payload)
+    from vaultmem.hooks import answer
+
+    with _open(root, settings) as opened:
+        return answer.to_event(opened, payload)
 
 
-def _open(root: Path, settings: Any, actions: list[Action]) -> Reader:
-    """What only looks loads no code that writes."""
-    from vaultmem import config, hooks
-    from vaultmem.desk import Caller
+def _open(root: Path, settings: Any) -> Vault:
+    from vaultmem import config
+    from vaultmem.operations.caller import Caller
+    from vaultmem.vault import Vault
 
     caller = Caller(
         user=settings["user"],
@@ -110,13 +112,7 @@ def _open(root: Path, settings: Any, actions: list[Action]) -> Reader:
         default_project=config.surroundings().project,
         read_only=settings["read_only"],
     )
-    if hooks.writes(actions):
-        from vaultmem.service import Vault
-
-        return Vault.open(root, caller=caller)
-    from vaultmem.reader import Reader
-
-    return Reader.open(root, caller=caller)
+    return Vault.open(root, caller=caller)
 
 
 def _say(text: str) -> None:

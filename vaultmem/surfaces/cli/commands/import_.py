@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.moving import SOURCES
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
+from vaultmem.transfer import SOURCES
 
 if TYPE_CHECKING:
-    from vaultmem.moving.arrivals import Imported
+    from vaultmem.transfer.importing import Imported
 
 _SHOWN: Final = 5  # notes and left-out records that are named
 
@@ -79,7 +79,7 @@ def _hint() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        look.say("What came in stays. Run the same command again, and it goes on.")
+        screen.say("What came in stays. Run the same command again, and it goes on.")
         raise
 
 
@@ -87,8 +87,8 @@ def _list(as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"sources": SOURCES}))
     else:
-        look.table(list(SOURCES.items()))
-        look.say("Import one with: vaultmem import FROM PATH", dim=True)
+        screen.table(list(SOURCES.items()))
+        screen.say("Import one with: vaultmem import FROM PATH", dim=True)
 
 
 def _print(done: Imported) -> None:
@@ -105,27 +105,27 @@ def _print(done: Imported) -> None:
     click.echo("  ".join([*(parts or ["Nothing to import."]), f"({done.seconds:.1f} s)"]))
     _print_notes(done)
     for left in done.left_out[:_SHOWN]:
-        click.echo(look.one_line(f"! {left.what}: {left.why}"))
+        click.echo(screen.one_line(f"! {left.what}: {left.why}"))
     _and_more(done.left - _SHOWN)
-    look.warn(done.warnings)
+    screen.warn(done.warnings)
     if done.gone:
-        look.say("What you removed stays away; bring it back with --again.", dim=True)
+        screen.say("What you removed stays away; bring it back with --again.", dim=True)
     if done.dry_run:
-        look.say("Nothing was written. Leave out --dry-run to import.", dim=True)
+        screen.say("Nothing was written. Leave out --dry-run to import.", dim=True)
 
 
 def _print_notes(done: Imported) -> None:
     """The first of what is new, and everything that a person should look at."""
     for step in done.notes:
         if step.action == "kept":
-            click.echo(look.one_line(f"! {step.path}: yours is different; it was left as it is"))
+            click.echo(screen.one_line(f"! {step.path}: yours is different; it was left as it is"))
     new = [step for step in done.notes if step.action in ("add", "update")]
     for step in new[:_SHOWN] if done.dry_run else ():
-        click.echo(look.one_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
+        click.echo(screen.one_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
     if done.dry_run:
         _and_more(len(new) - _SHOWN)
     for step in [step for step in new if step.why][:_SHOWN]:
-        click.echo(look.one_line(f"> {step.why}"))
+        click.echo(screen.one_line(f"> {step.why}"))
 
 
 def _and_more(count: int) -> None:

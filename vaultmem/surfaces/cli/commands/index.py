@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
-    from vaultmem.sync import Report
+    from vaultmem.indexing.reconcile import ReconcileReport
+    from vaultmem.vault import Vault
 
 
 @click.command()
@@ -41,9 +41,9 @@ def _without_vectors(opened: Vault) -> int:
     return index.pending if index.model_state == "ready" else 0
 
 
-def _print(report: Report, made: int, left: int) -> None:
+def _print(report: ReconcileReport, made: int, left: int) -> None:
     if report.withheld:
-        look.complain(
+        screen.complain(
             f"The vault looks empty, so the {report.withheld} notes in the index were kept. "
             "If they are really gone: vaultmem index --rebuild"
         )
@@ -59,11 +59,11 @@ def _print(report: Report, made: int, left: int) -> None:
     parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
     click.echo("  ".join([*(parts or ["Nothing changed."]), f"({report.seconds:.2f} s)"]))
     for path, message in report.problems[:10]:
-        click.echo("! " + look.line(f"{path}: {message}", 2).lstrip())
+        click.echo("! " + screen.line(f"{path}: {message}", 2).lstrip())
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
     if made:
-        look.say(f"Search by meaning: {look.count(made, 'passage')} made ready.")
+        screen.say(f"Search by meaning: {screen.count(made, 'passage')} made ready.")
     if left:
-        waiting = look.count(left, "passage")
-        look.say(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)
+        waiting = screen.count(left, "passage")
+        screen.say(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.template import Plan
+    from vaultmem.upkeep.template import VaultPlan
 
 
 @click.command()
@@ -30,60 +30,60 @@ def command(
     Nothing that is there is changed: files are only added, and an existing .obsidian
     folder is left alone.
     """
-    from vaultmem import service
+    from vaultmem import vault
 
-    plan = service.plan_vault(folder, git=git, examples=examples)
+    plan = vault.plan_vault(folder, git=git, examples=examples)
     if not as_json:
         _show(plan, dry_run)
     if not dry_run and not plan.new and not plan.empty and not yes and sys.stdin.isatty():
         click.confirm("Add these?", abort=True, err=True)
-    said = "" if dry_run else service.make_vault(plan, git=git)
+    said = "" if dry_run else vault.make_vault(plan, git=git)
     if as_json:
         click.echo(render.to_json(_as_json(plan, said, done=not dry_run)))
     elif not dry_run:
         _say_done(plan, said)
 
 
-def _show(plan: Plan, dry_run: bool) -> None:
-    look.say(f"{'New vault' if plan.new else 'Vault'} in {look.one_line(str(plan.root))}")
+def _show(plan: VaultPlan, dry_run: bool) -> None:
+    screen.say(f"{'New vault' if plan.new else 'Vault'} in {screen.one_line(str(plan.root))}")
     places = (*(f"{folder}/" for folder in plan.folders), *plan.add)
     for line in _summed_up(plan) if plan.new and not dry_run else places:
-        look.say(click.style("  + ", fg="green") + line)
+        screen.say(click.style("  + ", fg="green") + line)
     if plan.keep:
-        number = look.count(len(plan.keep), "file")
-        look.say(f"  {number} of the template {_are(plan.keep)} there already, left as they are.")
+        number = screen.count(len(plan.keep), "file")
+        screen.say(f"  {number} of the template {_are(plan.keep)} there already, left as they are.")
     for line in plan.advice:
-        look.say(f"  {line}")
+        screen.say(f"  {line}")
 
 
 def _are(things: tuple[str, ...]) -> str:
     return "is" if len(things) == 1 else "are"
 
 
-def _summed_up(plan: Plan) -> Iterator[str]:
+def _summed_up(plan: VaultPlan) -> Iterator[str]:
     """A new vault's files by folder: nobody has anything to lose there."""
     files = Counter(path.partition("/")[0] + "/" * ("/" in path) for path in plan.add)
     for folder in plan.folders:
         files.setdefault(f"{folder}/", 0)
     for name, number in sorted(files.items(), key=lambda item: (item[0][:1] == ".", item[0])):
-        some = look.count(number, "file") if name.endswith("/") and number else ""
+        some = screen.count(number, "file") if name.endswith("/") and number else ""
         yield f"{name:16}{click.style(some, dim=True)}" if some else name
 
 
-def _say_done(plan: Plan, said: str) -> None:
+def _say_done(plan: VaultPlan, said: str) -> None:
     if said:
-        look.say(said)
+        screen.say(said)
     if plan.empty:
-        look.say("Nothing was missing.")
+        screen.say("Nothing was missing.")
         return
     where = shlex.quote(str(plan.root))
-    look.say(click.style("Done.", fg="green") + " What you can do now:")
-    look.say(f"  open {look.one_line(str(plan.root))} in Obsidian")
-    look.say(f'  vaultmem add "What is worth remembering" --vault {where}')
-    look.say(f"  vaultmem install claude-code --vault {where}     # or another client")
+    screen.say(click.style("Done.", fg="green") + " What you can do now:")
+    screen.say(f"  open {screen.one_line(str(plan.root))} in Obsidian")
+    screen.say(f'  vaultmem add "What is worth remembering" --vault {where}')
+    screen.say(f"  vaultmem install claude-code --vault {where}     # or another client")
 
 
-def _as_json(plan: Plan, said: str, *, done: bool) -> dict[str, object]:
+def _as_json(plan: VaultPlan, said: str, *, done: bool) -> dict[str, object]:
     return {
         "vault": str(plan.root),
         "done": done,

@@ -9,11 +9,11 @@ import click
 from vaultmem import config
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.surfaces.clients.connecting import Done, State
-    from vaultmem.surfaces.clients.files import Outcome
+    from vaultmem.clients.install import ClientChange, ClientState
+    from vaultmem.clients.settings_file import Outcome
 
 _STATES = {
     "connected": "connected",
@@ -24,7 +24,7 @@ _STATES = {
 
 
 def clients(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from vaultmem.surfaces.clients.known import CLIENTS
+    from vaultmem.clients.catalogue import CLIENTS
 
     return [name for name in CLIENTS if name.startswith(incomplete)]
 
@@ -55,7 +55,7 @@ dry_run = click.option(
 @click.option(
     "--project",
     default="",
-    shell_complete=completing.projects,
+    shell_complete=tab_completion.projects,
     help="Only this project's notes and those of none.",
 )
 @click.option("--toolsets", default="", metavar="A,B", help="Some of core, graph, session, curate.")
@@ -84,15 +84,15 @@ def command(
     client's settings get an entry for this vault and keep everything else as it is, to the
     byte; the file as it was is kept beside it. `vaultmem uninstall CLIENT` takes it out again.
     """
-    from vaultmem.surfaces.clients import connecting, known
-    from vaultmem.surfaces.clients.entry import Wanted
+    from vaultmem.clients import catalogue, install
+    from vaultmem.clients.our_entry import EntryOptions
 
     if client is None:
-        _list(connecting.overview(), as_json)
+        _list(install.overview(), as_json)
         return
-    chosen = known.client(client)
-    wanted = Wanted(_vault(vault), read_only, project.strip(), _toolsets(toolsets))
-    done = connecting.install(
+    chosen = catalogue.client(client)
+    wanted = EntryOptions(_vault(vault), read_only, project.strip(), _toolsets(toolsets))
+    done = install.install(
         chosen, wanted, file=file and file.absolute(), hooks=hooks, dry_run=dry_run
     )
     if as_json:
@@ -100,12 +100,12 @@ def command(
         return
     show(done, dry_run, _added)
     if not wanted.vault.is_dir():
-        look.say(
-            f"There is no vault in {look.one_line(str(wanted.vault))} yet: the server makes one "
+        screen.say(
+            f"There is no vault in {screen.one_line(str(wanted.vault))} yet: the server makes one "
             "when it first starts."
         )
     if done.changed and not dry_run:
-        look.say(chosen.then)
+        screen.say(chosen.then)
 
 
 def _vault(given: str | None) -> Path:
@@ -125,45 +125,47 @@ def _toolsets(given: str) -> str:
     return ",".join(tools.parse_toolsets(given)) if given.strip() else ""
 
 
-def _list(states: list[State], as_json: bool) -> None:
+def _list(states: list[ClientState], as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"clients": states}))
         return
     rows = [(s.client, _STATES[s.state], f"vault {s.vault}" if s.vault else s.file) for s in states]
-    look.table(rows, (look.BOLD, {}, look.DIM), give=(2,))
+    screen.table(rows, (screen.BOLD, {}, screen.DIM), give=(2,))
     for state in states:
         if state.problem:
-            look.say(look.safe(state.problem), fg="yellow")
-    look.say("Connect one with: vaultmem install CLIENT --vault DIR")
+            screen.say(screen.safe(state.problem), fg="yellow")
+    screen.say("Connect one with: vaultmem install CLIENT --vault DIR")
 
 
 # --- what was done -------------------------------------------------------------------------
 
 
-def show(done: Done, dry_run: bool, say: Callable[[Done, Outcome], None]) -> None:
+def show(done: ClientChange, dry_run: bool, say: Callable[[ClientChange, Outcome], None]) -> None:
     """The difference in a dry run; else what was done to each file."""
     for outcome in done.outcomes:
         if dry_run:
-            look.diff(outcome.diff)
+            screen.diff(outcome.diff)
         else:
             say(done, outcome)
         if outcome.backup:
-            look.say(f"  The file as it was: {look.one_line(str(outcome.backup))}", **look.DIM)
-    look.warn(done.notes)
+            screen.say(
+                f"  The file as it was: {screen.one_line(str(outcome.backup))}", **screen.DIM
+            )
+    screen.warn(done.notes)
     if dry_run:
         changes = "This would be changed; nothing was." if done.changed else "Nothing would change."
-        look.say(changes)
+        screen.say(changes)
 
 
-def _added(done: Done, outcome: Outcome) -> None:
-    where = f"{outcome.step.what} in {look.one_line(str(outcome.path))}"
+def _added(done: ClientChange, outcome: Outcome) -> None:
+    where = f"{outcome.step.what} in {screen.one_line(str(outcome.path))}"
     if outcome.changed:
         click.echo(click.style("+ ", fg="green") + f"{done.client.title}: {where}")
     else:
         click.echo(f"= {done.client.title}: {where}, already there")
 
 
-def summary(done: Done, dry_run: bool) -> dict[str, object]:
+def summary(done: ClientChange, dry_run: bool) -> dict[str, object]:
     return {
         "client": done.client.name,
         "dry_run": dry_run,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vaultmem.note import printable
+from vaultmem.notes.note import printable
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
-    from vaultmem.index.models import ModelInfo
+    from vaultmem.embedding.models import ModelInfo
 
 _COLOURS = {"ready": "green", "missing": "yellow", "damaged": "red"}
 
@@ -75,19 +75,19 @@ def _added(info: ModelInfo, as_json: bool) -> None:
 
 
 def _print(models: Sequence[ModelInfo]) -> None:
-    if not look.for_a_person():
-        look.table([(m.state, m.setting, m.name, _words(m), m.reason) for m in models])
+    if not screen.for_a_person():
+        screen.table([(m.state, m.setting, m.name, _words(m), m.reason) for m in models])
         return
     for info in models:
         style: dict[str, Any] = {"fg": _COLOURS.get(info.state)}
         click.secho(f"{info.state:8}", **style, nl=False)
-        click.secho(look.one_line(info.setting), bold=True)
+        click.secho(screen.one_line(info.setting), bold=True)
         named = info.name if info.name != info.setting else None
-        click.secho(look.paragraphs(look.labels((), named, _words(info)), 8), dim=True)
+        click.secho(screen.paragraphs(screen.labels((), named, _words(info)), 8), dim=True)
         if info.reason:
-            click.echo(look.paragraphs(info.reason, 8))
+            click.echo(screen.paragraphs(info.reason, 8))
 
 
 def _words(info: ModelInfo) -> str:
     size = f"{info.dimension} dimensions" if info.dimension else None
-    return look.labels((), info.origin, size)
+    return screen.labels((), info.origin, size)

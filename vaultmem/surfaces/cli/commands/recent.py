@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.views import Listed
+    from vaultmem.operations.results import Listed
 
 
 @click.command()
@@ -29,16 +29,16 @@ def command(limit: int, vault: str | None, as_json: bool) -> None:
 
 def _print(found: Listed) -> None:
     if not found.memories:
-        look.say("There are no memories yet. The first one: vaultmem add TEXT")
+        screen.say("There are no memories yet. The first one: vaultmem add TEXT")
         return
     rows = [
         (
-            look.when(memory.updated_at or memory.created_at),
-            memory.title if look.for_a_person() else memory.path,
-            look.labels(memory.tags, memory.type, memory.project),
+            screen.when(memory.updated_at or memory.created_at),
+            memory.title if screen.for_a_person() else memory.path,
+            screen.labels(memory.tags, memory.type, memory.project),
         )
         for memory in found.memories
     ]
-    look.table(rows, ({"fg": "cyan"}, look.BOLD, look.DIM), give=(2, 1))
+    screen.table(rows, ({"fg": "cyan"}, screen.BOLD, screen.DIM), give=(2, 1))
     if found.total > len(rows):
-        look.say(f"{found.total - len(rows):,} more; --limit shows them.", dim=True)
+        screen.say(f"{found.total - len(rows):,} more; --limit shows them.", dim=True)

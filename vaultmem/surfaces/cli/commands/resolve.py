@@ -3,11 +3,11 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 
 @click.command()
-@click.argument("note", metavar="NOTE", shell_complete=completing.titles)
+@click.argument("note", metavar="NOTE", shell_complete=tab_completion.titles)
 @click.option("--ours", "side", flag_value="ours", help="This machine's, or a copy's original.")
 @click.option("--theirs", "side", flag_value="theirs", help="The other machine's, or the copy.")
 @click.option("--both", "side", flag_value="both", help="The changes, and the lines, of both.")
@@ -22,15 +22,15 @@ def command(note: str, side: str | None, vault: str | None, as_json: bool) -> No
     """
     if side is None:
         raise click.UsageError("Say which side to keep: --ours, --theirs or --both.")
-    from vaultmem.git.syncing import SyncedVault
+    from vaultmem.vault import Vault
 
-    with SyncedVault.open(vault) as opened:
+    with Vault.open(vault) as opened:
         done = opened.resolve(note, side)
     if as_json:
         click.echo(render.to_json(done))
         return
-    look.done("Resolved", done.path, done.version)
+    screen.done("Resolved", done.path, done.version)
     if done.trashed:
-        look.say(f"The copy is in {look.one_line(done.trashed)} now.")
+        screen.say(f"The copy is in {screen.one_line(done.trashed)} now.")
     if done.next:
-        look.say(look.one_line(done.next[0].upper() + done.next[1:]) + ".")
+        screen.say(screen.one_line(done.next[0].upper() + done.next[1:]) + ".")

@@ -3,11 +3,11 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 
 @click.command()
-@click.argument("ref", metavar="ID", shell_complete=completing.titles)
+@click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @click.argument("version", required=False)
 @options.vault
 @options.as_json
@@ -23,4 +23,5 @@ def command(ref: str, version: str | None, vault: str | None, as_json: bool) -> 
     if as_json:
         click.echo(render.to_json(done))
     else:
-        look.done("Restored", done.path, done.memory_id)
+        screen.done("Restored", done.path, done.memory_id)
+        screen.warn(done.warnings)

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from vaultmem.limits import STRATEGIES
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.views import Recalled, RecalledMemory
+    from vaultmem.operations.results import Recalled, RecalledMemory
 
 _MATCH: Final = re.compile(r"\*\*(.+?)\*\*")
 _MARKED: Final = re.compile("\u2061(.+?)\u2062")  # takes no room when lines are broken
 _NO_VECTORS: Final = "have no vector yet"
-_STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
 
 
 @click.command()
@@ -23,20 +23,20 @@ _STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
     "--type",
     multiple=True,
     metavar="TYPE",
-    shell_complete=completing.types,
+    shell_complete=tab_completion.types,
     help="episodic, semantic, procedural, entity …",
 )
 @click.option(
     "--scope",
     multiple=True,
     metavar="SCOPE",
-    shell_complete=completing.scopes,
+    shell_complete=tab_completion.scopes,
     help="session, project or user.",
 )
 @click.option(
     "--project",
     metavar="NAME",
-    shell_complete=completing.projects,
+    shell_complete=tab_completion.projects,
     help="Only what belongs to this project.",
 )
 @click.option(
@@ -44,7 +44,7 @@ _STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
     "tags",
     multiple=True,
     metavar="TAG",
-    shell_complete=completing.tags,
+    shell_complete=tab_completion.tags,
     help="Any of these; a tag stands for its children.",
 )
 @click.option("--after", metavar="DATE", help="Made on this day or later.")
@@ -52,7 +52,7 @@ _STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")
 @click.option("--forgotten", "include_forgotten", is_flag=True, help="Forgotten memories too.")
 @click.option(
     "--strategy",
-    type=click.Choice(_STRATEGIES),
+    type=click.Choice(STRATEGIES),
     default="keyword",
     show_default=True,
     help="hybrid and vector also search by meaning, and take a second to load the model.",
@@ -77,21 +77,21 @@ def command(
 
 
 def _print(found: Recalled, explain: bool) -> None:
-    look.warn(found.warnings)
+    screen.warn(found.warnings)
     if any(_NO_VECTORS in warning for warning in found.warnings):
-        look.say("Search all of it by meaning: vaultmem index --vectors", dim=True)
-    if look.for_a_person():
+        screen.say("Search all of it by meaning: vaultmem index --vectors", dim=True)
+    if screen.for_a_person():
         for number, hit in enumerate(found.memories, 1):
             _print_hit(number, hit, explain)
     else:
-        look.table([_fields(hit, explain) for hit in found.memories])
+        screen.table([_fields(hit, explain) for hit in found.memories])
     if found.filters:
-        look.say(f"Asked for: {'; '.join(found.filters)}", dim=True)
+        screen.say(f"Asked for: {'; '.join(found.filters)}", dim=True)
     if not found.memories:
-        look.say(_nothing(found))
+        screen.say(_nothing(found))
         return
     number = max(found.total_matched, len(found.memories))
-    look.say(f"{number} found, {found.strategy_used}, {found.query_time_ms:.0f} ms", dim=True)
+    screen.say(f"{number} found, {found.strategy_used}, {found.query_time_ms:.0f} ms", dim=True)
 
 
 def _nothing(found: Recalled) -> str:
@@ -108,17 +108,17 @@ def _fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
 
 
 def _print_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
-    title, heading = look.paragraphs(look.one_line(hit.title), 4), ""
+    title, heading = screen.paragraphs(screen.one_line(hit.title), 4), ""
     if hit.heading:
-        heading = f" › {look.one_line(hit.heading)}"
-        if look.columns(title.split("\n")[-1] + heading) > look.width():
-            heading = "\n" + look.paragraphs(heading.lstrip(), 4)
+        heading = f" › {screen.one_line(hit.heading)}"
+        if screen.columns(title.split("\n")[-1] + heading) > screen.width():
+            heading = "\n" + screen.paragraphs(heading.lstrip(), 4)
     click.echo(
         f"{number:2}. {click.style(title.lstrip(), bold=True)}{click.style(heading, dim=True)}"
     )
-    small = look.labels(hit.tags, hit.path, hit.type, "forgotten" if hit.forgotten else None)
-    click.secho(look.paragraphs(small, 4), dim=True)
-    text = look.paragraphs(_MATCH.sub("\u2061\\1\u2062", hit.snippet), 4)
+    small = screen.labels(hit.tags, hit.path, hit.type, "forgotten" if hit.forgotten else None)
+    click.secho(screen.paragraphs(small, 4), dim=True)
+    text = screen.paragraphs(_MATCH.sub("\u2061\\1\u2062", hit.snippet), 4)
     click.echo(_MARKED.sub(lambda match: click.style(match[1], fg="yellow"), text))
     if explain:
         click.secho(f"    {_reasons(hit)}", fg="cyan")

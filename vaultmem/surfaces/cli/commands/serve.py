@@ -14,23 +14,24 @@ import click
 from ulid_transform import ulid_now
 
 from vaultmem import config
-from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.surfaces.cli import completing, options
+from vaultmem.base import own_program
+from vaultmem.errors import Away, InvalidInput, NotFound, Unavailable
+from vaultmem.surfaces import dialects
+from vaultmem.surfaces.cli import options, tab_completion
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultmem.desk import Caller
-    from vaultmem.service import Vault
+    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces import http
-    from vaultmem.surfaces.mcp.dialects import Dialect
-    from vaultmem.surfaces.mcp.server import Served
+    from vaultmem.surfaces.dialects import Dialect
+    from vaultmem.surfaces.mcp.server import McpServer
+    from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
 
 _ARENA_MAX: Final = -8  # M_ARENA_MAX in malloc.h
-_DIALECTS: Final = ("native", "evolution", "memory-mcp", "surreal", "trusty", "trae")
 
 
 @click.command()
@@ -39,16 +40,16 @@ _DIALECTS: Final = ("native", "evolution", "memory-mcp", "surreal", "trusty", "t
 @click.option("--toolsets", metavar="A,B", help="Some of core, graph, session, curate.")
 @click.option(
     "--dialect",
-    default="native",
+    default=dialects.NATIVE,
     show_default=True,
     metavar="NAME",
-    shell_complete=completing.one_of(*_DIALECTS),
-    help=f"Speak as another system does: {', '.join(_DIALECTS[1:])}.",
+    shell_complete=tab_completion.one_of(*dialects.ALL),
+    help=f"Speak as another system does: {', '.join(dialects.NAMES)}.",
 )
 @click.option("--user", help="Only this user's notes and those of nobody.")
 @click.option(
     "--project",
-    shell_complete=completing.projects,
+    shell_complete=tab_completion.projects,
     help="Only this project's notes and those of none.",
 )
 @click.option("--session", help="The session's id; else the client's, else a new one.")
@@ -74,17 +75,26 @@ def command(vault: str | None, address: str | None, log_level: str | None, **giv
     _let_threads_share_memory()
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
     log.setLevel(_level(log_level, given["dialect"]))
-    spoken = _dialect(given, over_http=address is not None)
+    dialect = _dialect(given, over_http=address is not None)
     root = _root(vault)
-    flags = {"user": given["user"], "project": given["project"]}
-    settings = config.load(root, flags | {"read_only": given["read_only"] or None})
-    settings.require_valid()
+    settings = _settings(root, given)
+    try:
+        _require_there(root)
+        settings.require_valid()
+    except Away as error:
+        if address:
+            raise
+        log.warning("%s", error)  # a client may start us before the drive is there
+    except InvalidInput as error:
+        if address:
+            raise
+        log.error("%s", error)  # and every call of the agent is told the same
     log.debug("loading what serves %s", root)
     given["session"] = given["session"] or config.surroundings().session or ulid_now()
-    if address is None or (spoken and spoken.http_beside_stdio):
-        _on_stdio(root, settings, given, spoken, address)
+    if address is None or (dialect and dialect.http_beside_stdio):
+        _on_stdio(root, settings, given, dialect, address)
     else:
-        _on_http(root, settings, given, spoken, address)
+        _on_http(root, settings, given, dialect, address)
     _leave()
 
 
@@ -124,24 +134,22 @@ _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": 
 def _level(given: str | None, dialect: str) -> str:
     """--log-level, else what the dialect's own variable says."""
     variables = config.dialect_variables()
-    told = {"native": "", "trusty": variables.tracing}.get(dialect, variables.log_level)
+    told = {dialects.NATIVE: "", "trusty": variables.tracing}.get(dialect, variables.log_level)
     return given.upper() if given else _LEVELS.get(told.removesuffix("ing"), "WARNING")
 
 
 def _dialect(given: dict[str, Any], *, over_http: bool) -> Dialect | None:
     """The dialect to speak; none means our own surface."""
-    from vaultmem.surfaces.mcp import dialects
-
     name = given["dialect"]
     dialects.require_known(name)
     if given["palace"] and name != "trusty":
         raise InvalidInput("--palace belongs to the dialect trusty; here --project does the same.")
-    if name == "native":
+    if name == dialects.NATIVE:
         return None
     if given["toolsets"]:
         raise InvalidInput("--toolsets belongs to the native surface; a dialect has its own tools.")
     flags = {flag: given[flag] or "" for flag in ("user", "project", "session", "palace")}
-    started = dialects.Started(**flags, read_only=given["read_only"], over_http=over_http)
+    started = dialects.ServerOptions(**flags, read_only=given["read_only"], over_http=over_http)
     return dialects.load(name, started)
 
 
@@ -150,8 +158,11 @@ def _root(vault: str | None) -> Path:
     try:
         return config.find_vault(vault)
     except NotFound:
-        from vaultmem import service
+        from vaultmem import vault as service
+        from vaultmem.upkeep import template
 
+        if template.is_awaited(Path(vault or "").expanduser()):
+            return Path(vault or "").expanduser().absolute()
         plan = service.plan_vault(vault or "", git=False, examples=False)
         _ignore_signals()  # a vault is made whole
         service.make_vault(plan, git=False)
@@ -161,8 +172,19 @@ def _root(vault: str | None) -> Path:
         return config.find_vault(vault)
 
 
+def _require_there(root: Path) -> None:
+    from vaultmem.upkeep.template import require_there
+
+    require_there(root)
+
+
+def _settings(root: Path, given: dict[str, Any]) -> config.Settings:
+    flags = {"user": given["user"], "project": given["project"]}
+    return config.load(root, flags | {"read_only": given["read_only"] or None})
+
+
 def _caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
-    from vaultmem.desk import Caller
+    from vaultmem.operations.caller import Caller
 
     return Caller(
         user=settings["user"],
@@ -177,16 +199,19 @@ def _built(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
-    spoken: Dialect | None,
+    dialect: Dialect | None,
     caller_of: Callable[[Any], Caller | None] | None = None,
-) -> Served:
+) -> McpServer:
     from vaultmem.surfaces.mcp import server, tools
 
     def open_vault() -> Vault:
-        from vaultmem.service import Vault
+        from vaultmem.vault import Vault
 
+        _require_there(root)
+        settings = _settings(root, given)  # anew: they may have come with a drive
+        _require_usable(settings)
         flags = {name: settings[name] for name in ("user", "project", "read_only")}
-        usual = spoken.settings if spoken else {}
+        usual = dialect.settings if dialect else {}
         flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
         return Vault.open(root, flags, caller=_caller(settings, given))
 
@@ -195,48 +220,59 @@ def _built(
         toolsets=tools.parse_toolsets(given["toolsets"]),
         watch=not given["no_watch"],
     )
-    if spoken is None:
+    if dialect is None:
         return server.build(open_vault, options, caller_of)
-    from vaultmem.surfaces.mcp.dialects import frame
+    from vaultmem.surfaces.dialects import frame
 
-    return frame.build(open_vault, options, spoken, caller_of)
+    return frame.build(open_vault, options, dialect, caller_of)
+
+
+def _require_usable(settings: config.Settings) -> None:
+    """What the server was bound to may stand in what could not be read: nothing is opened."""
+    try:
+        settings.require_valid()
+    except InvalidInput as error:
+        raise Unavailable(
+            f"The vault's settings cannot be used, so nothing is read or written. {error} "
+            "Tell the user to put that right and to start the server again."
+        ) from None
 
 
 def _on_stdio(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
-    spoken: Dialect | None,
+    dialect: Dialect | None,
     address: str | None,
 ) -> None:
     """On stdin and stdout; where the dialect does so, on HTTP at the same time."""
     if sys.stdin.isatty() and not is_quiet():
         _say_how_to_connect(root)
-    door = _door(root, settings, given, spoken, address)
-    served = _built(root, settings, given, spoken, _sender if door else None)
+    http_socket = _http_socket(root, settings, given, dialect, address)
+    server = _built(root, settings, given, dialect, _sender if http_socket else None)
     import anyio
 
     from vaultmem.surfaces.mcp import stdio
 
     async def talk() -> None:
-        grace = spoken.grace_seconds if spoken else stdio.GRACE_SECONDS
-        answered = spoken is None or spoken.answers_bad_lines
-        if door is None:
-            await stdio.serve(served.server, served.start, grace, answered)
+        grace = dialect.grace_seconds if dialect else stdio.GRACE_SECONDS
+        answered = dialect is None or dialect.answers_bad_lines
+        if http_socket is None:
+            await stdio.serve(server.server, server.start, grace, answered)
             return
         from vaultmem.surfaces.http import app
 
         stop = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(app.listen, lambda: served, door, stop, 1)
-            await stdio.serve(served.server, served.start, grace, answered)
+            tasks.start_soon(app.listen, lambda: server, http_socket, stop, 1)
+            await stdio.serve(server.server, server.start, grace, answered)
             stop.set()
 
     try:
         anyio.run(talk)
     finally:
         _ignore_signals()
-        served.stop()
+        server.stop()
 
 
 def _sender(request: Any) -> Caller | None:
@@ -246,27 +282,27 @@ def _sender(request: Any) -> Caller | None:
     return http.caller_of(request) if request is not None else None
 
 
-def _door(
+def _http_socket(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
-    spoken: Dialect | None,
+    dialect: Dialect | None,
     address: str | None,
-) -> http.Door | None:
-    """Where HTTP is served, bound already: what can be refused is refused at once."""
+) -> http.HttpSocket | None:
+    """Where HTTP is server, bound already: what can be refused is refused at once."""
     if address is None:
         return None
     from vaultmem.surfaces import http
 
     host, port = http.parse_address(address)
-    return http.open_door(
+    return http.open_socket(
         host,
         port,
         _caller(settings, given),
         given["token_file"],
         settings["http.hosts"],
         str(root),
-        spoken.routes if spoken else (),
+        dialect.routes if dialect else (),
     )
 
 
@@ -274,26 +310,26 @@ def _on_http(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
-    spoken: Dialect | None,
+    dialect: Dialect | None,
     address: str,
 ) -> None:
     from vaultmem.surfaces import http
 
     host, port = http.parse_address(address)
     http.serve(
-        lambda: _built(root, settings, given, spoken, http.caller_of),
+        lambda: _built(root, settings, given, dialect, http.caller_of),
         host,
         port,
         caller=_caller(settings, given),
         token_file=given["token_file"],
         hosts=settings["http.hosts"],
         title=str(root),
-        routes=spoken.routes if spoken else (),
+        routes=dialect.routes if dialect else (),
     )
 
 
 def _say_how_to_connect(root: Path) -> None:
-    launcher = [*_this_program(), "serve", "--vault", str(root)]
+    launcher = own_program.from_anywhere("serve", "--vault", str(root))
     entry = {"mcpServers": {"vaultmem": {"command": launcher[0], "args": launcher[1:]}}}
     click.echo(
         f"Serving {root} over MCP; it waits for a client on stdin, Ctrl-C ends it.\n"
@@ -306,9 +342,3 @@ def _say_how_to_connect(root: Path) -> None:
         err=True,
         nl=False,
     )
-
-
-def _this_program() -> list[str]:
-    """How a client starts the same program: by absolute paths, since it has no PATH of ours."""
-    started = Path(sys.argv[0]).absolute()
-    return [sys.executable, "-P", "-m", "vaultmem"] if started.suffix == ".py" else [str(started)]

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.note import encode
+from vaultmem.notes.note import encode
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import completing, look, options
+from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.service import Vault
-    from vaultmem.views import Memory
+    from vaultmem.operations.results import Memory
+    from vaultmem.vault import Vault
 
 
 @click.command()
-@click.argument("ref", metavar="ID", shell_complete=completing.titles)
+@click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @click.option("--raw", is_flag=True, help="Print the file's bytes and nothing else.")
 @options.vault
 @options.as_json
@@ -40,22 +40,22 @@ def _memory(opened: Vault, ref: str) -> Memory:
 
 
 def _print(memory: Memory) -> None:
-    click.secho(look.line(memory.title), bold=True)
-    click.secho(look.line(memory.path), dim=True)
+    click.secho(screen.line(memory.title), bold=True)
+    click.secho(screen.line(memory.path), dim=True)
     why = memory.forgotten_reason or "no reason given"
     words = [*(f"#{tag}" for tag in memory.tags), f"forgotten: {why}" if memory.forgotten else ""]
-    small = look.labels((), memory.type, memory.scope, memory.project, memory.kind, *words)
+    small = screen.labels((), memory.type, memory.scope, memory.project, memory.kind, *words)
     if small:
-        click.secho(look.line(small), dim=True)
-    if look.for_a_person():
+        click.secho(screen.line(small), dim=True)
+    if screen.for_a_person():
         click.secho(_times(memory), dim=True)
     for problem in memory.problems or ():
-        click.secho(look.one_line(problem.message), fg="yellow")
+        click.secho(screen.one_line(problem.message), fg="yellow")
     click.echo()
     text = memory.content.rstrip("\n")
-    click.echo(look.paragraphs(text) if look.for_a_person() else look.safe(text))
+    click.echo(screen.paragraphs(text) if screen.for_a_person() else screen.safe(text))
 
 
 def _times(memory: Memory) -> str:
-    made, changed = look.when(memory.created_at), look.when(memory.updated_at)
-    return look.labels((), f"made {made}", f"changed {changed}" if changed != made else None)
+    made, changed = screen.when(memory.created_at), screen.when(memory.updated_at)
+    return screen.labels((), f"made {made}", f"changed {changed}" if changed != made else None)

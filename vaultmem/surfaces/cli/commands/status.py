@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.status import IndexHealth, Status
+    from vaultmem.upkeep.status import IndexHealth, Status
 
 _SHOWN = 10
 
@@ -29,7 +29,7 @@ def command(vault: str | None, as_json: bool) -> None:
 
 
 def _print(status: Status, behind: int | None) -> None:
-    click.secho(look.one_line(status.connection.path), bold=True)
+    click.secho(screen.one_line(status.connection.path), bold=True)
     if status.connection.read_only:
         _row("Read-only", "nothing can be written", "yellow")
     _row("Memories", _memories(status, behind))
@@ -44,7 +44,7 @@ def _print(status: Status, behind: int | None) -> None:
 def _row(name: str, text: str, colour: str | None = None) -> None:
     """A name and what there is to say about it, hanging below itself where it is long."""
     click.secho(f"{name:11}", dim=True, nl=False)
-    click.secho(look.line(text, 11).lstrip(), fg=colour)
+    click.secho(screen.line(text, 11).lstrip(), fg=colour)
 
 
 def _memories(status: Status, behind: int | None) -> str:
@@ -57,7 +57,7 @@ def _memories(status: Status, behind: int | None) -> str:
 
 def _kind(name: str, number: int) -> str:
     named = {"entity": "entity", "session": "session journal"}.get(name)
-    return look.count(number, named) if named else f"{number:,} {name}"
+    return screen.count(number, named) if named else f"{number:,} {name}"
 
 
 def _notes(index: IndexHealth, behind: int | None) -> str:
@@ -66,7 +66,7 @@ def _notes(index: IndexHealth, behind: int | None) -> str:
     if behind:
         return f"{index.notes:,} indexed, {behind:,} new or changed since: vaultmem index"
     known = "; whether any changed since, vaultmem index finds out" if behind is None else ""
-    return f"{index.notes:,} indexed, in {look.count(index.passages, 'passage')}{known}"
+    return f"{index.notes:,} indexed, in {screen.count(index.passages, 'passage')}{known}"
 
 
 def _meaning(index: IndexHealth) -> str:
@@ -100,4 +100,4 @@ def _print_problems(status: Status) -> None:
 
 
 def _print_problem(text: str) -> None:
-    click.secho("! " + look.line(text, 2).lstrip(), fg="yellow")
+    click.secho("! " + screen.line(text, 2).lstrip(), fg="yellow")

@@ -8,12 +8,12 @@ import click
 
 from vaultmem.errors import VaultmemError
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
-    from vaultmem.git.flow import Report
-    from vaultmem.git.syncing import SyncedVault
+    from vaultmem.git.share import SyncReport
+    from vaultmem.vault import Vault
 
 _CODES = {"done": 0, "conflicts": 1, "waiting": 1, "offline": 3}
 
@@ -32,9 +32,9 @@ def command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool
     note gets both texts between markers; `vaultmem conflicts` shows them, `vaultmem resolve`
     settles them, and the next sync goes on. With --watch such a merge is left to you.
     """
-    from vaultmem.git.syncing import SyncedVault
+    from vaultmem.vault import Vault
 
-    with SyncedVault.open(vault) as opened:
+    with Vault.open(vault) as opened:
         if watch is not None:
             return _watch(opened, watch, dry_run, as_json)
         with options.progress("Syncing"):
@@ -43,7 +43,7 @@ def command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool
     return _CODES[report.status]
 
 
-def _watch(opened: SyncedVault, seconds: float, dry_run: bool, as_json: bool) -> int:
+def _watch(opened: Vault, seconds: float, dry_run: bool, as_json: bool) -> int:
     """Until Ctrl-C, which lets a sync under way come to its end. Being offline, or in the way
     of another git, is no reason to stop."""
     stopped = threading.Event()
@@ -61,50 +61,50 @@ def _watch(opened: SyncedVault, seconds: float, dry_run: bool, as_json: bool) ->
                 raise  # it never could; later it may be that a person is in the middle of something
             said = error.message
             if said != before and not stopped.is_set():
-                look.complain(look.safe(said), fg="yellow")
+                screen.complain(screen.safe(said), fg="yellow")
         before = said
         stopped.wait(seconds)
     return 0
 
 
-def _has_news(report: Report) -> bool:
+def _has_news(report: SyncReport) -> bool:
     return bool(report.committed or report.pulled or report.pushed)
 
 
-def _print(report: Report, as_json: bool) -> None:
+def _print(report: SyncReport, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json(report))
         return
     if not is_quiet():
         _print_what_was_done(report)
     for path in report.conflicts:
-        click.secho(look.one_line(f"! {path}: you must choose"), fg="red")
+        click.secho(screen.one_line(f"! {path}: you must choose"), fg="red")
     for message in report.messages:
-        tell = look.say if report.status == "done" else look.complain
-        tell(look.safe(message), fg="yellow")
+        tell = screen.say if report.status == "done" else screen.complain
+        tell(screen.safe(message), fg="yellow")
     _say_how(report)
 
 
-def _print_what_was_done(report: Report) -> None:
+def _print_what_was_done(report: SyncReport) -> None:
     would = "would be " if report.dry_run else ""
     for commit in report.committed:
-        click.echo(click.style("+ ", fg="green") + look.one_line(commit.subject))
+        click.echo(click.style("+ ", fg="green") + screen.one_line(commit.subject))
     if report.pulled:
         click.echo(
             click.style("~ ", fg="yellow")
-            + f"{look.count(len(report.pulled), 'file')} {would}brought up to date"
+            + f"{screen.count(len(report.pulled), 'file')} {would}brought up to date"
         )
     for answer in report.answers:
-        click.echo(look.one_line(f"= {answer.path}: {answer.what}"))
+        click.echo(screen.one_line(f"= {answer.path}: {answer.what}"))
     for lost in report.lost:
-        click.echo(look.one_line(f"= {lost.path}: {lost.what}"))
+        click.echo(screen.one_line(f"= {lost.path}: {lost.what}"))
     for left in report.left:
-        click.echo(look.one_line(f"- {left.path} was left out: {left.reason}"))
+        click.echo(screen.one_line(f"- {left.path} was left out: {left.reason}"))
 
 
-def _say_how(report: Report) -> None:
+def _say_how(report: SyncReport) -> None:
     if report.status == "conflicts":
-        look.complain(
+        screen.complain(
             "See the two texts with: vaultmem conflicts\n"
             "Settle one with: vaultmem resolve NOTE --ours, --theirs or --both\n"
             "Then sync again.",
@@ -112,4 +112,4 @@ def _say_how(report: Report) -> None:
         )
     elif report.status == "done" and not report.dry_run:
         shared = "and shared" if report.pushed else "and up to date" if report.remote else "here"
-        look.say(f"Synced {shared} ({report.branch}).")
+        screen.say(f"Synced {shared} ({report.branch}).")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 
 @click.command()
@@ -16,7 +16,7 @@ def command(vault: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json(found))
     elif not found.tags:
-        look.say("No note has a tag yet.")
+        screen.say("No note has a tag yet.")
     else:
         rows = [(str(each.count), f"#{each.tag}") for each in found.tags]
-        look.table(rows, (look.DIM, {}))
+        screen.table(rows, (screen.DIM, {}))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import look, options
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.session import ObservationView
+    from vaultmem.operations.sessions import ObservationView
 
 
 @click.command()
@@ -35,30 +35,30 @@ def command(
         )
     if as_json:
         click.echo(render.to_json(found))
-    elif look.for_a_person():
+    elif screen.for_a_person():
         _print(found.observations, observation or "")
     else:
-        look.table([_fields(each) for each in found.observations])
+        screen.table([_fields(each) for each in found.observations])
     if not found.observations:
-        look.say("Nothing was observed yet.")
+        screen.say("Nothing was observed yet.")
     return 0 if found.observations else 1
 
 
 def _fields(each: ObservationView) -> tuple[str, ...]:
-    return (look.when(each.time), each.id, each.type, each.content)
+    return (screen.when(each.time), each.id, each.type, each.content)
 
 
 def _print(observations: Sequence[ObservationView], wanted: str) -> None:
     for path, group in itertools.groupby(observations, key=lambda each: each.path):
-        click.secho(look.line(path), dim=True)
+        click.secho(screen.line(path), dim=True)
         for each in group:
             colour = "yellow" if each.id.lower() == wanted.lower() else "cyan"
-            time, kind = look.when(each.time), look.one_line(each.type)
-            small = look.labels(each.tags, each.id)
-            fits = look.columns(f"  {time}  {kind}  {small}") <= look.width()
+            time, kind = screen.when(each.time), screen.one_line(each.type)
+            small = screen.labels(each.tags, each.id)
+            fits = screen.columns(f"  {time}  {kind}  {small}") <= screen.width()
             click.echo(
                 f"  {click.style(time, fg=colour)}  {click.style(kind, bold=True)}"
                 + ("  " if fits else "\n")
-                + click.style(small if fits else look.paragraphs(small, 4), dim=True)
+                + click.style(small if fits else screen.paragraphs(small, 4), dim=True)
             )
-            click.echo(look.paragraphs(each.content, 4))
+            click.echo(screen.paragraphs(each.content, 4))

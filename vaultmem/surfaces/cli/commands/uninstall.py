@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import install, look, options
+from vaultmem.surfaces.cli import options, screen
+from vaultmem.surfaces.cli.commands import install
 
 if TYPE_CHECKING:
-    from vaultmem.surfaces.clients.connecting import Done
-    from vaultmem.surfaces.clients.files import Outcome
+    from vaultmem.clients.install import ClientChange
+    from vaultmem.clients.settings_file import Outcome
 
 
 @click.command()
@@ -23,24 +24,25 @@ def command(client: str, file: Path | None, dry_run: bool, as_json: bool) -> Non
 
     No vault and no note is touched.
     """
-    from vaultmem.surfaces.clients import connecting, known
+    from vaultmem.clients import catalogue
+    from vaultmem.clients import install as connecting
 
     done = connecting.uninstall(
-        known.client(client), file=file and file.absolute(), dry_run=dry_run
+        catalogue.client(client), file=file and file.absolute(), dry_run=dry_run
     )
     if as_json:
         click.echo(render.to_json(install.summary(done, dry_run)))
         return
     if not done.changed:
-        look.say(f"vaultmem is not in the settings of {done.client.title}. Nothing was changed.")
+        screen.say(f"vaultmem is not in the settings of {done.client.title}. Nothing was changed.")
         return
     install.show(done, dry_run, _removed)
     if not dry_run:
-        look.say(f"Restart {done.client.title}, if it is running.")
+        screen.say(f"Restart {done.client.title}, if it is running.")
 
 
-def _removed(done: Done, outcome: Outcome) -> None:
+def _removed(done: ClientChange, outcome: Outcome) -> None:
     if outcome.changed:
-        where = f"{outcome.step.what} in {look.one_line(str(outcome.path))}"
+        where = f"{outcome.step.what} in {screen.one_line(str(outcome.path))}"
         gone = ", and the file: nothing else was in it" if outcome.after is None else ""
         click.echo(click.style("- ", fg="red") + f"{done.client.title}: {where}{gone}")

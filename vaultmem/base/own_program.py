@@ -1,0 +1,30 @@
+"""How to start this program again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import vaultmem
+
+NAME: Final = "vaultmem"
+FILE_NAMES: Final = (NAME, f"{NAME}.exe", f"{NAME}.cmd")
+
+
+def again(*arguments: str) -> list[str]:
+    """With the same Python: for what this process starts, or a clone on this machine."""
+    return [sys.executable, "-P", "-m", NAME, *arguments]
+
+
+def from_anywhere(*arguments: str) -> list[str]:
+    """For another program's settings: a client has neither our PATH nor our folder."""
+    launcher = Path(vaultmem.__file__).resolve().parents[1] / "scripts" / NAME
+    if sys.platform != "win32" and os.access(launcher, os.X_OK) and launcher.is_file():
+        return [str(launcher), *arguments]
+    python = Path(sys.executable).absolute()  # not resolved: its environment goes by the link
+    installed = python.with_name(FILE_NAMES[1] if sys.platform == "win32" else NAME)
+    if installed.is_file():
+        return [str(installed), *arguments]
+    return [str(python), "-P", "-m", NAME, *arguments]

@@ -1,0 +1,103 @@
+"""What systems can do with files and Python does not offer: a small door to the C library.
+
+Whatever a system, a disk or this process cannot do is answered with False or left undone; every
+caller has another way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+_SWAP: Final = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
+_HERE: Final = -2 if sys.platform == "darwin" else -100  # AT_FDCWD
+_ACL_AND_XATTR: Final = 1 << 0 | 1 << 2
+_CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.EXDEV)
+
+
+@cache
+def _c_function(*names: str) -> Any:
+    with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
+        import ctypes
+
+        library = ctypes.CDLL(None, use_errno=True)
+        return next((f for name in names if (f := getattr(library, name, None))), None)
+    return None
+
+
+def exchange(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Give each of two files the other's name, at one stroke; False where that is impossible."""
+    swap = _c_function("renameat2", "renameatx_np") if sys.platform != "win32" else None
+    if swap is None:
+        return False
+    import ctypes
+
+    if swap(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _SWAP) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), os.fspath(other))
+
+
+def copy_attributes(source: int, target: int) -> None:
+    """Extended attributes and the access list of one open file for another, as far as allowed."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            wanted, there = os.listxattr(source), os.listxattr(target)
+            for name in wanted:
+                with contextlib.suppress(OSError):
+                    os.setxattr(target, name, os.getxattr(source, name))
+            for name in {*there} - {*wanted}:  # a folder gives its files an access list
+                with contextlib.suppress(OSError):
+                    os.removexattr(target, name)
+    elif copy := _c_function("fcopyfile"):
+        copy(source, target, None, _ACL_AND_XATTR)
+
+
+def is_being_written(fd: int) -> bool:
+    """Whether a program has this file, which is open here for reading, open for writing."""
+    if sys.platform != "linux":
+        return False
+    import fcntl
+
+    return _lease(fd, fcntl.F_RDLCK) is False
+
+
+@contextlib.contextmanager
+def undisturbed(fd: int) -> Iterator[bool]:
+    """Keep others from opening a file for a moment: they wait. False where that cannot be."""
+    if sys.platform != "linux":
+        yield False
+        return
+    import fcntl
+
+    got = bool(_lease(fd, fcntl.F_WRLCK, keep=True))
+    try:
+        yield got
+    finally:
+        if got:
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+
+def _lease(fd: int, kind: int, *, keep: bool = False) -> bool | None:
+    """Whether a lease can be had; None where there are none (another's file, some disks)."""
+    if sys.platform != "linux":
+        return None
+    import fcntl
+
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # the usual signal would end the process
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, kind)
+        if not keep:
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return False if error.errno == errno.EAGAIN else None
+    return True

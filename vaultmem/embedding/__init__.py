@@ -1,0 +1,1 @@
+"""Texts to vectors, and the models on disk that make them."""

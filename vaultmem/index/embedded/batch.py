@@ -1,0 +1,187 @@
+"""A batch of changes, and the order in which it goes into the catalog and the full text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultmem.base.database import LISTED, listed
+from vaultmem.base.file_stamps import FileStat
+from vaultmem.index.embedded.catalog import Catalog
+from vaultmem.index.embedded.fulltext import FullText
+from vaultmem.index.embedded.rows import (
+    INSERT,
+    OF_NOTE,
+    UPDATE,
+    BatchRows,
+    IndexEntry,
+    Skip,
+    columns,
+)
+from vaultmem.index.failures import watched
+
+
+@dataclass
+class Batch:
+    """Changes that become visible together.
+
+    `put` is read once, and whoever makes it may fill the other lists while it is read: the road
+    in reads a note, and says only then whether it is to be put, was moved, or is left out. So
+    nothing but `paths` is looked at before `put` has come to its end.
+    """
+
+    paths: Sequence[str]  # every path that the batch may touch
+    put: Iterable[IndexEntry] = ()
+    moved: dict[str, str] = field(default_factory=dict)  # new path -> old path, of some in `put`
+    removed: list[str] = field(default_factory=list)
+    touched: list[tuple[str, FileStat, str]] = field(default_factory=list)  # and the version
+    skipped: list[Skip] = field(default_factory=list)
+    unskipped: Sequence[str] = ()  # what was skipped and is no longer there
+
+
+def apply(batch: Batch, catalog: Catalog, store: FullText) -> None:
+    """Put a batch into both stores. The caller holds the lock. What the order is for:
+
+    1. What a killed writer left is undone first: its paths may be among these.
+    2. The paths are pending, for everybody to see, before the full text is touched: from here on
+       a crash leaves a note that says what is to be done again.
+    3. What is put comes before what is removed: a note that turned up elsewhere takes its row
+       along, with its number and all that hangs on it, and there is nothing left to remove.
+    4. What is no longer skipped comes before what is skipped: a path may have a new reason.
+    5. The catalog is committed last, when the full text has all of it: a row says what *is* there.
+    """
+    recover(catalog, store)
+    rows = CatalogWriter(catalog)
+    rows.mark_pending(batch.paths)
+    with catalog.transaction(), store.writing(len(batch.paths)) as text:
+        for entry in batch.put:
+            old = batch.moved.get(entry.note.path, "")
+            numbers = rows.put(entry, old)
+            if numbers is not None:
+                text.put(*numbers, entry, old)
+        for path in batch.removed:
+            rows.remove(path)
+            text.remove(path)
+        for touched in batch.touched:
+            rows.touch(*touched)
+        for path in batch.unskipped:
+            rows.unskip(path)
+        for skip in batch.skipped:
+            rows.skip(skip)
+        with text.committing():  # the two take about as long
+            rows.finish()
+
+
+def recover(catalog: Catalog, store: FullText) -> None:
+    """Notes that a killed writer left pending are taken out of the full text, to be indexed
+    again. The caller holds the lock."""
+    pending = catalog.pending()
+    if pending:
+        store.sweep()
+        with store.writing(len(pending)) as text:
+            for path in pending:
+                text.remove(path)
+            text.commit()
+        with catalog.transaction():
+            rows = CatalogWriter(catalog)
+            for path in pending:
+                rows.unsettle(path)
+            rows.finish()
+
+
+@watched
+class CatalogWriter:
+    """The rows of one batch, written inside a transaction of the caller."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._parts = BatchRows()
+        self._there: frozenset[str] = frozenset()  # paths of the batch that were indexed before
+        self._left_out: frozenset[str] = frozenset()  # and those that were skipped
+
+    def mark_pending(self, paths: Sequence[str]) -> None:
+        """Note the paths of a batch, and which of them are there already."""
+        with self._catalog.transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
+        there = db.execute(f"SELECT path FROM note WHERE path IN {LISTED}", (listed(paths),))
+        self._there = frozenset(row[0] for row in there)
+        left_out = self._catalog.db.execute("SELECT path FROM skipped").fetchall()
+        self._left_out = frozenset(row[0] for row in left_out)
+
+    def put(self, entry: IndexEntry, old_path: str = "") -> tuple[int, list[int]] | None:
+        """Insert or replace a note; returns its number and its passages'.
+
+        None if exactly this is there already: another process came first. The parts are
+        written with those of the whole batch, by `finish`: one statement for all rows of a
+        table is several times faster than one for each note.
+        """
+        row = self._as_it_was(entry.note.path, old_path)
+        stat = entry.stat
+        self.unskip(entry.note.path)
+        if (
+            row
+            and row[1:] == (entry.version, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns)
+            and not old_path
+        ):
+            return None
+        values = columns(entry)
+        if row:
+            note = int(row[0])
+            if old_path:
+                self.remove(entry.note.path)
+            self._clear(note)
+            self._catalog.db.execute(UPDATE, (*values, note))
+        else:
+            note = int(self._catalog.db.execute(INSERT, values).lastrowid or 0)
+        self._parts.add(note, entry.note)
+        if self._parts.last_passage < 0:
+            self._parts.last_passage = self._catalog.last_passage()
+        return note, self._parts.add_passages(note, entry)
+
+    def _as_it_was(self, path: str, old_path: str) -> tuple[Any, ...] | None:
+        if not old_path and path not in self._there:
+            return None
+        sql = "SELECT note, version, mtime_ns, size, inode, ctime_ns FROM note WHERE path = ?"
+        row: tuple[Any, ...] | None = self._catalog.db.execute(sql, (old_path or path,)).fetchone()
+        return row
+
+    def _clear(self, note: int) -> None:
+        for table in OF_NOTE:
+            self._catalog.db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
+
+    def remove(self, path: str) -> None:
+        row = self._catalog.db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
+        if row:
+            self._clear(row[0])
+            self._catalog.db.execute("DELETE FROM note WHERE note = ?", row)
+        self.unskip(path)
+
+    def touch(self, path: str, stat: FileStat, version: str) -> None:
+        """A note that is still what it was has another stamp."""
+        self._catalog.db.execute(
+            "UPDATE note SET mtime_ns = ?, size = ?, inode = ?, ctime_ns = ? "
+            "WHERE path = ? AND version = ?",
+            (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, path, version),
+        )
+        self.unskip(path)
+
+    def unsettle(self, path: str) -> None:
+        """What the full text has of a note is not what the row says: it is to be done again."""
+        self._catalog.db.execute("UPDATE note SET size = -1, version = '' WHERE path = ?", (path,))
+
+    def skip(self, skip: Skip) -> None:
+        stat = skip.stat
+        values = (skip.path, skip.reason, skip.id)
+        stamp = (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns)
+        sql = "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self._catalog.db.execute(sql, (*values, *stamp))
+
+    def unskip(self, path: str) -> None:
+        if path in self._left_out:
+            self._catalog.db.execute("DELETE FROM skipped WHERE path = ?", (path,))
+
+    def finish(self) -> None:
+        """The batch is in the full text."""
+        self._parts.write(self._catalog.db)
+        self._catalog.next_revision()

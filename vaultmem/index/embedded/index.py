@@ -1,0 +1,265 @@
+"""The index over its three engines: what is put in, and what may be asked.
+
+Writers take turns with a lock held for one batch. Readers never wait: they notice a new
+revision and look again. Each store can be thrown away and made anew alone, by us or by anybody:
+whether it `is_whole` the index says itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from vaultmem.base import durable
+from vaultmem.base.own_path import OwnPath
+from vaultmem.errors import Unavailable
+from vaultmem.index.embedded import batch as batches
+from vaultmem.index.embedded.batch import Batch
+from vaultmem.index.embedded.catalog import Catalog, CatalogState, Inventory, Stamp
+from vaultmem.index.embedded.files import JUST_NOW, NOTHING, OFTEN, IndexFiles
+from vaultmem.index.embedded.fulltext import FullText, TextHits
+from vaultmem.index.embedded.lookup import Journals, Lookup
+from vaultmem.index.failures import Damaged, explained
+from vaultmem.index.filters import Filters
+
+if TYPE_CHECKING:
+    from vaultmem.index.embedded.graph_overview import Census
+    from vaultmem.index.embedded.relations import Relations
+    from vaultmem.index.embedded.vectors import Vectors
+
+
+LOCK_SECONDS: Final = 30.0
+READY, FILLING = "ready", "being filled"
+Skipped = tuple[tuple[str, str], ...]  # notes, and why they are not wholly searchable
+G = TypeVar("G")
+
+
+class IndexStatus(NamedTuple):
+    revision: int
+    notes: int
+    passages: int
+    embedded: int  # passages with a vector of the present model
+    skipped: Skipped
+    fulltext: str  # "ready" or what is wrong
+
+
+class Index:
+    def __init__(
+        self,
+        folder: Path | OwnPath,
+        language: str = "english",
+        away: Callable[[], object] = bool,
+    ) -> None:
+        self.place = OwnPath.of(folder)
+        self.folder = self.place.path
+        self.language = language
+        self.files = IndexFiles(self.place, language, self._forget_places, away)
+        self.catalog = self.files.catalog
+        self.files.on_doubt = self._check_vectors
+        self._counts: tuple[Stamp, tuple[int, int, Skipped]] = (NOTHING, (0, 0, ()))
+        self._groups: dict[object, Any] = {}
+        with durable.explained(f"Opening the index in {folder}"):
+            self.files.open()
+
+    # --- opening and closing -----------------------------------------------------------
+
+    def recover(self) -> None:
+        """Undo what a killed writer left half done, if any did."""
+        self._look()
+        if self.catalog.pending():
+            repairing = durable.explained("Repairing the index")
+            with repairing, self.files.writing(LOCK_SECONDS) as text:
+                batches.recover(self.catalog, text)
+
+    def close(self) -> None:
+        self.files.close()
+        if "vectors" in self.__dict__:
+            self.vectors.engine.close()
+
+    def settle(self) -> None:
+        """Somebody has time: leave the files so that nothing can happen to what is in them."""
+        self.files.settle()
+
+    # --- noticing what others did --------------------------------------------------------
+
+    def _look(self, lasts: float = OFTEN) -> CatalogState:
+        """Reload the full text when another revision is there, or another catalog. While the
+        vault is away what was open still answers."""
+        with durable.explained("Opening the index"):
+            if self.files.is_away():
+                return self.files.last
+            state = self.files.look(lasts)
+            if "vectors" in self.__dict__ and not self.vectors.engine.is_sound():
+                state = self.files.look(lasts=0.0)  # whoever did that may have done more
+                with self.files.guard:
+                    self.vectors.engine.mend()
+            return state
+
+    def state(self) -> CatalogState:
+        """What the index says of itself, after a look at whether it is still there."""
+        return self._look()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything in the vault was brought in once since the index was begun. Until
+        then an answer may lack what is in the vault."""
+        return self._look().is_whole
+
+    def finished(self, since: str) -> None:
+        """Everything was brought in, if this is still the index that it was begun with."""
+        state = self._look()
+        if state.identity == since and not state.is_whole:
+            with self.files.writing(LOCK_SECONDS), self.catalog.transaction():
+                if (now := self.catalog.state()).identity == since:
+                    self.catalog.set_meta("whole", now.uuid)
+
+    @property
+    def identity(self) -> str:
+        """Another one whenever the index was begun anew, or put back from a copy."""
+        return self._look().identity
+
+    def tell_when_begun(self, callback: Callable[[], None]) -> None:
+        """Somebody wants to know when this process had to begin anew."""
+        self.files.on_begun = callback
+
+    def _check_vectors(self) -> None:
+        if "vectors" in self.__dict__:
+            self.vectors.engine.check()
+
+    def _forget_places(self) -> None:
+        if "vectors" in self.__dict__:
+            self.vectors.engine.forget_places()
+
+    @property
+    def revision(self) -> int:
+        return int(self._look().revision)
+
+    @property
+    def size(self) -> int:
+        """How many notes are indexed."""
+        self._look()
+        return self.catalog.count("note")
+
+    def take_language(self) -> None:
+        """Make the full text for the language that is wished for, and for this version."""
+        state = self._look()
+        if (state.language, state.text) != (self.language, FullText.stamp(self.language)):
+            with durable.explained("Updating the index"):
+                self.rebuild_text()
+
+    # --- writing -----------------------------------------------------------------------
+
+    def apply(self, batch: Batch, *, timeout: float = LOCK_SECONDS) -> int:
+        """Put a batch into all stores; returns the new revision.
+
+        Whoever comes second with the same bytes finds the version in the catalog and does
+        nothing. The catalog is committed last, so a crash is a note to be done again.
+        """
+        with durable.explained("Updating the index"), self.files.writing(timeout) as text:
+            try:
+                batches.apply(batch, self.catalog, text)
+                self.files.seen = self.catalog.stamp()
+                return int(self.files.seen[1])
+            except Damaged as error:
+                self.files.doubt_text(error)
+                raise
+            except sqlite3.Error as error:
+                self.files.give_room()
+                raise self.catalog.noticed(error) from error
+            except ValueError as error:
+                self.files.give_room()
+                raise explained(error) from error
+
+    def rebuild(self) -> None:
+        """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
+        with self.files.locked(LOCK_SECONDS), self.files.guard:
+            self.files.begin()
+
+    def rebuild_text(self) -> None:
+        """Begin a new full text; the next reconcile fills it, while the catalog goes on answering."""
+        with self.files.locked(LOCK_SECONDS), self.files.guard:
+            self.files.begin_text(self.language)
+
+    # --- searching ---------------------------------------------------------------------
+
+    def search_text(self, query: str, filters: Filters, limit: int) -> TextHits:
+        text = self.current_text()
+        if text is None:
+            raise Unavailable(self.files.trouble or "The full text is not ready.")
+        try:
+            return text.search(query, filters, limit)
+        except Damaged as error:
+            self.files.doubt_text(error)
+            self._look()  # where the files are damaged, they are begun anew
+            raise
+
+    def current_text(self) -> FullText | None:
+        """The full text, after a look at whether it can be read now."""
+        self._look(JUST_NOW)
+        return self.files.text
+
+    # --- what else may be asked, in groups ----------------------------------------------
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        return Inventory(self.catalog, self._look)
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        from vaultmem.index.embedded.vectors import Vectors
+
+        return Vectors(self.place, self.catalog, self.files.guard, self._look)
+
+    @property
+    def lookup(self) -> Lookup:
+        return self._group(Lookup)
+
+    @property
+    def journals(self) -> Journals:
+        return self._group(Journals)
+
+    @property
+    def relations(self) -> Relations:
+        from vaultmem.index.embedded.relations import Relations
+
+        return self._group(Relations)
+
+    def _group(self, kind: Callable[[Catalog], G]) -> G:
+        self._look()
+        if kind not in self._groups:
+            self._groups[kind] = kind(self.catalog)
+        group: G = self._groups[kind]
+        return group
+
+    def census(self, filters: Filters) -> Census:
+        """All of the knowledge graph at once, as far as it is seen through the filters."""
+        from vaultmem.index.embedded.graph_overview import census
+
+        return census(self.relations, filters)
+
+    # --- status ------------------------------------------------------------------------
+
+    def status(self, identity: str = "") -> IndexStatus:
+        state = self._look()
+        missing = self.vectors.count_missing(identity) if identity else 0
+        (_, revision), (notes, passages, skipped) = self._counted()
+        return IndexStatus(
+            revision=int(revision),
+            notes=notes,
+            passages=passages,
+            embedded=max(0, passages - missing) if identity else 0,
+            skipped=skipped,
+            fulltext=self.files.trouble or (READY if state.is_whole else FILLING),
+        )
+
+    def _counted(self) -> tuple[Stamp, tuple[int, int, Skipped]]:
+        """Notes, passages and what is skipped. Every answer says so, and counting the passages
+        of a large vault takes milliseconds: it is done once for each revision."""
+        now = self.catalog.stamp()
+        if self._counts[0] != now:
+            counts = self.catalog.count("note"), self.catalog.count("passage")
+            self._counts = now, (*counts, tuple(self.inventory.skipped()))
+        return self._counts

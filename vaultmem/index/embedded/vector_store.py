@@ -1,0 +1,153 @@
+"""Vectors, kept in SQLite by passage hash and model.
+
+Keyed by what was embedded, not by where it stood: an edit, a move, a pull or a rebuilt
+catalog embeds only text never seen before. Rows are only ever added, so other processes
+notice new ones by the highest number, and only those are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from vaultmem.base.database import LISTED, LISTED_BYTES, Database, listed
+from vaultmem.base.own_path import OwnPath
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SCHEMA_VERSION: Final = 3
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS model (model INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL);
+CREATE TABLE IF NOT EXISTS vector (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, hash BLOB NOT NULL,
+  vector BLOB NOT NULL, UNIQUE (model, hash));
+CREATE TABLE IF NOT EXISTS counted (
+  model INTEGER PRIMARY KEY, catalog TEXT NOT NULL, revision INTEGER NOT NULL,
+  highest INTEGER NOT NULL, whole INTEGER NOT NULL, missing INTEGER NOT NULL);
+"""
+BLOCK: Final = 2048  # rows
+
+
+class VectorStore(Database):
+    """The table of all vectors ever made here."""
+
+    def __init__(self, file: Path | OwnPath) -> None:
+        super().__init__(file)
+        self._models: dict[str, int] = {}
+        if self.db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+            self.db.executescript(_SCHEMA)
+            self.db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def model(self, identity: str) -> int:
+        """The number of a model here, given on first sight."""
+        if identity not in self._models:
+            self.db.execute("INSERT OR IGNORE INTO model (identity) VALUES (?)", (identity,))
+            sql = "SELECT model FROM model WHERE identity = ?"
+            self._models[identity] = int(self.db.execute(sql, (identity,)).fetchone()[0])
+        return self._models[identity]
+
+    def add(self, model: int, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
+        import numpy as np
+
+        exact = vectors.astype(np.float16)
+        rows = ((model, key, row.tobytes()) for key, row in zip(hashes, exact, strict=True))
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany(
+            "INSERT OR IGNORE INTO vector (model, hash, vector) VALUES (?, ?, ?)", rows
+        )
+        self.db.execute("COMMIT")
+
+    def missing(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
+        wanted = set(hashes)
+        sql = f"SELECT hash FROM vector WHERE model = ? AND hash IN {LISTED_BYTES}"
+        return wanted - {row[0] for row in self.db.execute(sql, (model, listed(wanted)))}
+
+    def newer(self, model: int, number: int) -> Iterator[list[tuple[int, bytes]]]:
+        """Numbers and vectors behind this number, some at a time: a first look reads them all."""
+        sql = (
+            "SELECT number, vector FROM vector NOT INDEXED "
+            "WHERE model = ? AND number > ? ORDER BY number"
+        )
+        rows = self.db.execute(sql, (model, number))
+        while part := rows.fetchmany(BLOCK):
+            yield part
+
+    def similarities(self, numbers: Sequence[int], vector: np.ndarray) -> dict[int, float]:
+        """The exact cosine to the vectors with these numbers."""
+        sql = f"SELECT number, vector FROM vector WHERE number IN {LISTED}"
+        found = self.db.execute(sql, (listed(numbers),)).fetchall()
+        exact = halves([raw for _, raw in found]) @ vector if found else ()
+        return {number: float(score) for (number, _), score in zip(found, exact, strict=True)}
+
+    def with_hashes(self, model: int, hashes: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+        """Hash and vector of these texts, as far as they are embedded."""
+        sql = f"SELECT hash, vector FROM vector WHERE model = ? AND hash IN {LISTED_BYTES}"
+        return self.db.execute(sql, (model, listed(hashes))).fetchall()
+
+    def last(self, model: int) -> int:
+        """The highest number, which is about how many there are."""
+        # Without NOT INDEXED the whole model is read through its hashes, and sorted.
+        sql = "SELECT number FROM vector NOT INDEXED WHERE model = ? ORDER BY number DESC LIMIT 1"
+        row = self.db.execute(sql, (model,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def newest_identity(self) -> str:
+        sql = (
+            "SELECT identity FROM model WHERE model = "
+            "(SELECT model FROM vector NOT INDEXED ORDER BY number DESC LIMIT 1)"
+        )
+        row = self.db.execute(sql).fetchone()
+        return row[0] if row else ""
+
+    def highest(self) -> int:
+        """The last number of all models: it moves whenever anyone adds a vector."""
+        return int(self.db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0)
+
+    def damaged(self) -> list[int]:
+        """The numbers of vectors that no model can have made."""
+        import numpy as np
+
+        found: list[int] = []
+        sql = "SELECT max(length(vector)) FROM vector GROUP BY model HAVING model = ?"
+        for (model,) in self.db.execute("SELECT model FROM model").fetchall():
+            size = (self.db.execute(sql, (model,)).fetchone() or (0,))[0]
+            for part in self.newer(model, 0):
+                found += [number for number, raw in part if len(raw) != size]
+                whole = [(number, raw) for number, raw in part if len(raw) == size]
+                lengths = np.linalg.norm(halves([raw for _, raw in whole]), axis=1)
+                wrong = ~(np.abs(lengths - 1) < 0.01)  # not a number is wrong, too
+                found += [whole[i][0] for i in np.flatnonzero(wrong)]
+        return found
+
+    def drop(self, numbers: Sequence[int]) -> None:
+        """Of damaged vectors; their texts are embedded again."""
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany("DELETE FROM vector WHERE number = ?", ((n,) for n in numbers))
+        self.db.execute("DELETE FROM counted")
+        self.db.execute("COMMIT")
+
+    def counted(self, model: int, catalog: str) -> tuple[tuple[int, int], int, int]:
+        """When passages without a vector were last counted (the catalog's revision and the
+        highest number), up to which passage there were none, and how many there were."""
+        sql = (
+            "SELECT revision, highest, whole, missing FROM counted WHERE model = ? AND catalog = ?"
+        )
+        row = self.db.execute(sql, (model, catalog)).fetchone() or (-1, -1, 0, 0)
+        return (row[0], row[1]), row[2], row[3]
+
+    def set_counted(self, model: int, catalog: str, *values: int) -> None:
+        with contextlib.suppress(sqlite3.OperationalError):  # it only saves time
+            sql = "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?, ?, ?)"
+            self.db.execute(sql, (model, catalog, *values))
+
+
+def halves(rows: Sequence[bytes]) -> np.ndarray:
+    """Vectors as the table has them, one below the other."""
+    import numpy as np
+
+    block = np.frombuffer(b"".join(rows), dtype=np.float16)
+    return block.reshape(len(rows), -1).astype(np.float32)

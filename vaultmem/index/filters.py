@@ -1,0 +1,211 @@
+"""What hits must be: one set of filters, and every evaluation of it side by side.
+
+As words of the full text (`required_facets` and `forbidden_facets` against a note's `facets`), as
+SQL of those that pass (`where`) or of the few that do not (`left_out`), and of one note (`passes`).
+One table of cases holds for all of them: a new filter is a line in each, and in that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from vaultmem.base.database import LISTED, listed
+from vaultmem.index.embedded.rows import IndexEntry
+from vaultmem.notes.attributes import SESSION, belongs
+from vaultmem.notes.note import Note, printable
+from vaultmem.notes.tags import tag_key
+
+_UNCLEAR: Final = "unclear"  # a note of which it cannot be read whose it is
+_DEEPEST: Final = 64  # levels of a tag or a folder
+_TAGGED: Final = """note.note IN (
+  SELECT tag.note FROM json_each(?) wanted CROSS JOIN tag ON folded = wanted.value
+  UNION ALL SELECT tag.note FROM json_each(?) wanted CROSS JOIN tag
+  ON folded >= wanted.value || '/' AND folded < wanted.value || '0')"""
+_LEFT_OUT: Final = """
+SELECT note FROM note WHERE forgotten = 1
+UNION ALL SELECT note FROM note WHERE scope = 'session' AND ? <> '' AND casefold(session) <> ?
+UNION ALL SELECT note FROM note WHERE unclear = 'session' AND ? <> ''
+"""
+ANYONE: Final = "session:"  # a note that is not bound to one session
+
+
+class Filters(NamedTuple):
+    """What a hit must be; an empty filter lets everything pass but what is forgotten."""
+
+    types: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # any of them; `a` stands for `a/b` too
+    rooms: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    folder: str = ""
+    after: int | None = None  # seconds since the epoch
+    before: int | None = None
+    min_importance: float | None = None
+    forgotten: bool = False
+    # What the caller is bound to. Notes that belong to nobody in particular pass as well.
+    user: str = ""
+    home: str = ""  # the project
+    session: str = ""  # of session-scope notes only
+
+
+def _wanted(filters: Filters) -> Iterator[tuple[str, list[str]]]:
+    """The attributes of which one of several values will do."""
+    for name, values in (
+        ("type", filters.types),
+        ("scope", filters.scopes),
+        ("project", filters.projects),
+        ("room", filters.rooms),
+        ("kind", filters.kinds),
+    ):
+        if values:
+            yield name, [value.casefold() for value in values]
+
+
+# --- as words of the full text ----------------------------------------------------------------
+
+
+def facets(entry: IndexEntry) -> Iterator[str]:
+    """What filters ask for, as exact words: `type:semantic`, `tag:auth`, `tag:auth/tokens` …"""
+    note = entry.note
+    for name in ("type", "scope", "project", "room", "user", "kind"):
+        yield f"{name}:{printable(entry.attributes[name]).casefold()}"
+    bound = entry.attributes["scope"].casefold() == "session"
+    yield ANYONE + (printable(entry.attributes["session"]).casefold() if bound else "")
+    for tag in note.tags:
+        yield from (f"tag:{part}" for part in _levels(printable(tag).casefold().split("/")))
+    yield from (f"folder:{part}" for part in _levels(printable(note.path).split("/")[:-1]))
+    if note.flag("forgotten"):
+        yield "forgotten"
+    if unclear := entry.attributes["unclear"]:
+        yield from (_UNCLEAR, f"{_UNCLEAR}:{unclear}")
+
+
+def _levels(parts: list[str]) -> Iterator[str]:
+    return ("/".join(parts[: i + 1]) for i in range(min(len(parts), _DEEPEST)))
+
+
+def forbidden_facets(filters: Filters) -> Iterator[str]:
+    if not filters.forgotten:
+        yield "forgotten"
+    if filters.user or filters.home:
+        yield _UNCLEAR
+    elif filters.session:
+        yield f"{_UNCLEAR}:{SESSION}"
+
+
+def required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
+    """One set for each filter; a hit needs one word of every set."""
+    for name, values in _wanted(filters):
+        yield tuple(f"{name}:{value}" for value in values)
+    if filters.tags:
+        yield tuple(f"tag:{tag_key(tag)}" for tag in filters.tags)
+    for name, pinned in (
+        ("user", filters.user),
+        ("project", filters.home),
+        ("session", filters.session),
+    ):
+        if pinned:
+            yield f"{name}:", f"{name}:{pinned.casefold()}"
+    if filters.folder:
+        yield (f"folder:{filters.folder.strip('/')}",)
+
+
+# --- as SQL -----------------------------------------------------------------------------------
+
+
+def where(filters: Filters) -> tuple[str, list[object]]:
+    """The condition that a row of `note` meets, and its values."""
+    terms: list[str] = []
+    values: list[object] = []
+    for column, wanted in _wanted(filters):
+        terms.append(f"casefold(note.{column}) IN {LISTED}")
+        values.append(listed(wanted))
+    for condition, pinned in (
+        ("(note.user = '' OR casefold(note.user) = ?)", filters.user),
+        ("(note.project = '' OR casefold(note.project) = ?)", filters.home),
+        ("(casefold(note.scope) <> 'session' OR casefold(note.session) = ?)", filters.session),
+    ):
+        if pinned:
+            terms.append(condition)
+            values.append(pinned.casefold())
+    if filters.user or filters.home:
+        terms.append("note.unclear = ''")
+    elif filters.session:
+        terms.append("note.unclear <> 'session'")
+    if filters.tags:
+        terms.append(_TAGGED)
+        values += [listed(map(tag_key, filters.tags))] * 2
+    if filters.folder:
+        terms.append("note.path >= ? AND note.path < ?")
+        values += _below(filters.folder.strip("/"))
+    if not filters.forgotten:
+        terms.append("note.forgotten = 0")
+    for column, sign, bound in (
+        ("created", ">=", filters.after),
+        ("created", "<=", filters.before),
+        ("coalesce(importance, 0.5)", ">=", filters.min_importance),
+    ):
+        if bound is not None:
+            terms.append(f"{column} {sign} ?")
+            values.append(bound)
+    return " AND ".join(terms) or "1", values
+
+
+def _below(name: str) -> tuple[str, str]:
+    """From where to where everything below a name stands in order: `0` comes next after `/`."""
+    return f"{name}/", f"{name}0"
+
+
+def left_out(filters: Filters) -> tuple[str, list[object]] | None:
+    """The notes that do not pass, where that is quicker to ask: the usual caller is bound to a
+    session alone, and nearly everything passes. None for all other filters."""
+    session = filters.session
+    if filters != Filters(session=session):
+        return None
+    return _LEFT_OUT, [session, session.casefold(), session]
+
+
+# --- of one note ------------------------------------------------------------------------------
+
+
+def passes(note: Note, attributes: Mapping[str, str], filters: Filters) -> bool:
+    for name, wanted in _wanted(filters):
+        if attributes[name].casefold() not in wanted:
+            return False
+    return (
+        is_theirs(attributes, filters)
+        and _is_tagged(note, list(map(tag_key, filters.tags)))
+        and _is_in_bounds(note, filters)
+    )
+
+
+def is_theirs(attributes: Mapping[str, str], filters: Filters) -> bool:
+    """What the caller is bound to, of all filters."""
+    pins = {"user": filters.user, "project": filters.home, "session": filters.session}
+    return belongs(attributes, **pins)
+
+
+def _is_tagged(note: Note, wanted: list[str]) -> bool:
+    tags = [tag.casefold() for tag in note.tags]
+    return not wanted or any(tag == w or tag.startswith(f"{w}/") for w in wanted for tag in tags)
+
+
+def _is_in_bounds(note: Note, filters: Filters) -> bool:
+    if note.flag("forgotten") and not filters.forgotten:
+        return False
+    if filters.folder and not note.path.startswith(filters.folder.strip("/") + "/"):
+        return False
+    importance = note.number("importance")
+    if filters.min_importance is not None:
+        if (0.5 if importance is None else importance) < filters.min_importance:
+            return False
+    if filters.after is None and filters.before is None:
+        return True
+    made = int(note.created.timestamp()) if note.created else None
+    return (
+        made is not None
+        and (filters.after is None or made >= filters.after)
+        and (filters.before is None or made <= filters.before)
+    )

@@ -1,0 +1,1 @@
+"""The road in: a person edits, an agent writes, a pull arrives."""

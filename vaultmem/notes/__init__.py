@@ -1,0 +1,1 @@
+"""Bytes to notes, and edits as splices."""

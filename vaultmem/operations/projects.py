@@ -1,0 +1,149 @@
+"""Projects: what notes say they belong to, and the note that describes each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from ulid_transform import ulid_now
+
+from vaultmem.base import lock
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
+from vaultmem.limits import bounded
+from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.edit import ReplaceBody, edited, stamped
+from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.note import Note
+from vaultmem.operations.input import Input, now_utc
+from vaultmem.operations.results import Project, Projects, content_of, identity
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
+from vaultmem.storage.paths import VOLATILE
+
+PROJECT: Final = "project"  # the kind of note that says what a project is
+
+
+class ProjectNotes:
+    def __init__(self, view: View, writing: Writing, input: Input) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
+
+    def projects(self) -> Projects:
+        """Every project that some note names, by name."""
+        counts = self._project_counts()
+        names = sorted((name for name, _ in counts.values()), key=str.casefold)
+        return Projects(tuple(self._described(*counts[name.casefold()]) for name in names))
+
+    @bounded()
+    def project(self, name: str) -> Project:
+        found = self._project_counts().get(self._project_name(name).casefold())
+        if found is None:
+            raise NotFound(f"There is no project {name!r}.")
+        return self._described(*found)
+
+    def _project_counts(self) -> dict[str, tuple[str, int]]:
+        """Names in their most usual spelling, with the number of memories."""
+        self._view.parts.catch_up()
+        counts = self._view.gaps.counts
+        memories: dict[str, int] = {}
+        for name, count in counts("project", self._view.filters(type=TYPES)).items():
+            memories[name.casefold()] = memories.get(name.casefold(), 0) + count
+        found: dict[str, tuple[str, int]] = {}
+        for name in counts(
+            "project", self._view.filters(include_forgotten=True)
+        ):  # most used first
+            if name:
+                found.setdefault(name.casefold(), (name, memories.get(name.casefold(), 0)))
+        return found
+
+    @bounded()
+    def make_project(self, name: str, description: str = "") -> Project:
+        """Give a project a note of its own, so that it is known before it has memories."""
+        self._writing.require_writable()
+        name, text = (
+            self._project_name(name),
+            self._input.clean(description, "The description").strip(),
+        )
+        self._view.gaps.require_none()
+        with self.keyed(name):
+            try:
+                known = self.project(name)
+            except NotFound:
+                known = Project(name, 0, "")
+            if not known.path:
+                self._describe(known.name, text)
+            elif text and not known.description:
+                self._describe_anew(self._view.store.note(known.path), text)
+            elif text not in ("", known.description):
+                raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
+        return self.project(name)
+
+    def _describe_anew(self, note: Note, text: str) -> None:
+        """Put a description before what the note says already."""
+
+        def change(current: Note) -> Note:
+            new = text.replace("\n", current.newline) + current.newline
+            rest = current.newline + current.body if current.body.strip() else ""
+            after = edited(current, ReplaceBody(new + rest, as_it_is=True))
+            return stamped(current, after, now_utc())
+
+        self._writing.rewrite(note, "update", change)
+
+    def _describe(self, name: str, text: str) -> None:
+        values: dict[str, Writable] = {
+            "id": ulid_now(),
+            "type": "entity",
+            "project": name,
+            "user": self._view.caller.user,
+            "kind": PROJECT,
+            "aliases": [] if safe_name(name) == name else [name],
+            "source": self._view.caller.client,
+            "created": now_utc(),
+        }
+        self._writing.create(
+            self._view.settings["folders.entities"], name, values, f"{text}\n" if text else ""
+        )
+
+    def _project_name(self, name: str) -> str:
+        plain = self._input.line(name, "A project's name", 100)
+        if not plain or plain.startswith("[["):  # a link would name another project
+            raise InvalidInput(f"{plain!r} cannot be the name of a project.")
+        if self._view.caller.project and plain.casefold() != self._view.caller.project.casefold():
+            raise NotFound(f"There is no project {name!r}.")
+        return plain
+
+    def _described(self, name: str, memories: int) -> Project:
+        """The project with what its own note says of it."""
+        folder = self.folder({"scope": "project", "project": name})
+        rows, _ = self._view.gaps.select(
+            self._view.filters(type="entity", kind=PROJECT, project=name), "created"
+        )
+        known = Project(name, memories, folder)
+        try:
+            note = self._view.store.note(rows[-1].path)
+        except (IndexError, NotFound):  # it has none, or no longer
+            return known
+        if not self._view.visible(note):
+            return known
+        said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
+        return replace(known, description=said, id=identity(note), path=note.path)
+
+    def folder(self, values: Mapping[str, Writable]) -> str:
+        if values["scope"] == "session":
+            return VOLATILE + safe_name(str(values["session"]))
+        folder: str = self._view.settings["folders.memories"].strip("/")
+        project = str(values["project"] or "")
+        return f"{folder}/{safe_name(project)}" if project else folder
+
+    @contextlib.contextmanager
+    def keyed(self, key: str) -> Iterator[None]:
+        """Two callers with one new key take turns, so that only one makes the note."""
+        if not key:
+            yield
+            return
+        with lock.held(self._view.store.local() / "keys.lock", timeout=10, what="storing by key"):
+            yield

@@ -1,0 +1,121 @@
+"""A text that is stored again under its key: what the store before wrote gives way, what a person
+wrote into the note meanwhile stays."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from vaultmem.base.line_ends import converted, newline_of, unix_lines
+from vaultmem.notes import line_merge
+from vaultmem.notes.line_merge import Clash, Unit
+from vaultmem.notes.masking import public_part
+from vaultmem.notes.note import encode, parse
+
+_MOST_LINES: Final = 5_000  # that can be compared in a moment
+_ROW: Final = re.compile(r"\s*(?:[-*+] |\d+[.)] |\|)|(?: {2,}|\t)\S")
+
+
+def replaced(body: str, text: str) -> str:
+    """All of the body, but for the blanks at its end."""
+    tail = body[len(body.rstrip()) :]
+    return _with_ends(text, body) + (tail or "\n")
+
+
+def merged(last: str | None, body: str, text: str, *, both: bool) -> str | None:
+    """The body with the new text in the place of the last one; None where a person changed what
+    the new text changes too. `both` then keeps the lines of both, the new ones first."""
+    if body.count("\r\n") not in (0, body.count("\n")) or body.count("\n") > _MOST_LINES:
+        return None  # lines that end in two ways could not be told from each other
+    lines = None if last is None else _carried(*map(_lines, (last, body, text)))
+    if lines is None:
+        lines = _joined(last, body, text, both=both)
+    if lines is None:
+        return None
+    newline = newline_of(body)
+    after = newline.join(lines) + (body[len(body.rstrip()) :] or newline)
+    return after if _is_safe(last or "", body, text, after) else None
+
+
+def _carried(last: list[str], body: list[str], new: list[str]) -> list[str] | None:
+    """The new lines with what a person put in between the last ones, each behind the line that
+    it stood behind, or behind what came in that line's place; None where the person also changed
+    or took out lines."""
+    added = [op for op in _edits(last, body) if op[0] != "equal"]
+    if any(op[0] != "insert" for op in added):
+        return None
+    places = list(_places(last, new))
+    result = list(new)
+    for _, at, _, first, end in reversed(added):
+        _insert(result, places[at], body[first:end])
+    return result
+
+
+def _places(last: list[str], new: list[str]) -> Iterator[int]:
+    """For each gap between the last lines where that is among the new ones."""
+    yield 0
+    for op, first, end, to, to_end in _edits(last, new):
+        for i in range(first, end):
+            yield to + i - first + 1 if op == "equal" else to_end
+
+
+def _insert(lines: list[str], at: int, some: list[str]) -> None:
+    """Paragraphs stay apart."""
+    some = list(some)
+    if at and lines[at - 1].strip() and some[0].strip() and not _ROW.match(some[0]):
+        some.insert(0, "")
+    if at < len(lines) and lines[at].strip() and some[-1].strip() and not _ROW.match(lines[at]):
+        some.append("")
+    lines[at:at] = some
+
+
+def _edits(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    return difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+
+
+def _joined(last: str | None, body: str, text: str, *, both: bool) -> list[str] | None:
+    sides = [_units(side) for side in (last or "", body, text)]
+    found = line_merge.merge(sides[0] if last is not None else None, *sides[1:])
+    if found.clashes and not both:
+        return None
+    return [line for part in found.parts for line in _lines_of(part)]
+
+
+def _lines(text: str) -> list[str]:
+    return unix_lines(text).rstrip().split("\n")
+
+
+def _units(text: str) -> list[Unit]:
+    """The lines; behind a blank one nothing is taken for properties."""
+    plain = unix_lines(text).rstrip()
+    return line_merge.units_of(parse(encode(f"\n{plain}")))[1:]
+
+
+def _with_ends(text: str, body: str) -> str:
+    return converted(text, newline_of(body))
+
+
+def _lines_of(part: Unit | Clash) -> Iterator[str]:
+    units = (part,) if isinstance(part, Unit) else (*part.second, *part.first)
+    for unit in units:
+        yield from unit.text.split("\n")
+
+
+def _is_safe(last: str, body: str, text: str, after: str) -> bool:
+    """Every line that a person put in is there, what was private is private, and what is new can
+    be seen."""
+    person = _counted(body) - _counted(last)
+    seen = _counted(public_part(after))
+    return (
+        not person - _counted(after)
+        and not seen - (_counted(public_part(body)) + _counted(text))
+        and not (_counted(text) - _counted(last)) - seen
+    )
+
+
+def _counted(text: str) -> Counter[str]:
+    stripped = (line.strip() for line in text.splitlines())
+    return Counter(line for line in stripped if line)

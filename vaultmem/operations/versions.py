@@ -1,0 +1,180 @@
+"""What memories were before: their earlier texts, and going back to one."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import replace
+
+from vaultmem.errors import NotFound
+from vaultmem.limits import bounded
+from vaultmem.notes.edit import RemoveProperty
+from vaultmem.notes.note import Note, parse, version
+from vaultmem.operations import references
+from vaultmem.operations.references import ULID
+from vaultmem.operations.results import Restored, Version, Versions, identity
+from vaultmem.operations.view import View
+from vaultmem.operations.writing import Writing
+from vaultmem.storage.history import Commit, Snapshot, key_of
+
+
+class VersionHistory:
+    """`commits` tells what git has of a note."""
+
+    def __init__(
+        self, view: View, writing: Writing, commits: Callable[[str], list[Commit]]
+    ) -> None:
+        self._view = view
+        self._writing = writing
+        self._commits = commits
+
+    @bounded()
+    def history(self, memory_id: str, *, git: bool = False) -> Versions:
+        """The texts a memory had before each change by an agent, newest first; with `git`
+        also those of its commits, from before it was renamed too."""
+        note, key, path = self._past(memory_id)
+        kept = self._snapshots(key, path)
+        versions = [Version(s.version, s.taken_at, s.action, s.size, False) for s in kept]
+        if git:
+            versions = self._with_commits(path, versions)
+        if note is not None:
+            stamp = self._view.store.stat(note.path)
+            saved = dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9 if stamp else 0, dt.UTC)
+            now = Version(version(note.raw), saved, "current", len(note.raw), True)
+            if versions and versions[0].commit and versions[0].version == now.version:
+                now = replace(versions.pop(0), action="current", current=True)
+            versions.insert(0, now)
+        changes = len(kept) if self._view.is_bound() else self._view.parts.history.count(key)
+        number = changes + (note is not None)
+        return Versions(identity(note) if note else key, path, tuple(versions), number)
+
+    def _with_commits(self, path: str, kept: list[Version]) -> list[Version]:
+        """Snapshots and commits in one line; a text that git has is shown as a commit."""
+        commits = self._own_commits(path)
+        known = {commit.version for commit in commits}
+        found = [
+            Version(c.version, c.when, c.action, len(c.raw), False, c.commit, c.author, c.subject)
+            for c in commits
+        ]
+        found += [old for old in kept if old.version not in known]
+        second = dt.timedelta(seconds=1)  # git counts in whole ones: a commit is at its end
+        return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
+
+    def _own_commits(self, path: str) -> list[Commit]:
+        return [c for c in self._commits(path) if self._was_visible(c, c.path)]
+
+    def _snapshots(self, key: str, path: str) -> list[Snapshot]:
+        return [s for s in self._view.parts.history.snapshots(key) if self._was_visible(s, path)]
+
+    def _was_visible(self, kept: Snapshot | Commit, path: str) -> bool:
+        """A text from a time when the note was another's stays theirs."""
+        if not self._view.is_bound():
+            return True
+        return self._view.visible(parse(kept.raw, path, self._view.settings.properties))
+
+    @bounded()
+    def version_text(self, memory_id: str, wanted: str) -> str:
+        note, key, path = self._past(memory_id)
+        if note is not None and len(wanted) >= 4 and version(note.raw).startswith(wanted.lower()):
+            return note.text
+        return self._kept(key, path, wanted).raw.decode("utf-8", "surrogateescape")
+
+    def _kept(self, key: str, path: str, wanted: str) -> Snapshot | Commit:
+        """An earlier version, by its name or by that of its commit."""
+        for snapshot in self._snapshots(key, path):
+            if len(wanted) >= 4 and snapshot.version.startswith(wanted.lower()):
+                return snapshot
+        for commit in self._own_commits(path):
+            names = commit.version, commit.commit
+            if len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names):
+                return commit
+        raise NotFound(
+            f"There is no version {wanted!r} of this memory; its history lists the ones there are."
+        )
+
+    @bounded()
+    def restore(self, memory_id: str, version: str | None = None) -> Restored:
+        """Undo the last change by an agent, or go back to the version named."""
+        self._writing.require_writable()
+        note, key, path = self._past(memory_id)
+        if version:
+            return self._put_back(note, path, self._kept(key, path, version))
+        kept = [s for s in self._snapshots(key, path) if note is None or s.raw != note.raw]
+        if kept:
+            return self._put_back(note, path, kept[0])
+        if note is not None and note.flag("forgotten"):
+            names = ("forgotten", "forgotten_at", "forgotten_reason")
+            changes = [RemoveProperty(n) for n in names if note.key_of(n) is not None]
+            written = self._writing.edited(note, "restore", *changes)
+            return Restored(identity(note), written.path, written.version, "forget")
+        raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
+
+    def _put_back(self, note: Note | None, path: str, snapshot: Snapshot | Commit) -> Restored:
+        raw = snapshot.raw
+        if note is not None:
+            return self._put_over(note, raw, snapshot.action)
+        folder, _, name = path.rpartition("/")
+        written = self._writing.place(folder, name.removesuffix(".md"), raw)
+        place = self._view.parts.history.place(key_of(parse(raw, path)))
+        if place and place.trashed:
+            self._view.store.trash.clear(place.trashed, raw)
+        after = self._view.store.parse(written)
+        return Restored(identity(after), written.path, written.version, snapshot.action)
+
+    def _put_over(self, note: Note, raw: bytes, action: str) -> Restored:
+        """The text that stood there is kept, and the receipt says where if it was a person's."""
+        before = ""
+
+        def change(current: Note) -> bytes:
+            nonlocal before
+            before = version(current.raw)
+            return raw
+
+        foreign = not self._view.store.wrote(version(note.raw))
+        written = self._writing.rewrite(note, "restore", change, of_its_own=False)
+        told = (
+            f"newer_text_replaced: it had been changed by hand since. That text is kept as version "
+            f"{before}; restore_memory with this version brings it back."
+        )
+        changed = written.version != before
+        return Restored(
+            identity(self._writing.note(written)),
+            written.path,
+            written.version,
+            action,
+            before if changed else None,
+            (told,) if changed and foreign else (),
+        )
+
+    def _past(self, ref: str) -> tuple[Note | None, str, str]:
+        """A note, or what is known of one that was pruned: its history and where it was."""
+        try:
+            note = self._view.note(ref)
+            return note, key_of(note), note.path
+        except NotFound:
+            wanted = references.plain_ref(ref)
+            for key in self._view.parts.history.notes():
+                place = self._view.parts.history.place(key)
+                if place is None or (wanted.upper() != key and wanted not in _names_of(place.path)):
+                    continue
+                if self._is_gone(key, place.path):
+                    return None, key, place.path
+            raise
+
+    def _is_gone(self, key: str, path: str) -> bool:
+        """Whether there was such a note of this caller's and is none any more: one that became
+        someone else's is there, and was not lost."""
+        kept = self._view.parts.history.snapshots(key)
+        if not kept or not self._was_visible(kept[0], path):
+            return False
+        if not ULID.match(key):
+            return self._view.store.stat(path) is None
+        try:
+            references.find(self._view.store, self._view.index, key, lambda note: True)
+        except NotFound:
+            return True
+        return False
+
+
+def _names_of(path: str) -> tuple[str, ...]:
+    return path, path.removesuffix(".md"), path.rpartition("/")[2].removesuffix(".md")

@@ -1,0 +1,154 @@
+"""An open vault as one caller sees it: what every operation works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from vaultmem.config import Settings
+from vaultmem.errors import InvalidInput, NotFound, VaultmemError
+from vaultmem.index import TROUBLE, Damaged, Filters, Index, Row
+from vaultmem.notes.attributes import attributes_of, belongs
+from vaultmem.notes.note import Note, body_of, moment, printable
+from vaultmem.operations import references
+from vaultmem.operations.caller import Caller
+from vaultmem.operations.input import require_share, several
+from vaultmem.recall.gaps import Gaps
+from vaultmem.storage.store import Store
+
+if TYPE_CHECKING:
+    from vaultmem.parts import Parts
+
+
+class View:
+    def __init__(self, parts: Parts, caller: Caller) -> None:
+        self.parts = parts
+        self.caller = caller
+
+    @property
+    def settings(self) -> Settings:
+        return self.parts.settings
+
+    @property
+    def store(self) -> Store:
+        return self.parts.store
+
+    @property
+    def index(self) -> Index:
+        return self.parts.index
+
+    @property
+    def gaps(self) -> Gaps:
+        return Gaps(self.parts)
+
+    def note(self, ref: str) -> Note:
+        """The one note behind a reference that this caller may see."""
+        index: Index | None
+        try:
+            self.parts.catch_up()
+            index, begun = self.index, self.index.identity
+        except TROUBLE:
+            index, begun = None, ""  # no index to be had: the files will do
+        try:
+            return references.find(self.store, index, ref, self.visible)
+        except (NotFound, Damaged) as error:
+            self.store.home.require()
+            if index is not None and self.gaps.since(begun):
+                return references.find(self.store, None, ref, self.visible)
+            if not isinstance(error, NotFound):
+                raise
+            raise NotFound(f"{error} {self._advice(index, ref)}") from None
+
+    def _advice(self, index: Index | None, ref: str) -> str:
+        close: list[str] = []
+        if index is not None:
+            try:
+                close = references.near(index, references.plain_ref(ref), self.filters())
+            except TROUBLE:
+                close = []
+        if close:
+            return f"Near it are: {', '.join(close)}."
+        return "Recall or list memories to see which there are."
+
+    def visible(self, note: Note) -> bool:
+        return self.sees(attributes_of(note, self.settings))
+
+    def is_bound(self) -> bool:
+        """Whether there may be notes that this caller must not know of."""
+        return bool(self.caller.user or self.caller.project)
+
+    def own_project(self, wanted: str) -> str:
+        """Where what this caller writes belongs, if it belongs to a project."""
+        bound = self.caller.project
+        if self.caller.is_bound_to_another(wanted):
+            raise InvalidInput(f"This server is bound to the project {bound!r}; leave project out.")
+        return bound or wanted or self.caller.default_project
+
+    def body_at(self, row: Row) -> str | None:
+        """The text of a note that the index named, as it is now; None where it is gone, or has
+        become someone else's since it was indexed."""
+        try:
+            stored = self.store.read(row.path)
+        except VaultmemError:
+            return None
+        if stored.version != row.version and not self.visible(self.store.parse(stored)):
+            return None
+        return body_of(stored.raw)
+
+    def still_visible(self, note: Note) -> Note:
+        """Before it is changed: meanwhile it may have become someone else's."""
+        if not self.visible(note):
+            raise NotFound(f"There is no memory {note.path}.")
+        return note
+
+    def sees(self, attributes: Mapping[str, str]) -> bool:
+        who = self.caller
+        return belongs(attributes, user=who.user, project=who.project, session=who.session)
+
+    def filters(
+        self,
+        *,
+        scope: str | Sequence[str] | None = (),
+        type: str | Sequence[str] | None = (),
+        tags: str | Sequence[str] | None = (),
+        project: str | None = None,
+        room: str | Sequence[str] | None = None,
+        kind: str | None = None,
+        folder: str | None = None,
+        after: str | None = None,
+        before: str | None = None,
+        min_importance: float | None = None,
+        include_forgotten: bool = False,
+    ) -> Filters:
+        """What was asked for, within what this caller may see."""
+        first, last = _seconds(after, "after"), _seconds(before, "before", whole_day=True)
+        if first is not None and last is not None and first > last:
+            raise InvalidInput(f"The time range runs backwards: {after} is later than {before}.")
+        if min_importance is not None:
+            require_share(min_importance, "min_importance")
+        return Filters(
+            types=several(type),
+            scopes=several(scope),
+            tags=several(tags),
+            projects=several(project),
+            rooms=several(room),
+            kinds=several(kind),
+            folder=printable(folder or ""),
+            after=first,
+            before=last,
+            min_importance=min_importance or None,
+            forgotten=include_forgotten,
+            user=self.caller.user,
+            home=self.caller.project,
+            session=self.caller.session,
+        )
+
+
+def _seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:
+    if not text:
+        return None
+    found = moment(text)
+    if found is None:
+        raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text!r}.")
+    seconds = int(found.timestamp())
+    return seconds + 86_399 if whole_day and len(text) <= 10 else seconds

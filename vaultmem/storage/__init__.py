@@ -1,0 +1,1 @@
+"""Files on disk, and this machine's own state beside them."""

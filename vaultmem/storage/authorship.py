@@ -1,0 +1,123 @@
+"""Which texts a caller knows whole: what it was shown whole, and what agents wrote.
+
+Whoever replaces a whole text must know all of it, or it takes away what a person wrote there
+unseen. What was shown is remembered by the process that showed it; after a restart the caller
+reads once more. What agents wrote whole lies in this machine's own state, as digests; of what
+was stored under a key, the text is kept, so that the next store can tell a person's lines from
+its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Final
+
+from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.own_path import OwnPath
+from vaultmem.errors import VaultmemError
+from vaultmem.notes.note import Note, encode, parse, version
+from vaultmem.storage.history import key_of
+
+_NOTES: Final = 20_000  # of all callers, of which it is kept in mind what they were shown
+_LATEST: Final = 8  # texts, and versions, of one note
+_WRITTEN: Final = 4_096
+
+
+@dataclass(slots=True)
+class _Shown:
+    texts: deque[str] = field(default_factory=lambda: deque(maxlen=_LATEST))  # all of each
+    parts: deque[str] = field(default_factory=lambda: deque(maxlen=_LATEST))  # versions told
+
+
+class Authorship:
+    def __init__(self, local: OwnPath) -> None:
+        self._written = local / "written-texts"  # digests, one behind another
+        self._stored = local / "stored"
+        self._shown: OrderedDict[tuple[Hashable, str], _Shown] = OrderedDict()
+        self._guard = threading.Lock()
+
+    # --- what a caller was shown ---------------------------------------------------------
+
+    def show(self, caller: Hashable, path: str, body: str, version: str = "") -> None:
+        """The caller has seen all of this text, or has written it; this is its version."""
+        with self._guard:
+            shown = self._of(caller, path)
+            shown.texts.append(_digest(body))
+            if version in shown.parts:
+                shown.parts = deque((v for v in shown.parts if v != version), _LATEST)
+
+    def tell(self, caller: Hashable, path: str, version: str) -> None:
+        """The caller was told the version of a note of which it has not seen all."""
+        with self._guard:
+            self._of(caller, path).parts.append(version)
+
+    def has_seen(self, caller: Hashable, path: str, body: str) -> bool:
+        with self._guard:
+            shown = self._shown.get((caller, path))
+            return shown is not None and _digest(body) in shown.texts
+
+    def has_seen_another(self, caller: Hashable, path: str) -> bool:
+        """Whether the caller was shown the whole of any text that this note had."""
+        with self._guard:
+            shown = self._shown.get((caller, path))
+            return shown is not None and bool(shown.texts)
+
+    def was_told(self, caller: Hashable, path: str, version: str) -> bool:
+        with self._guard:
+            shown = self._shown.get((caller, path))
+            return shown is not None and version in shown.parts
+
+    def _of(self, caller: Hashable, path: str) -> _Shown:
+        found = self._shown.setdefault((caller, path), _Shown())
+        self._shown.move_to_end((caller, path))
+        while len(self._shown) > _NOTES:
+            self._shown.popitem(last=False)
+        return found
+
+    # --- what agents wrote ---------------------------------------------------------------
+
+    def write(self, body: str) -> None:
+        """An agent made this text, all of it."""
+        raw = bytes.fromhex(_digest(body))
+        with contextlib.suppress(OSError, VaultmemError):
+            if self._written.append(raw) > 2 * _WRITTEN * len(raw):
+                self._written.write(self._written.read()[-_WRITTEN * len(raw) :])
+
+    def is_written(self, body: str) -> bool:
+        raw = bytes.fromhex(_digest(body))
+        try:
+            known = self._written.read()
+        except (OSError, VaultmemError):
+            return False
+        return any(known[i : i + len(raw)] == raw for i in range(0, len(known), len(raw)))
+
+    def store(self, note: Note) -> None:
+        """What was last stored under the note's key: its text, and its properties then."""
+        with contextlib.suppress(OSError, VaultmemError):
+            self._place(note).write(note.raw)
+
+    def stored(self, note: Note) -> Note | None:
+        try:
+            return parse(self._place(note).read(), note.path, note.names)
+        except (OSError, VaultmemError):
+            return None
+
+    def drop(self, note: Note) -> None:
+        with contextlib.suppress(OSError, VaultmemError):
+            self._place(note).remove()
+
+    def _place(self, note: Note) -> OwnPath:
+        return self._stored / f"{key_of(note)}.md"
+
+
+def same_words(one: str, other: str) -> bool:
+    return _digest(one) == _digest(other)
+
+
+def _digest(body: str) -> str:
+    """Of the words: how lines end, and blanks around the text, are nobody's words."""
+    return version(encode(unix_lines(body).strip()))

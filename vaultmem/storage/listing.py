@@ -1,0 +1,124 @@
+"""One look at a vault: what is there, and what could not be looked at or is no note."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from vaultmem.base import durable
+from vaultmem.base.file_stamps import FileStat, stamp_of
+from vaultmem.base.own_path import OwnPath
+from vaultmem.notes import file_names
+
+
+class NotANote(NamedTuple):
+    """Why something that is named like a note is none, and what to do about it."""
+
+    reason: str
+    cure: str
+
+
+_NOT_UNICODE: Final = NotANote("Its name is not UTF-8, so it is not read.", "Rename it.")
+_IN_NOT_UNICODE: Final = NotANote(
+    "The name of this folder is not UTF-8, so no note in it is read.", "Rename it."
+)
+_ABSOLUTE: Final = NotANote(
+    "Its name looks like a path that begins at a drive, so it is not read.", "Rename it."
+)
+_NO_FILE: Final = NotANote(
+    "It is a pipe, a socket or a device, not a file.",
+    "Move it out of the vault, or give it another ending than .md.",
+)
+_LINK: Final = NotANote(
+    "It is a link to another place, which is not followed.",
+    "Move the file itself into the vault.",
+)
+
+
+@dataclass(slots=True)
+class Listing:
+    """What could not be looked at is said, never taken for gone."""
+
+    notes: dict[str, FileStat] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)  # everything a link can point at
+    unread: list[tuple[str, str]] = field(default_factory=list)  # folder or file, reason
+    refused: dict[str, NotANote] = field(default_factory=dict)  # what is only named like a note
+    symlinks: list[str] = field(default_factory=list)
+    temporaries: list[str] = field(default_factory=list)
+
+    def sort_in(
+        self, folder: str, found: list[os.DirEntry[str]], is_memory: Callable[[str], bool]
+    ) -> Iterator[str]:
+        """File the entries of one folder; yields the folders below it."""
+        for entry in found:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.name.startswith("."):
+                if durable.is_temporary(entry.name):
+                    self.temporaries.append(path)
+                continue
+            try:
+                if entry.is_symlink():
+                    self.symlinks.append(path)
+                    if is_memory(path):
+                        self.refuse_link(path)
+                elif entry.is_dir(follow_symlinks=False):
+                    yield path
+                else:
+                    self.files.append(path)
+                    if is_memory(path) and not self.refuses(path, entry):
+                        self.notes[path] = stamp_of(entry.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.unread.append((path, error.strerror or str(error)))
+
+    def refuse_link(self, path: str) -> None:
+        self.refused[file_names.escaped(path)] = _LINK
+
+    def refuses(self, path: str, entry: os.DirEntry[str]) -> bool:
+        """Whether no note can be made of this; a folder with a bad name is told once."""
+        if not file_names.is_unicode(path):
+            self._refuse_name(path.split("/"))
+            return True
+        if file_names.looks_absolute(path):
+            self.refused[path] = _ABSOLUTE
+            return True
+        if not entry.is_file(follow_symlinks=False):
+            self.refused[path] = _NO_FILE
+            return True
+        return False
+
+    def _refuse_name(self, parts: list[str]) -> None:
+        bad = next(i for i, part in enumerate(parts, 1) if not file_names.is_unicode(part))
+        place = file_names.escaped("/".join(parts[:bad]))
+        self.refused[place] = _NOT_UNICODE if bad == len(parts) else _IN_NOT_UNICODE
+
+
+def walked(root: Path, is_memory: Callable[[str], bool]) -> Listing:
+    """All folders of the vault, but for hidden ones."""
+    listing = Listing()
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(root / folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            listing.unread.append((folder, error.strerror or str(error)))
+            continue
+        folders += reversed(list(listing.sort_in(folder, found, is_memory)))
+    return listing
+
+
+def notes_below(
+    folder: OwnPath, start: str, is_note: Callable[[str], bool]
+) -> Iterator[tuple[str, FileStat]]:
+    """The notes in one of our own folders, whose path is `start`."""
+    for name, found in folder.files():
+        if is_note(start + name):
+            yield start + name, stamp_of(found)
+    for below in folder.folders():
+        yield from notes_below(below, f"{start}{below.name}/", is_note)

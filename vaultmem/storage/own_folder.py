@@ -1,0 +1,149 @@
+"""Where vaultmem keeps its own files: the index, and what this machine alone needs to know.
+
+In the vault's hidden folder, or in one that the person named. It is made on first use, but never
+in the place of a vault or of a drive that is not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from vaultmem.base import durable
+from vaultmem.base.own_path import OwnPath
+from vaultmem.config import STATE
+from vaultmem.errors import Away, ReadOnly, VaultmemError
+from vaultmem.storage.root import Root
+
+# Ignores itself too: git shows nothing of a vault that is merely indexed. `init` puts the
+# template's in its place, which is to be committed.
+QUIET_IGNORE: Final = b"*\n!config.toml\n"
+_NOT_THERE: Final = (
+    "The folder {} for vaultmem's own files is not there, and cannot be made: perhaps its drive is "
+    "not mounted. Nothing was changed; all goes on by itself once it is back."
+)
+_READ_ONLY: Final = (
+    "{} is on a drive that is mounted read-only, so nothing was changed. It can be read and "
+    "searched, and written again once the drive can be."
+)
+_NOT_COPIED: Final = shutil.ignore_patterns("models", "*-shm", "*.lock", ".tmp*")
+
+
+class OwnFolder:
+    def __init__(self, home: Root, place: OwnPath) -> None:
+        in_vault = place.anchor == home.path
+        self.kept = place._replace(require=home.require_is) if in_vault else place
+        self._home = home
+        self._device: int | None = None  # of a folder outside of the vault
+        self._spare: Path | None = None
+        if home.path.is_dir() and not _is_writable(place):
+            self._spare = _spare(place)
+
+    @property
+    def place(self) -> OwnPath:
+        """Where the files are: in a temporary folder while theirs cannot be written."""
+        return self.kept if self._spare is None else OwnPath(self._spare, ("own",))
+
+    def require_writable(self) -> None:
+        """A vault that can be read alone is searched with an index of its own, and not changed."""
+        if self._spare is None or self._is_writable_again():
+            return
+        if _is_mounted_read_only(self._home.path):
+            raise Away(_READ_ONLY.format(self._home.path))
+        raise ReadOnly(f"There is no permission to write to {self.kept}; nothing was changed.")
+
+    def unwritable(self) -> str:
+        """Why nothing can be written, if so."""
+        try:
+            self.require_writable()
+        except VaultmemError as error:
+            return str(error)
+        return ""
+
+    def _is_writable_again(self) -> bool:
+        if not _is_writable(self.kept):
+            return False
+        self._spare = None  # what was opened there stays open until the end
+        return True
+
+    def close(self) -> None:
+        if self._spare is not None:
+            shutil.rmtree(self._spare, ignore_errors=True)
+
+    def trouble(self) -> str:
+        """Why neither can be used now, the vault or what is kept for it elsewhere."""
+        if reason := self._home.trouble():
+            return reason
+        named = self.kept.anchor
+        if (
+            self._spare is not None
+            or named == self._home.path
+            or named.is_dir()
+            or self._device is None
+        ):
+            return ""
+        return "" if self._may_be_made(named) else _NOT_THERE.format(named)
+
+    def local(self) -> OwnPath:
+        """What is this machine's alone; kept out of git."""
+        self._home.require()
+        folder = self.place / "local"
+        with durable.explained(f"Making {folder}"):
+            if self.place.anchor not in (self._home.path, self._spare):
+                self._make_elsewhere(self.place.anchor)
+            if not folder.is_folder():
+                folder.make()
+                self._ignore()
+        return folder
+
+    def _make_elsewhere(self, named: Path) -> None:
+        """The folder that the person named; not where the drive was that it lay on."""
+        if not named.is_dir():
+            if not self._may_be_made(named):
+                raise Away(_NOT_THERE.format(named))
+            durable.make_folders(named)
+        self._device = named.stat().st_dev
+
+    def _may_be_made(self, named: Path) -> bool:
+        standing = next(folder for folder in named.parents if os.path.lexists(folder))
+        return standing.is_dir() and self._device in (None, standing.stat().st_dev)
+
+    def _ignore(self) -> None:
+        if self._spare is not None:
+            return
+        own = OwnPath(self._home.path, (STATE,), self._home.require_is)
+        with contextlib.suppress(FileExistsError):
+            if own.is_folder():
+                (own / ".gitignore").create(QUIET_IGNORE)
+
+
+def _is_writable(place: OwnPath) -> bool:
+    """Whether all that is there of our own can be written, and the rest be made."""
+    folders = [place.path / "index", place.path / "local"]
+    standing = [f for f in folders if f.is_dir()] or [
+        next(f for f in (place.path, *place.path.parents) if f.is_dir())
+    ]
+    return all(os.access(folder, os.W_OK) for folder in standing)
+
+
+def _is_mounted_read_only(folder: Path) -> bool:
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):  # Windows does not say
+        return False
+
+
+def _spare(place: OwnPath) -> Path:
+    """A temporary folder that nobody else can read, with a copy of the index if there is one."""
+    import tempfile
+
+    made = Path(tempfile.mkdtemp(prefix="vaultmem-"))
+    with contextlib.suppress(OSError, VaultmemError):
+        if (place / "index").is_folder():
+            shutil.copytree(
+                place.path / "index", made / "own" / "index", symlinks=True, ignore=_NOT_COPIED
+            )
+    return made

@@ -1,0 +1,104 @@
+"""The vault of a server: opened when it is needed, its files followed, closed at the end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from vaultmem.surfaces import answers
+from vaultmem.surfaces.mcp.notifications import RevisionWatch
+
+if TYPE_CHECKING:
+    from vaultmem.indexing.follower import Follower
+    from vaultmem.vault import Vault
+
+log = logging.getLogger("vaultmem")
+
+LOOK_SECONDS: Final = 1.0  # between two looks at what other processes wrote
+PAUSE_SECONDS: Final = 0.2  # after the first reply, for the few questions that come at once
+
+
+class FollowedVault:
+    def __init__(
+        self,
+        provide: Callable[[], Vault],
+        opened: Callable[[Vault], None],
+        notify: Callable[[], None],
+        *,
+        watch: bool,
+    ) -> None:
+        self._provide = provide
+        self._opened = opened  # before anything is asked of it
+        self._notify = notify
+        self._watch = watch
+        self._opening = threading.Lock()
+        self._vault: Vault | None = None
+        self.follower: Follower | None = None
+        self._revisions: RevisionWatch | None = None
+        self._started: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def vault(self) -> Vault:
+        """The open vault; opens it when nobody has. A failure is tried again next time."""
+        with self._opening:
+            if self._vault is None:
+                vault = self._provide()
+                self._opened(vault)
+                vault.on_write.append(self.changed)
+                self._vault = vault
+            return self._vault
+
+    @property
+    def in_use(self) -> Vault | None:
+        """The vault, if it was opened and is not about to be closed."""
+        return None if self._stopping.is_set() else self._vault
+
+    def start(self) -> None:
+        """Open the vault and follow its files, in a thread."""
+        if self._started is None:
+            self._started = threading.Thread(target=self._start, name="vaultmem-open", daemon=True)
+            self._started.start()
+
+    def _start(self) -> None:
+        if self._stopping.wait(PAUSE_SECONDS):
+            return
+        said = ""
+        while self.follower is None and not self._stopping.is_set():
+            try:
+                self._follow(self.vault())
+            except Exception as error:  # the edge of a thread; it is tried again, as by every call
+                told = str(answers.envelope(error)["message"])
+                if told != said:
+                    log.error("The vault cannot be followed: %s", told)
+                said = told
+                self._stopping.wait(LOOK_SECONDS)
+        while not self._stopping.wait(LOOK_SECONDS):
+            if self._revisions is not None and self._revisions.has_news():
+                self._notify()
+
+    def _follow(self, vault: Vault) -> None:
+        with self._opening:
+            if not self._stopping.is_set():
+                self._revisions = RevisionWatch(lambda: vault.revision)
+                self.follower = vault.follower(self.changed, watch=self._watch)
+                self.follower.start()
+
+    def changed(self, what: object) -> None:
+        if self._revisions is not None:
+            self._revisions.told()
+        self._notify()
+
+    def stop(self) -> None:
+        with self._opening:
+            if self._stopping.is_set():
+                return
+            self._stopping.set()
+        try:
+            if self.follower is not None:
+                self.follower.stop()
+        except RuntimeError as error:  # it was just about to start
+            log.debug("following the files ended oddly: %s", error)
+        if self._vault is not None:
+            self._vault.close()

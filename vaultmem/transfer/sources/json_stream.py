@@ -1,0 +1,165 @@
+"""JSON of other systems, of which only the part in hand is in memory: lists, lines, documents."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any, Final, TextIO
+
+from vaultmem.base.durable import explained
+from vaultmem.errors import InvalidInput
+from vaultmem.transfer.sources.opening import MOST_DOCUMENT, MOST_RECORD, OpenedExport, Part
+
+_STEP, _LARGEST_STEP = 1 << 20, 1 << 23
+_SIGN: Final = re.compile(r"[^ \t\r\n,]")
+_DECODER: Final = json.JSONDecoder(strict=False)  # line breaks in texts are forgiven
+
+
+def values(part: Part, reading: OpenedExport) -> Iterator[Any]:
+    """The items of a top-level list; else the document itself, or one of each line.
+
+    What cannot be read is left aloud: a line alone, or in a list all from there on.
+    """
+    with part.open() as file, _readable(part):
+        stream = _Stream(file, reading)
+        start = stream.next_sign()
+        if start == "[":
+            stream.at += 1
+            yield from _items(stream, part, reading)
+        elif start == "{":
+            yield from _documents(stream, part, reading)
+        elif start:
+            raise InvalidInput(f"{part.name} is not JSON: it starts with {start!r}.")
+
+
+@contextlib.contextmanager
+def _readable(part: Part) -> Iterator[None]:
+    try:
+        with explained(f"Reading {part.name}", "What came before stays."):
+            yield
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise InvalidInput(f"{part.name} is damaged in its zip: {error}.") from None
+
+
+def _items(stream: _Stream, part: Part, reading: OpenedExport) -> Iterator[Any]:
+    number = 0
+    while (sign := stream.next_sign()) != "]":
+        number += 1
+        try:
+            if not sign:
+                raise ValueError("no end")
+            item = stream.value()
+        except (ValueError, RecursionError) as error:
+            where = f"{part.name} from item {number} on"
+            reading.leave(where, _why(error, "the file breaks off or is damaged there"))
+            return
+        yield item
+
+
+def _documents(stream: _Stream, part: Part, reading: OpenedExport) -> Iterator[Any]:
+    """A document may be printed on many lines; where it is none, each line is one."""
+    first = stream.line()
+    try:
+        yield _DECODER.decode(first or "")
+    except (ValueError, RecursionError) as broken:
+        rest = stream.rest() if first is not None else None
+        if rest is not None:
+            with contextlib.suppress(ValueError, RecursionError):
+                yield _DECODER.decode(f"{first}{rest}")
+                return
+            stream.back(rest)
+        why = _why(broken, "it is not JSON, or breaks off") if first is not None else _TOO_LONG
+        reading.leave(f"{part.name} line 1", why)
+    for number, line in enumerate(stream.lines(), 2):
+        if line is None:
+            reading.leave(f"{part.name} line {number}", _TOO_LONG)
+        elif line.strip():
+            try:
+                yield _DECODER.decode(line)
+            except (ValueError, RecursionError) as error:
+                reading.leave(f"{part.name} line {number}", _why(error, "it is not JSON"))
+
+
+_TOO_LONG: Final = f"it has more than {MOST_RECORD:,} characters"
+
+
+def _why(error: Exception, usual: str) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else usual
+
+
+class _Stream:
+    def __init__(self, file: TextIO, reading: OpenedExport) -> None:
+        self.file = file
+        self.reading = reading
+        self.text = ""
+        self.at = 0
+        self.ended = False
+
+    def more(self, step: int = _STEP) -> None:
+        new = self.file.read(step)
+        self.reading.at += len(new)
+        self.ended = not new
+        self.text = self.text[self.at :] + new
+        self.at = 0
+
+    def next_sign(self) -> str:
+        """The next character that says something; empty at the end."""
+        while (found := _SIGN.search(self.text, self.at)) is None:
+            self.at = len(self.text)
+            if self.ended:
+                return ""
+            self.more()
+        self.at = found.start()
+        return found[0]
+
+    def value(self) -> Any:
+        """The value that starts here. Where it fails, more of the text may be what is missing."""
+        step = _STEP
+        while True:
+            try:
+                found, end = _DECODER.raw_decode(self.text, self.at)
+                if end < len(self.text) or self.ended:
+                    self.at = end
+                    return found
+            except ValueError:
+                if self.ended or self.left > MOST_RECORD:
+                    raise
+            self.more(step)
+            step = min(step * 2, _LARGEST_STEP)
+
+    @property
+    def left(self) -> int:
+        return len(self.text) - self.at
+
+    def line(self) -> str | None:
+        """The next line with its end, empty behind the last; None for one that is too long."""
+        step, seen, whole = _STEP, self.at, True
+        while (end := self.text.find("\n", seen)) < 0 and not self.ended:
+            if self.left > MOST_RECORD:
+                whole, self.at = False, len(self.text)
+            seen = self.left
+            self.more(step)
+            step = min(step * 2, _LARGEST_STEP)
+        end = len(self.text) if end < 0 else end + 1
+        line, self.at = self.text[self.at : end], end
+        return line if whole else None
+
+    def lines(self) -> Iterator[str | None]:
+        while (line := self.line()) != "":
+            yield line
+
+    def rest(self) -> str | None:
+        """All that is left; None, and nothing is taken, where that is too much."""
+        while not self.ended and self.left <= MOST_DOCUMENT:
+            self.more(_LARGEST_STEP)
+        if self.left > MOST_DOCUMENT:
+            return None
+        rest, self.at = self.text[self.at :], len(self.text)
+        return rest
+
+    def back(self, text: str) -> None:
+        self.text, self.at = text + self.text[self.at :], 0

@@ -1,0 +1,111 @@
+"""What keeps a vault in order: its index, its health, its models."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vaultmem.errors import InvalidInput, OutsideVault
+from vaultmem.limits import FilePath, bounded
+
+if TYPE_CHECKING:
+    from vaultmem.embedding.models import ModelInfo
+    from vaultmem.indexing.reconcile import Progress, ReconcileReport
+    from vaultmem.parts import Parts
+    from vaultmem.upkeep.doctor import Finding
+    from vaultmem.upkeep.verification import Verified
+
+
+class Maintenance:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    # --- indexing ------------------------------------------------------------------------
+
+    @bounded()
+    def index_now(
+        self, *, rebuild: bool = False, progress: Progress | None = None
+    ) -> ReconcileReport:
+        return self._parts.bring_up_to_date(rebuild=rebuild, progress=progress)
+
+    @bounded()
+    def embed_all(self, progress: Progress | None = None) -> int:
+        """Embed whatever has no vector yet; returns how many passages that were."""
+        embedder = self._parts.embedder()
+        if embedder is None:
+            raise InvalidInput(
+                self._parts.model_state().reason or "No embedding model is available."
+            )
+        total = self._parts.freshness().pending
+        done = 0
+        while made := self._parts.reconciler.embed_some(embedder):
+            done += made
+            if progress:
+                progress(min(done, total), total)
+        return done
+
+    # --- health --------------------------------------------------------------------------
+
+    @bounded()
+    def examine(self, *, secrets: bool = False) -> list[Finding]:
+        from vaultmem.upkeep import doctor
+
+        findings = doctor.examine(self._parts.store, secrets=secrets)
+        with contextlib.suppress(OutsideVault):  # a link there is among the findings
+            if (self._parts.store.state / "index" / "catalog.db").stat():  # looking makes no index
+                findings += doctor.examine_index(self._parts.store, self._parts.index)
+                findings += doctor.unexplained(self._parts.store, self._parts.index, findings)
+        return findings
+
+    def fix(self, findings: list[Finding]) -> list[Finding]:
+        from vaultmem.upkeep import doctor
+
+        fixed = doctor.fix(self._parts.store, findings)
+        stale = [finding for finding in findings if finding.problem == "index-behind"]
+        if stale:
+            self.index_now()
+            fixed += stale
+        return fixed
+
+    @bounded()
+    def verify(self, progress: Progress | None = None) -> Verified:
+        """Whether what was acknowledged is there, and the index says what a new one would."""
+        from vaultmem.upkeep.verification import Verification
+
+        indexed = (self._parts.store.state / "index" / "catalog.db").stat() is not None
+        checked = Verification(self._parts.store, self._parts.history)
+        return checked.run((lambda: self._parts.index) if indexed else None, progress)
+
+    def repair(self, findings: Sequence[Finding]) -> list[Finding]:
+        from vaultmem.upkeep import verification
+
+        repaired = verification.repair(self._parts.history, self._parts.index, findings)
+        if any(found.problem == "index-differs" for found in repaired):
+            self._parts.reconciler.everything(told=True)
+            repaired += [found for found in findings if found.problem == "index-behind"]
+        return repaired
+
+    # --- models --------------------------------------------------------------------------
+
+    def load_model(self) -> bool:
+        """Load the embedding model now, and not with the first question; False: there is none."""
+        return self._parts.embedder() is not None
+
+    def models(self) -> list[ModelInfo]:
+        from vaultmem.embedding import models
+
+        return models.available(self._parts.models_dir)
+
+    @bounded()
+    def pull_model(self, name: str) -> ModelInfo:
+        from vaultmem.embedding import models
+
+        return models.pull(name, self._parts.models_dir)
+
+    @bounded(folder=FilePath())
+    def import_model(self, folder: str) -> ModelInfo:
+        from vaultmem.embedding import models
+
+        return models.import_folder(Path(folder).expanduser(), self._parts.models_dir)

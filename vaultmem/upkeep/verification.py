@@ -1,0 +1,179 @@
+"""Whether a vault is whole: what was acknowledged is there, and the index says what a new one would.
+
+Looking changes nothing. What a write left behind is known from this machine's own history, so
+a vault that came by git alone has less to be compared with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from vaultmem.errors import VaultmemError
+from vaultmem.index import differences
+from vaultmem.notes.note import Note, parse, version
+from vaultmem.storage import history
+from vaultmem.storage.history import History, Write
+from vaultmem.storage.paths import VOLATILE
+from vaultmem.storage.store import Store
+from vaultmem.storage.trash import TRASH
+from vaultmem.upkeep.doctor import Finding
+
+if TYPE_CHECKING:
+    from vaultmem.index import Index
+    from vaultmem.indexing.reconcile import Progress
+
+REPAIRABLE: Final = ("write-gone", "index-differs", "vector-damaged")
+_REPAIR: Final = "vaultmem doctor --verify --repair"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was compared, and what did not fit."""
+
+    notes: int = 0
+    writes: int = 0
+    snapshots: int = 0
+    passages: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+class Verification:
+    def __init__(self, store: Store, past: History) -> None:
+        self.store = store
+        self.history = past
+        self._notes = dict(_notes(store))
+        self._paths = {note.id.upper(): path for path, note in self._notes.items() if note.id}
+
+    def run(self, index: Callable[[], Index] | None, progress: Progress | None = None) -> Verified:
+        """`index` is None where there is none: looking makes no index."""
+        writes, keys = self._last_writes(), self.history.notes()
+        snapshots = [snapshot for key in keys for snapshot in self.history.snapshots(key)]
+        found = [*self._writes(writes), *self._histories(keys, writes)]
+        found += _damaged(snapshots)
+        passages = 0
+        if index is not None:
+            opened = index()
+            found += self._index(opened, progress)
+            passages = opened.status().passages
+        return Verified(len(self._notes), len(writes), len(snapshots), passages, tuple(found))
+
+    # --- what was acknowledged -----------------------------------------------------------
+
+    def _last_writes(self) -> dict[str, Write]:
+        """The last write to each note, by its id, or by its path where it has none."""
+        return {write.id.upper() or write.path: write for write in self.history.writes()}
+
+    def _writes(self, writes: dict[str, Write]) -> Iterator[Finding]:
+        for write in writes.values():
+            if write.version and not self._is_explained(write):
+                kept = bool(self.history.snapshots(write.id.upper()))
+                yield _gone(write.path, write.id, kept=kept)
+
+    def _is_explained(self, write: Write) -> bool:
+        """As it was written, changed since, moved, or in the trash."""
+        if write.path in self._notes or write.id.upper() in self._paths:
+            return True
+        return self._is_trashed(write.id, write.version)
+
+    def _is_trashed(self, id_: str, made: str = "") -> bool:
+        return id_.upper() in self._trash or made in self._trash
+
+    @cached_property
+    def _trash(self) -> frozenset[str]:
+        """The ids and versions of the notes in the trash."""
+        found: set[str] = set()
+        for file in _files(self.store.root / TRASH):
+            with contextlib.suppress(OSError, VaultmemError):
+                if file.is_file() and not file.is_symlink():
+                    note = parse(file.read_bytes(), file.name, self.store.settings.properties)
+                    found |= {note.id.upper(), version(note.raw)}
+        return frozenset(found - {""})
+
+    def _histories(self, keys: list[str], writes: dict[str, Write]) -> Iterator[Finding]:
+        """Notes of which older texts are kept, but which are nowhere now."""
+        known = {history.key_of(note) for note in self._notes.values()} | writes.keys()
+        for key in keys:
+            place = self.history.place(key)
+            if key in known or place is None or place.trashed or place.path in self._notes:
+                continue
+            if not place.path.startswith(VOLATILE) and not self._is_trashed(key):
+                yield _gone(place.path, key, kept=True)
+
+    # --- the index -------------------------------------------------------------------------
+
+    def _index(self, index: Index, progress: Progress | None) -> Iterator[Finding]:
+        texts = {path: note.body for path, note in self._notes.items()}
+        with _beside(self.store, index, progress) as anew:
+            for path, wrong in differences(index, anew, texts):
+                yield Finding(path, "index-differs", f"The note {wrong}.", _REPAIR)
+        if broken := index.vectors.damaged():
+            message = f"{broken:,} of the vectors are damaged; what they stand for is hard to find."
+            yield Finding(".vaultmem/index/vectors.db", "vector-damaged", message, _REPAIR)
+
+
+def repair(past: History, index: Index, findings: Sequence[Finding]) -> list[Finding]:
+    """Put right what can be derived: the index. What a person says they deleted is no longer
+    expected. Returns what was put right; the index is to be filled by the caller."""
+    kinds = {found.problem for found in findings}
+    if "vector-damaged" in kinds:
+        index.vectors.drop_damaged()
+    if "index-differs" in kinds:
+        index.rebuild()
+    past.expect_no_more([found.path for found in findings if found.problem == "write-gone"])
+    return [found for found in findings if found.problem in REPAIRABLE]
+
+
+def _notes(store: Store) -> Iterator[tuple[str, Note]]:
+    for path in store.walk().notes:
+        with contextlib.suppress(VaultmemError):
+            yield path, store.note(path)
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _gone(path: str, id_: str, kept: bool) -> Finding:
+    message = "An agent's note was acknowledged, and is neither in the vault nor in its trash."
+    back = f"vaultmem restore {id_} brings back an older text of it. " if kept and id_ else ""
+    fix = f"{back}If you deleted it yourself, take it off the list: {_REPAIR}"
+    return Finding(path, "write-gone", message, fix)
+
+
+def _damaged(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
+    for snapshot in snapshots:
+        try:
+            whole = version(snapshot.raw) == snapshot.version
+        except OSError:
+            whole = False
+        if not whole:
+            path = f".vaultmem/local/history/{snapshot.file.parent.name}/{snapshot.file.name}"
+            message = "An older text of a note is not what was kept."
+            yield Finding(path, "history-damaged", message, "Bring it back from a backup.")
+
+
+@contextlib.contextmanager
+def _beside(store: Store, index: Index, progress: Progress | None) -> Iterator[Index]:
+    """An index made from nothing, for as long as it is needed."""
+    from vaultmem.index import Index
+    from vaultmem.indexing.reconcile import Reconciler
+
+    with tempfile.TemporaryDirectory(prefix="vaultmem-verify-") as folder:
+        anew = Index(Path(folder), index.language)
+        try:
+            first = (
+                index.inventory.known()
+            )  # which of two notes with one id was there first is no fault
+            Reconciler(store, anew).everything(told=True, progress=progress, first=first)
+            yield anew
+        finally:
+            anew.close()
