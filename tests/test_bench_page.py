@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
-BENCH = Path(__file__).parents[2] / "scripts" / "bench"
+BENCH = Path(__file__).parents[1] / "scripts" / "bench"
 
 
 def system(name: str, notes: int, speed: float) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def system(name: str, notes: int, speed: float) -> dict[str, Any]:
 
 
 def report(work: Path, page: Path) -> None:
-    command = [sys.executable, str(BENCH / "all.py"), "--report", "--work", str(work)]
+    command = [sys.executable, str(BENCH / "measure" / "all.py"), "--report", "--work", str(work)]
     subprocess.run([*command, "--page", str(page)], check=True, capture_output=True, timeout=60)
 
 
@@ -68,8 +68,8 @@ def test_the_page_is_made_from_what_was_measured(tmp_path: Path) -> None:
 def test_questions_are_about_the_notes_they_name(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:3]\n"
-        "import json, notes; from dataclasses import asdict\n"
-        "vault = notes.lay_out(Path(sys.argv[3]), 30, None)\n"
+        "import json; from measure import corpus; from dataclasses import asdict\n"
+        "vault = corpus.lay_out(Path(sys.argv[3]), 30, None)\n"
         "print(json.dumps([asdict(q) for q in vault.questions]))"
     )
     places = [str(BENCH), str(BENCH.parents[1]), str(tmp_path)]

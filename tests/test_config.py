@@ -104,8 +104,39 @@ def test_the_vault_is_found(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert config.find_vault(None, tmp_path) == root
 
 
-def test_state_can_live_outside_the_vault(root: Path, tmp_path: Path) -> None:
-    write(root, f'state_dir = "{tmp_path}/state"\n')
+def test_state_can_live_outside_the_vault(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTMEM_STATE_DIR", f"{tmp_path}/state")
     folder = config.state_dir(root, config.load(root))
-    assert folder.parent == tmp_path / "state"
-    assert config.state_dir(root, config.load(root, {"state_dir": ""})) == root / ".vaultmem"
+    assert folder.path.parent == tmp_path / "state"
+    inside = config.state_dir(root, config.load(root, {"state_dir": ""}))
+    assert inside.path == root / ".vaultmem"
+
+
+@pytest.mark.parametrize(
+    ("named", "usual"),
+    [
+        *(("~/.local/share/vaultmem", True), ("~/.local/state/vaultmem/", True)),
+        *(("{home}/.local/share/vaultmem", True), ("{home}/data/vaultmem", True)),
+        *(("~/.local/share", False), ("~/Documents", False), ("~", False), ("/", False)),
+        *(("~/.local/share/vaultmem/../../..", False), ("state", False), (".", False)),
+        *(("~nobody-here/x", False), ("//host/share/vaultmem", False)),
+    ],
+)
+def test_a_vaults_own_settings_may_move_its_state_only_to_where_programs_keep_theirs(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, usual: bool
+) -> None:
+    """They travel with the vault; a cloned one must not have us write elsewhere."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    write(root, f'state_dir = "{named.format(home=tmp_path)}"\n')
+    settings = config.load(root)
+    assert (settings["state_dir"] != "") is usual
+    if not usual:
+        with pytest.raises(InvalidInput, match="VAULTMEM_STATE_DIR"):
+            settings.require_valid()
+        monkeypatch.setenv("VAULTMEM_STATE_DIR", str(tmp_path / "anywhere"))
+        settings = config.load(root)  # the person's own word counts
+        settings.require_valid()
+        assert settings["state_dir"] == str(tmp_path / "anywhere")

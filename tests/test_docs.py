@@ -23,12 +23,13 @@ import pytest
 
 from tests import pages
 from tests.conftest import clean_environment
-from tests.moving import exports
 from tests.pages import DOCS, FORMAT, PAGES, README, ROOT, Block
-from tests.test_architecture import LAYERS
-from vaultmem import config, errors, note
-from vaultmem.markdown import outline
+from tests.transfer import exports
+from vaultmem import config, errors, limits
+from vaultmem.notes import note
+from vaultmem.notes.markdown import outline
 from vaultmem.surfaces.cli import COMMANDS, HIDDEN, cli
+from vaultmem.surfaces.mcp import tools
 
 # What a block may be. The last row is for reading: servers in the foreground, what a client or a
 # terminal shows, drawings.
@@ -258,6 +259,15 @@ def test_commands_named_without_the_program_have_their_options(page: Path) -> No
                 assert option in known, f"{page.name}: `{code}`"
 
 
+# --- security ------------------------------------------------------------------------------
+
+
+def test_every_promise_names_a_test_that_there_is() -> None:
+    named = re.findall(r"`([a-z_/]+/test_[a-z_]+\.py)`", pages.text_of(DOCS / "security.md"))
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []
+
+
 # --- troubleshooting -----------------------------------------------------------------------
 
 TROUBLE = DOCS / "troubleshooting.md"
@@ -277,7 +287,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.JoinedStr):
             yield "".join(_constant(part) or "…" for part in node.values)
         elif text := _constant(node):
-            yield re.sub("%[sd]", "…", text)
+            yield re.sub(r"%[sd]|\{\d*\}", "…", text)
 
 
 def _constant(node: Any) -> str:
@@ -300,7 +310,7 @@ def test_messages_that_do_not_exist_are_noticed() -> None:
 
 
 def test_every_code_and_kind_is_explained() -> None:
-    from vaultmem.surfaces.cli.doctor import HEADINGS
+    from vaultmem.surfaces.cli.commands.doctor import HEADINGS
 
     named = set(pages.code_in(pages.words_of(TROUBLE)))
     codes = {kind.code for kind in errors.VaultmemError.__subclasses__()}
@@ -348,12 +358,6 @@ def test_every_variable_is_explained() -> None:
     assert read <= set(pages.code_in(pages.words_of(DOCS / "settings.md")))
 
 
-def test_the_architecture_names_every_module() -> None:
-    page = DOCS / "architecture.md"
-    named = " ".join(line for line in pages.text_of(page).splitlines() if line.startswith("| "))
-    assert {module for layer in LAYERS for module in layer} <= set(pages.code_in(named))
-
-
 def test_the_drawing_is_one_for_light_and_dark() -> None:
     text = (DOCS / "architecture.svg").read_text(encoding="utf-8")
     drawn = ElementTree.fromstring(text)
@@ -374,8 +378,20 @@ def test_agents_are_told_of_every_tool() -> None:
     assert all(hasattr(Vault, name) for name in pages.code_in(operations))
 
 
+def test_every_bound_is_listed() -> None:
+    listed: dict[str, str] = {}
+    for names, words in pages.rows(DOCS / "agents.md", "Limits"):
+        listed |= dict.fromkeys(re.findall(r"`(\w+)`", names), words)
+    for name, words in listed.items():
+        assert words == limits.TABLE[name].words, name
+    for tool in tools.TABLE:
+        for name, schema in tool.takes.items():
+            told = "enum" in schema or schema.get("type") == "boolean" or "properties" in schema
+            assert told or name in listed, f"{tool.name} {name}"
+
+
 def test_what_shows_a_dialect_is_a_test() -> None:
-    tests = [p.read_text(encoding="utf-8") for p in (ROOT / "tests" / "contract").glob("*.py")]
+    tests = [p.read_text(encoding="utf-8") for p in (ROOT / "tests" / "surfaces").rglob("*.py")]
     names = set(re.findall(r"def (test_\w+)", "\n".join(tests)))
     for shown in re.findall(r"`(test_[\w…]+)`", pages.text_of(DOCS / "dialects.md")):
         assert any(re.fullmatch(shown.replace("…", r"\w*"), name) for name in names), shown

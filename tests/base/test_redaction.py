@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import re
 import string
+import threading
+import time
 import uuid
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT, TEMPLATE
-from vaultmem import secrets
+from vaultmem.base import redaction, redaction_patterns
+from vaultmem.errors import InvalidInput
 
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *TEMPLATE.rglob("*.md")]
 ALNUM = string.ascii_letters + string.digits
@@ -67,7 +70,7 @@ SENTENCES = [
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_well_known_tokens_are_taken_out_of_prose(kind: str, sentence: str) -> None:
     token, name = made(kind), kind.partition(",")[0]
-    said, kinds = secrets.redacted(sentence.format(token))
+    said, kinds = redaction.redacted(sentence.format(token))
     assert token not in said and token[12:] not in said
     assert name in kinds
     secret = f"[redacted: {name}]"
@@ -94,7 +97,7 @@ def test_well_known_tokens_are_taken_out_of_prose(kind: str, sentence: str) -> N
     ],
 )  # fmt: skip
 def test_passwords_and_assignments(text: str, expected: str) -> None:
-    assert secrets.redacted(text)[0] == expected
+    assert redaction.redacted(text)[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -120,35 +123,35 @@ def test_passwords_and_assignments(text: str, expected: str) -> None:
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
-    assert secrets.redacted(text) == (text, ())
+    assert redaction.redacted(text) == (text, ())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_notes_and_documents_hold_nothing_to_redact(page: Path) -> None:
-    assert secrets.find(page.read_text("utf-8")) == []
+    assert redaction.find(page.read_text("utf-8")) == []
 
 
 @given(st.uuids())
 def test_ids_are_no_secrets(id: uuid.UUID) -> None:
     text = f"note {id} and {id.hex}, see [[{id}]] ^{id.hex[:26]}"
-    assert secrets.redacted(text) == (text, ())
+    assert redaction.redacted(text) == (text, ())
 
 
 @given(st.binary(min_size=40, max_size=3000))
 def test_pictures_in_base64_are_no_secrets(data: bytes) -> None:
     text = f"![](data:image/png;base64,{base64.b64encode(data).decode()})"
     assume(not re.search("sk_|AKIA|ASIA|eyJ|AIza|hf_|SK|s[.]|1//0", text))  # chance can write one
-    assert secrets.redacted(text)[0] == text
+    assert redaction.redacted(text)[0] == text
 
 
 @given(st.text(max_size=300), st.sampled_from(KINDS), st.text(max_size=300))
 def test_redacting_is_idempotent_and_leaves_no_token(before: str, kind: str, after: str) -> None:
     token = made(kind)
-    once, kinds = secrets.redacted(f"{before} {token} {after}")
+    once, kinds = redaction.redacted(f"{before} {token} {after}")
     assert token not in once
     assert kinds
-    assert secrets.redacted(once) == (once, ())
-    assert secrets.find(once) == []
+    assert redaction.redacted(once) == (once, ())
+    assert redaction.find(once) == []
 
 
 @given(st.data())
@@ -156,7 +159,7 @@ def test_whatever_a_rule_of_ours_matches_is_gone_and_had_one_of_its_words(
     data: st.DataObject,
 ) -> None:
     """The words decide whether a rule is tried at all, so each match must have one."""
-    rules = secrets.rules()
+    rules = redaction.rules()
     rule = data.draw(st.sampled_from([*rules[1:16], *rules[-3:]]))
     alphabet = st.characters(codec="ascii", exclude_categories=["Cc"])
     pattern = re.sub(r"\(\?[=!<][^()]*\)", "", rule.pattern.pattern)  # the strategy knows none
@@ -167,18 +170,18 @@ def test_whatever_a_rule_of_ours_matches_is_gone_and_had_one_of_its_words(
     assert any(word in match.lower() for word in rule.words)
     group = next((i for i, part in enumerate(found.groups(), 1) if part), 0)
     if rule.accepts(found[group]) and "[redacted: " not in match:
-        assert secrets.redacted(f" {match} ")[1]
+        assert redaction.redacted(f" {match} ")[1]
 
 
-@pytest.mark.parametrize("rule", secrets.rules(), ids=lambda rule: str(rule.kind))
-def test_rules_are_tried_only_where_they_can_match(rule: secrets.Rule) -> None:
+@pytest.mark.parametrize("rule", redaction.rules(), ids=lambda rule: str(rule.kind))
+def test_rules_are_tried_only_where_they_can_match(rule: redaction.Rule) -> None:
     assert rule.words and all(word == word.lower() and len(word) > 1 for word in rule.words)
     assert not rule.pattern.search("")
 
 
 def test_findings_name_lines_and_never_the_secret() -> None:
     text = f"one\ntwo {made('github token')}\n\nfour {made('aws key')} password=abc12345\n"
-    found = secrets.find(text)
+    found = redaction.find(text)
     assert [(f.kind, f.line) for f in found] == [
         ("github token", 2),
         ("aws key", 4),
@@ -190,18 +193,18 @@ def test_findings_name_lines_and_never_the_secret() -> None:
 
 def test_nothing_is_left_of_a_long_secret() -> None:
     for start in ("api_key=", "password=", "sk-ant-", "xoxb-", "token: "):
-        assert "7" not in secrets.redacted(start + ALNUM * 200)[0]
+        assert "7" not in redaction.redacted(start + ALNUM * 200)[0]
 
 
 def test_what_was_replaced_is_told() -> None:
     before = f"[redacted: aws key] and {made('aws key')}, {made('npm token')}"
-    after, _ = secrets.redacted(before)
-    assert secrets.replaced(before, after) == ("aws key", "npm token")
-    assert secrets.replaced(after, after) == ()
+    after, _ = redaction.redacted(before)
+    assert redaction.replaced(before, after) == ("aws key", "npm token")
+    assert redaction.replaced(after, after) == ()
 
 
 def test_a_made_up_mark_hides_nothing() -> None:
-    said, kinds = secrets.redacted(f"[redacted: {made('github token')}]")
+    said, kinds = redaction.redacted(f"[redacted: {made('github token')}]")
     assert kinds == ("github token",)
     assert "ghp_" not in said
 
@@ -210,15 +213,15 @@ def test_a_made_up_mark_hides_nothing() -> None:
 
 
 def test_own_patterns() -> None:
-    said, kinds = secrets.redacted("Ticket ACME-12345 and acme-1.", [r"ACME-\d{5}"])
+    said, kinds = redaction.redacted("Ticket ACME-12345 and acme-1.", [r"ACME-\d{5}"])
     assert (said, kinds) == ("Ticket [redacted: secret] and acme-1.", ("secret",))
 
 
 @given(st.sampled_from([r"\w+", "redacted", "secret", ".", r"[^ ]", "a|red"]), st.text(max_size=80))
 def test_a_greedy_pattern_ends_too(pattern: str, text: str) -> None:
-    once, _ = secrets.redacted(text, [pattern])
+    once, _ = redaction.redacted(text, [pattern])
     assert len(once) <= len(text) * 20
-    assert secrets.redacted(once, [pattern])[0] == once
+    assert redaction.redacted(once, [pattern])[0] == once
 
 
 @pytest.mark.parametrize(
@@ -233,14 +236,14 @@ def test_a_greedy_pattern_ends_too(pattern: str, text: str) -> None:
     ],
 )
 def test_patterns_that_cannot_be_used(pattern: str, why: str) -> None:
-    assert why in secrets.wrong_pattern(pattern)
+    assert why in redaction.wrong_pattern(pattern)
 
 
 @pytest.mark.parametrize(
     "pattern", [r"ACME-\d{5}", r"\(a+\)+", "[(+)+]x", r"(ab)+c", r"(a{2,3})x+"]
 )
 def test_patterns_that_can_be_used(pattern: str) -> None:
-    assert secrets.wrong_pattern(pattern) == ""
+    assert redaction.wrong_pattern(pattern) == ""
 
 
 # --- hostile text ---------------------------------------------------------------------------
@@ -271,5 +274,54 @@ def test_patterns_that_can_be_used(pattern: str) -> None:
     ids=lambda text: text[:20],
 )
 def test_hostile_text_ends(text: str) -> None:
-    once, _ = secrets.redacted(text)
-    assert secrets.redacted(once)[0] == once
+    once, _ = redaction.redacted(text)
+    assert redaction.redacted(once)[0] == once
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(?:a|aa)+b", r"(\w+\s?)*z", r"a*a*a*a*a*b", r"(a|b|a?a)*c", r"(.*)(.*)(.*)x\1"]
+)
+def test_a_pattern_that_explodes_is_ended_and_named(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the settings refuse it or not; other threads go on meanwhile."""
+    monkeypatch.setattr(redaction_patterns, "_PATIENCE", 1.0)
+    turns: list[float] = []
+    done = threading.Event()
+
+    def others() -> None:
+        while not done.wait(0.01):
+            turns.append(time.monotonic())
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    try:
+        with pytest.raises(InvalidInput, match="did not come to an end") as told:
+            redaction.redacted("aab" * 3 + "a" * 1900 + "!\n" * 2, [pattern])
+        assert repr(pattern) in str(told.value)
+        assert len(turns) > 5
+    finally:
+        done.set()
+        thread.join()
+    assert redaction.redacted("ACME-12345 is it", [r"(ACME)-(\d+)+\d"])[1] == ("secret",)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "steady"),
+    [
+        (r"ACME-\d{5}", True), (r"internal\.example\.com", True), (r"key-\w+", True),
+        (r"(?i)acme\d{2,9}", True), (r"a+b+", False), (r"(a+)+", False), (r"(a)\1", False),
+        (r"(?:a|b)+", True), (r"(?:a{1,200}){2}", False), (r"x(?=a*)", False), (r"(?:a|aa)+", False),
+        ("a?" * 30 + "a" * 30, False), (r"(?:foo|bar)-\d+", True), (r"\bACME\w*\b", True),
+    ],
+)  # fmt: skip
+def test_what_cannot_explode_is_tried_at_once(pattern: str, steady: bool) -> None:
+    assert redaction_patterns.is_steady(pattern) is steady
+
+
+@given(st.text("abx-1 \n", max_size=60))
+def test_a_process_of_its_own_finds_the_same(text: str) -> None:
+    pattern = r"a+b*x?"
+    assert not redaction_patterns.is_steady(pattern)
+    here = list(redaction_patterns._places(re.compile(pattern), text))
+    assert redaction_patterns.places(pattern, text) == here

@@ -4,12 +4,12 @@ import pytest
 from tokenizers import Tokenizer
 
 from tests.conftest import ROOT, TEMPLATE
-from vaultmem.index import embed
-from vaultmem.tokens import tokens
+from vaultmem.base.token_count import tokens
+from vaultmem.embedding import embedder
 
 TEXTS = [
     *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "vaultmem").glob("*.py")),
+    *sorted((ROOT / "vaultmem").rglob("*.py")),
     *sorted(TEMPLATE.rglob("*.md")),
 ]
 
@@ -17,7 +17,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     """The default model's own, which cuts English as most language models do."""
-    model = embed.load("", tmp_path_factory.mktemp("models"))
+    model = embedder.load("", tmp_path_factory.mktemp("models"))
     assert model is not None
     model.embed_query("open")
     found = model._open_tokenizer()  # type: ignore[attr-defined]

@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.conftest import ROOT
 from vaultmem import config
+from vaultmem.clients import jsonc
+from vaultmem.clients.catalogue import CLIENTS, Client
 from vaultmem.surfaces.cli import main
-from vaultmem.surfaces.clients import jsonc
-from vaultmem.surfaces.clients.known import CLIENTS, Client
 
 LAUNCHER = str(ROOT / "scripts" / "vaultmem")
 

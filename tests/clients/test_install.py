@@ -9,19 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.client_files import data_of, do, entry, file_of, in_use, put
 from tests.conftest import snapshot
-from tests.journeys.client_files import (
-    data_of,
-    do,
-    entry,
-    file_of,
-    in_use,
-    put,
-)
+from vaultmem.base.own_program import NAME
+from vaultmem.clients import settings_file
+from vaultmem.clients.catalogue import CLIENTS
 from vaultmem.surfaces.cli import main
-from vaultmem.surfaces.clients import files
-from vaultmem.surfaces.clients.entry import NAME
-from vaultmem.surfaces.clients.known import CLIENTS
 
 EVERY = pytest.mark.parametrize("name", CLIENTS)
 
@@ -235,7 +228,7 @@ def test_a_client_that_writes_meanwhile_loses_nothing(home: Path) -> None:
             file.write_bytes(new)
         return raw.replace(b"}", b', "ours": true}')
 
-    done = files.apply(files.Step("server", file, edit))
+    done = settings_file.apply(settings_file.SettingsChange("server", file, edit))
     assert file.read_bytes() == b'{"a": 3, "ours": true}'
     assert done.before == b'{"a": 3}'
 
@@ -248,7 +241,7 @@ def test_a_file_made_meanwhile_is_not_overwritten(home: Path) -> None:
             put("cursor", "{}")
         return (raw or b"") + b" ours"
 
-    files.apply(files.Step("server", file, edit))
+    settings_file.apply(settings_file.SettingsChange("server", file, edit))
     assert file.read_bytes() == b"{} ours"
 
 
@@ -260,7 +253,7 @@ def test_one_that_never_rests_is_given_up(home: Path) -> None:
         return b"ours"
 
     with pytest.raises(Exception, match="all the time"):
-        files.apply(files.Step("server", file, edit))
+        settings_file.apply(settings_file.SettingsChange("server", file, edit))
     assert b"ours" not in file.read_bytes()
 
 

@@ -11,19 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.client_files import LAUNCHER, data_of, do, file_of, handshake, put
 from tests.conftest import ROOT, Run, clean_environment, snapshot
-from tests.journeys.client_files import (
-    LAUNCHER,
-    data_of,
-    do,
-    file_of,
-    handshake,
-    put,
-)
 from vaultmem import config
+from vaultmem.base.own_program import NAME
+from vaultmem.clients.catalogue import CLIENTS
 from vaultmem.surfaces.cli import main
-from vaultmem.surfaces.clients.entry import NAME
-from vaultmem.surfaces.clients.known import CLIENTS
 
 EVERY = pytest.mark.parametrize("name", CLIENTS)
 
@@ -216,8 +209,8 @@ def test_an_installed_program_is_started_by_its_own_path(tmp_path: Path) -> None
     (site / "vaultmem").symlink_to(ROOT / "vaultmem")
     code = (
         "import pathlib, sys, vaultmem; vaultmem.__file__ = sys.argv[1]\n"
-        "from vaultmem.surfaces.clients.entry import this_program\n"
-        "sys.executable = sys.argv[2]; print(*this_program(), sep='|')\n"
+        "from vaultmem.base.own_program import from_anywhere\n"
+        "sys.executable = sys.argv[2]; print(*from_anywhere(), sep='|')\n"
     )
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.client_files import LAUNCHER, do, file_of
 from tests.conftest import snapshot
-from tests.journeys.client_files import (
-    LAUNCHER,
-    do,
-    file_of,
-)
-from vaultmem.surfaces.clients import jsonc
-from vaultmem.surfaces.clients.entry import is_our_hook, starts_vaultmem
-from vaultmem.surfaces.clients.known import CLIENTS
+from vaultmem.clients import jsonc
+from vaultmem.clients.catalogue import CLIENTS
+from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
 
 EVERY = pytest.mark.parametrize("name", CLIENTS)
 

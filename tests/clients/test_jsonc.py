@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultmem.surfaces.clients import jsonc
+from vaultmem.clients import jsonc
 
 ENTRY = {"command": "/opt/vaultmem", "args": ["serve", "--vault", "/home/me/Brain"]}
 PATH = ("mcpServers", "vaultmem")
@@ -139,7 +139,7 @@ def test_a_comment_before_what_goes_does_not_swallow_what_follows() -> None:
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(text: str, where: str) -> None:
-    with pytest.raises(jsonc.Malformed) as raised:
+    with pytest.raises(jsonc.MalformedJson) as raised:
         jsonc.parse(text)
     assert raised.value.where == where
 

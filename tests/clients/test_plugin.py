@@ -12,15 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.client_files import LAUNCHER, do, file_of, handshake
 from tests.conftest import ROOT, clean_environment
-from tests.journeys.client_files import (
-    LAUNCHER,
-    do,
-    file_of,
-    handshake,
-)
-from vaultmem.surfaces.clients.entry import NAME, is_our_hook, starts_vaultmem
-from vaultmem.surfaces.clients.known import CLIENTS
+from vaultmem.base.own_program import NAME
+from vaultmem.clients.catalogue import CLIENTS
+from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
 
 EVERY = pytest.mark.parametrize("name", CLIENTS)
 
@@ -32,7 +28,7 @@ PLUGIN = ROOT / "vaultmem" / "plugin"
 
 def test_the_plugin_says_what_install_says() -> None:
     from vaultmem import __version__
-    from vaultmem.surfaces.clients.entry import EVENTS
+    from vaultmem.clients.our_entry import EVENTS
 
     manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
     assert manifest["version"] == __version__
@@ -53,9 +49,10 @@ def test_the_skill_names_tools_that_there_are() -> None:
     from vaultmem.surfaces.mcp.tools import BY_NAME
 
     text = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text()
-    named = set(re.findall(r"`([a-z]+_[a-z_]+)`", text)) - {"expected_version"}
-    assert named
-    assert named <= set(BY_NAME)
+    named = set(re.findall(r"`([a-z]+_[a-z_]+)`", text))
+    arguments = {name for tool in BY_NAME.values() for name in tool.schema["properties"]}
+    assert named & set(BY_NAME)
+    assert named <= set(BY_NAME) | arguments
 
 
 @EVERY
@@ -73,7 +70,9 @@ def test_the_page_shows_what_install_writes(name: str, home: Path) -> None:
 def test_the_bundle_starts(tmp_path: Path) -> None:
 
     bundle = tmp_path / "vaultmem.mcpb"
-    subprocess.run([sys.executable, ROOT / "scripts/bundle.py", bundle], check=True, stdout=-1)
+    subprocess.run(
+        [sys.executable, ROOT / "scripts/tasks/make_mcpb.py", bundle], check=True, stdout=-1
+    )
     zipfile.ZipFile(bundle).extractall(tmp_path / "bundle")
     manifest = json.loads((tmp_path / "bundle" / "manifest.json").read_text())
     pins = tomllib.loads((tmp_path / "bundle" / "pyproject.toml").read_text())

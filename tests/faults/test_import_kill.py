@@ -10,18 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, clean_environment
-from tests.moving import exports
-from tests.moving.conftest import Open
-from tests.moving.test_sources import notes
+from tests.conftest import ROOT, Open, clean_environment
+from tests.transfer import exports
+from tests.transfer.test_sources import notes
 
 # Imports in small batches, and dies at the n-th call that touches the disk.
 DRIVER = """
 import os, signal, sys
-from vaultmem.moving import arrivals
-from vaultmem.service import Vault
+from vaultmem.transfer import importing
+from vaultmem.vault import Vault
 root, source, path, point = *sys.argv[1:4], int(sys.argv[4])
-arrivals._BATCH = 4
+importing._BATCH = 4
 calls = 0
 
 def dying(real):

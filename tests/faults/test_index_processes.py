@@ -13,19 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.conftest import World
+from tests.waiting import until
+from tests.world import World
 
 WORKER = """
 import pathlib, random, sys
 from vaultmem import config
-from vaultmem.edit import new_note
+from vaultmem.notes.edit import new_note
 from vaultmem.index import Filters, Index
-from vaultmem.sync import Sync
-from vaultmem.store import Store
+from vaultmem.indexing.reconcile import Reconciler
+from vaultmem.storage.store import Store
 root, state, name, count = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0, "state_dir": str(state / "state")}))
 index = Index(state / "index")
-sync = Sync(store, index)
+sync = Reconciler(store, index)
 for number in range(count):
     word = f"{name}word{number}"
     store.create(f"{name}/{word}.md", new_note({"tags": [name]}, f"says {word}"))
@@ -43,8 +44,9 @@ def start(world: World, name: str, count: int) -> subprocess.Popen[str]:
 
 
 def test_four_processes_write_and_search_and_one_is_killed(world: World) -> None:
-    workers = [start(world, name, 25) for name in ("ann", "bob", "cid", "dan")]
-    time.sleep(1.5)
+    workers = [start(world, name, 25) for name in ("ann", "bob", "cid")]
+    workers.append(start(world, "dan", 100_000))  # more than it will come to
+    until(lambda: list((world.root / "dan").glob("*.md")))
     workers[3].kill()
     outputs = [worker.communicate(timeout=120) for worker in workers]
     assert [worker.returncode for worker in workers[:3]] == [0, 0, 0], outputs
@@ -71,7 +73,7 @@ def test_another_process_sees_a_write_at_once(world: World) -> None:
 def test_a_write_does_not_wait_for_the_whole_of_a_large_vault(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultmem.sync.BATCH_NOTES", 40)
+    monkeypatch.setattr("vaultmem.indexing.reconcile.BATCH_NOTES", 40)
     for number in range(1000):
         world.put(f"old/n{number}.md", f"old{number}")
     other = World(world.root, world.state)
@@ -93,16 +95,16 @@ KILLED = """
 import os, pathlib, random, signal, sys, threading, time
 from vaultmem import config
 from vaultmem.index import Index
-from vaultmem.sync import Sync
-from vaultmem.store import Store
+from vaultmem.indexing.reconcile import Reconciler
+from vaultmem.storage.store import Store
 root, state = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 store = Store(root, config.load(root, {"state_dir": str(state / "state")}))
 index = Index(state / "index")
 delay = float(sys.argv[3])
 threading.Thread(target=lambda: (time.sleep(delay), os.kill(os.getpid(), signal.SIGKILL)), daemon=True).start()
-import vaultmem.sync
-vaultmem.sync.BATCH_NOTES = 7
-Sync(store, index).everything()
+import vaultmem.indexing.reconcile
+vaultmem.indexing.reconcile.BATCH_NOTES = 7
+Reconciler(store, index).everything()
 """
 
 
@@ -132,7 +134,7 @@ def test_killed_at_any_moment_the_next_start_heals(world: World) -> None:
     world.open()
     world.sync.everything()
     assert world.contents() == world.rebuilt()
-    assert world.index._catalog.pending() == []
+    assert world.index.catalog.pending() == []
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -145,17 +147,18 @@ def test_killed_around_the_full_texts_commit(world: World, when: str) -> None:
     code = f"""if 1:
         import os, pathlib, signal, sys
         from vaultmem import config
-        from vaultmem.index import Index, fulltext
-        from vaultmem.sync import Sync
-        from vaultmem.store import Store
-        real = fulltext.Writing.commit
+        from vaultmem.index import Index
+        from vaultmem.index.embedded import fulltext
+        from vaultmem.indexing.reconcile import Reconciler
+        from vaultmem.storage.store import Store
+        real = fulltext.TextWriter.commit
         def dying(self):
             if {when!r} == "after": real(self)
             os.kill(os.getpid(), signal.SIGKILL)
-        fulltext.Writing.commit = dying
+        fulltext.TextWriter.commit = dying
         root, state = map(pathlib.Path, sys.argv[1:])
         store = Store(root, config.load(root, {{"state_dir": str(state / "state")}}))
-        Sync(store, Index(state / "index")).everything()
+        Reconciler(store, Index(state / "index")).everything()
     """
     done = subprocess.run([sys.executable, "-c", code, str(world.root), str(world.state)])
     assert done.returncode == -signal.SIGKILL
@@ -194,3 +197,37 @@ def test_a_full_disk_stops_the_index_not_the_search(tmp_path: Path) -> None:
         world.close()
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+_LEFT_OPEN = """
+import gc, sys, threading
+from vaultmem.vault import Vault
+vault = Vault.open(sys.argv[1])
+def use():
+    vault.remember("Refresh tokens rotate, " + sys.argv[2])
+    vault.recall("tokens", strategy="keyword")
+if sys.argv[2] == "in a thread":
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+else:
+    use()
+if sys.argv[2] == "let go":
+    del vault
+    gc.collect()
+if sys.argv[2] == "failing":
+    raise SystemExit(3)
+"""
+
+
+@pytest.mark.parametrize("how", ["plainly", "in a thread", "let go", "failing"])
+def test_an_index_that_nobody_closed_is_whole(tmp_path: Path, how: str) -> None:
+    """SQLite changes its file when the last connection goes, and that is no damage."""
+    (tmp_path / "a.md").write_text("Tokens live for a day.\n", "utf-8")
+    begun = set()
+    for _ in range(3):
+        command = [sys.executable, "-c", _LEFT_OPEN, str(tmp_path), how]
+        done = subprocess.run(command, env=os.environ | {"VAULTMEM_MODEL": "off"})
+        assert done.returncode == (3 if how == "failing" else 0)
+        begun |= {folder.name for folder in (tmp_path / ".vaultmem/index").glob("fulltext-*")}
+    assert len(begun) == 1

@@ -11,14 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from tests.index.conftest import contents
+from tests.world import contents
 from vaultmem import errors
-from vaultmem.desk import Caller
-from vaultmem.edit import SetProperty, edit
 from vaultmem.index import Index
-from vaultmem.note import parse
-from vaultmem.service import Vault
-from vaultmem.sync import Sync
+from vaultmem.indexing.reconcile import Reconciler
+from vaultmem.notes.edit import SetProperty, edit
+from vaultmem.notes.note import parse
+from vaultmem.operations.caller import Caller
+from vaultmem.vault import Vault
 
 WORDS = ("quokka", "lemur", "ibis", "narwhal", "tapir", "okapi")
 words = st.sampled_from(WORDS)
@@ -120,6 +120,7 @@ class Agents(RuleBasedStateMachine):
         self.memories[id_]["gone"] = self._file(id_).read_bytes()
         done = self.vault.prune(self.memories[id_]["scope"], tags=[tag])
         assert [note.id for note in done.pruned] == [id_]
+        self.before[id_].append(self.memories[id_]["gone"])
         return id_
 
     @rule(target=ids, id_=consumes(pruned))
@@ -205,7 +206,7 @@ class Agents(RuleBasedStateMachine):
     @invariant()
     def earlier_texts_are_kept(self) -> None:
         for id_, texts in self.before.items():
-            kept = {s.raw for s in self.vault._parts.history.snapshots(id_)}
+            kept = {s.raw for s in self.vault.parts.history.snapshots(id_)}
             assert set(texts) <= kept
 
     @invariant()
@@ -213,8 +214,8 @@ class Agents(RuleBasedStateMachine):
         fresh = Index(self.folder / "fresh")
         try:
             fresh.rebuild()
-            Sync(self.vault.store, fresh).everything(told=True)
-            assert contents(self.vault.index) == contents(fresh)
+            Reconciler(self.vault.parts.store, fresh).everything(told=True)
+            assert contents(self.vault.parts.index) == contents(fresh)
         finally:
             fresh.close()
 

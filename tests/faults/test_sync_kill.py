@@ -16,8 +16,8 @@ import pytest
 from tests.git.cases import NOTE
 from tests.git.conftest import Clones, Machine
 from tests.git.test_sync import OTHER, sync
-from vaultmem.git import flow, repo
-from vaultmem.note import parse
+from vaultmem.git import repo, share
+from vaultmem.notes.note import parse
 
 if sys.platform == "win32":
     pytest.skip("there is no fork on Windows", allow_module_level=True)
@@ -56,8 +56,8 @@ def killed_at(machine: Machine, point: int) -> int:
         return call
 
     def work() -> None:
-        repo.Repo.git = stepping(repo.Repo.git)  # type: ignore[method-assign,assignment]
-        flow.History.keep_writes = stepping(flow.History.keep_writes)  # type: ignore[method-assign,assignment]
+        repo.Repo._run = stepping(repo.Repo._run)  # type: ignore[method-assign,assignment]
+        share.History.keep_writes = stepping(share.History.keep_writes)  # type: ignore[method-assign,assignment]
         Path.write_text = stepping(Path.write_text)  # type: ignore[method-assign,assignment]
         Path.unlink = stepping(Path.unlink)  # type: ignore[method-assign,assignment]
         sync(machine)

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.contract.mcp_harness import Process
 from tests.git.conftest import Clones, Machine
 from tests.git.test_merge import frontmatter_is_valid
 from tests.git.test_sync import converged, sync
-from tests.index.conftest import World
-from vaultmem.follow import Follower
-from vaultmem.note import parse
-from vaultmem.sync import Report
+from tests.surfaces.mcp.harness import Process
+from tests.world import World
+from vaultmem.indexing.follower import Follower
+from vaultmem.indexing.reconcile import ReconcileReport
+from vaultmem.notes.note import parse
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SECONDS = 60 if LONG else 8
@@ -155,7 +155,7 @@ def test_a_pull_of_a_thousand_notes_is_one_reconcile(clones: Clones, tmp_path: P
     a.commit()
     a.git("push", "-q")
     world = World(b.root, tmp_path / "sidecar")
-    reports: list[Report] = []
+    reports: list[ReconcileReport] = []
     follower = Follower(world.sync, lambda: None, reports.append)
     follower.start()
     try:
@@ -173,7 +173,7 @@ def test_a_pull_of_a_thousand_notes_is_one_reconcile(clones: Clones, tmp_path: P
         b.save("Only here.md", "only here\n")
         b.commit()
         b.git("switch", "-q", "main")
-        until(lambda: len(world.index.known()) == 1201)
+        until(lambda: len(world.index.inventory.known()) == 1201)
     finally:
         follower.stop()
     try:

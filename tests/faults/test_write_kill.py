@@ -16,8 +16,9 @@ DRIVER = """
 import os, pathlib, signal, sys
 root, action, point, when = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 from vaultmem import config
-from vaultmem.store import Store
-from vaultmem.note import version
+from vaultmem.base import system_calls
+from vaultmem.storage.store import Store
+from vaultmem.notes.note import version
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0}))
 calls = 0
 
@@ -27,14 +28,16 @@ def dying(real):
         calls += 1
         if calls == point and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*args, **kwargs)
-        if calls == point:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
+        try:
+            return real(*args, **kwargs)
+        finally:
+            if calls == point:
+                os.kill(os.getpid(), signal.SIGKILL)
     return call
 
 for name in ("fsync", "link", "replace", "rename", "unlink", "write", "open", "mkdir", "chmod"):
     setattr(os, name, dying(getattr(os, name)))
+system_calls.exchange = dying(system_calls.exchange)
 if action == "create":
     store.create("Memories/New.md", b"new " * 1000)
 elif action == "replace":

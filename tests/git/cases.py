@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vaultmem.note import Note
+from vaultmem.notes.note import Note
 
 ID = "01KE6Q8Z4R9M2N4P6R7S8T9VWX"
 NOTE = f"""---

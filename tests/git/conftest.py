@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, clean_environment
-from vaultmem.desk import Caller
 from vaultmem.git.repo import driver_command
+from vaultmem.operations.caller import Caller
 
 IGNORED = ".vaultmem/*\n!.vaultmem/config.toml\n!.vaultmem/.gitignore\n.trash/\n.vm-*.tmp\n"
 
@@ -37,6 +37,10 @@ class Machine:
         )
         assert not check or done.returncode == 0, (arguments, done.stdout, done.stderr)
         return (done.stdout if check else done.stdout + done.stderr).decode().strip()
+
+    def trust(self, folder: Path | None = None) -> None:
+        """Say in the person's own settings that this repository may run its programs."""
+        self.git("config", "--global", "--add", "vaultmem.trusted", str(folder or self.root))
 
     def save(self, path: str, text: str | bytes) -> Path:
         """As an editor does, and a while ago: nobody is typing any more."""
@@ -68,7 +72,7 @@ class Machine:
         return {name: (self.root / name).read_bytes() for name in names}
 
     def vault(self, **caller: Any) -> Any:
-        from vaultmem.service import Vault
+        from vaultmem.vault import Vault
 
         flags = {"typing.quiet_seconds": 0.0, "model": "off"}
         return Vault.open(self.root, flags, caller=Caller(**caller))

@@ -13,8 +13,8 @@ from tests.git.conftest import Clones, Machine
 from tests.git.test_sync import OTHER, converged, sync
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound
 from vaultmem.git.conflicts import chosen
-from vaultmem.git.syncing import SyncedVault
-from vaultmem.note import parse
+from vaultmem.notes.note import parse
+from vaultmem.vault import Vault
 
 OBSIDIAN = "N (Conflicted copy laptop 202611161030).md"
 SYNCTHING = "N.sync-conflict-20261116-103000-ABCDEFG.md"
@@ -121,7 +121,7 @@ def test_two_notes_of_one_name_in_a_merge_of_the_persons_own(clones: Clones) -> 
     b.save("Same.md", OTHER)
     b.commit()
     b.git("pull", "-q", "--no-rebase", "--no-edit", check=False)
-    with SyncedVault.open(b.root) as vault:
+    with Vault.open(b.root) as vault:
         assert "Two different notes" in vault.conflicts().conflicts[0].message
         vault.resolve("Same.md", "both")
     assert (b.text("Same.md"), b.text("Same 2.md")) == (OTHER, NOTE)
@@ -137,7 +137,7 @@ def test_deleted_and_changed_in_a_merge_of_the_persons_own(clones: Clones) -> No
     (b.root / "N.md").unlink()
     b.commit()
     b.git("pull", "-q", "--no-rebase", "--no-edit", check=False)
-    with SyncedVault.open(b.root) as vault:
+    with Vault.open(b.root) as vault:
         done = vault.resolve("N.md", "ours")
     assert done.left == 0
     assert not (b.root / "N.md").exists()
@@ -150,7 +150,7 @@ def test_markers_that_git_forgot(root: Path) -> None:
     clash = "<<<<<<< HEAD\nours\n||||||| base\nold\n=======\ntheirs\n>>>>>>> other"
     for side, kept in (("ours", "ours"), ("theirs", "theirs"), ("both", "ours\ntheirs")):
         (root / "N.md").write_text(f"before\n{clash}\nafter\n")
-        with SyncedVault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
+        with Vault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
             vault.resolve("N", side)
         assert (root / "N.md").read_text() == f"before\n{kept}\nafter\n"
 
@@ -188,7 +188,7 @@ def test_a_copy_or_its_original_is_kept(root: Path, side: str, kept: str) -> Non
     (root / ".vaultmem").mkdir()
     (root / "N.md").write_text(NOTE)
     (root / OBSIDIAN).write_text(changed(NOTE, "24", "12"))
-    with SyncedVault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
+    with Vault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
         done = vault.resolve(OBSIDIAN, side)
         assert done.path == "N.md"
         assert not vault.conflicts().conflicts
@@ -199,7 +199,7 @@ def test_a_copy_without_git_or_id_is_merged_by_what_both_have(root: Path) -> Non
     (root / ".vaultmem").mkdir()
     (root / "N.md").write_text("# List\n\n- milk\n- bread\n")
     (root / DROPBOX).write_text("# List\n\n- milk\n- eggs\n")
-    with SyncedVault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
+    with Vault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
         assert vault.conflicts().conflicts[0].ancestor is False
         vault.resolve("N", "both")
     assert set((root / "N.md").read_text().splitlines()) == {
@@ -215,7 +215,7 @@ def test_the_same_id_under_an_ordinary_name(root: Path) -> None:
     (root / ".vaultmem").mkdir()
     (root / "N.md").write_text(NOTE)
     (root / "N 2.md").write_text(NOTE + "- more\n")
-    with SyncedVault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
+    with Vault.open(root, {"typing.quiet_seconds": 0.0}) as vault:
         view = vault.conflicts().conflicts[0]
         assert (view.path, view.problem, view.original) == ("N 2.md", "duplicate-id", "N.md")
         vault.resolve("N 2", "both")
@@ -225,7 +225,7 @@ def test_the_same_id_under_an_ordinary_name(root: Path) -> None:
 def test_what_is_no_conflict(root: Path, run: Run) -> None:
     (root / ".vaultmem").mkdir()
     (root / "N.md").write_text(NOTE)
-    with SyncedVault.open(root) as vault:
+    with Vault.open(root) as vault:
         with pytest.raises(NotFound):
             vault.resolve("N", "ours")
         with pytest.raises(InvalidInput):
@@ -236,14 +236,14 @@ def test_what_is_no_conflict(root: Path, run: Run) -> None:
 
 
 def test_a_pinned_caller_sees_only_their_conflicts(root: Path) -> None:
-    from vaultmem.desk import Caller
+    from vaultmem.operations.caller import Caller
 
     (root / ".vaultmem").mkdir()
     for name, project in (("A", "Atlas"), ("B", "Borealis")):
         text = NOTE.replace("project: Atlas", f"project: {project}").replace(ID, ID[:-1] + name)
         (root / f"{name}.md").write_text(text)
         (root / f"{name} (Conflicted copy x 1).md").write_text(text + "more\n")
-    with SyncedVault.open(root, caller=Caller(project="Atlas")) as vault:
+    with Vault.open(root, caller=Caller(project="Atlas")) as vault:
         assert [view.path for view in vault.conflicts().conflicts] == ["A (Conflicted copy x 1).md"]
 
 

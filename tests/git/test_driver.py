@@ -13,7 +13,7 @@ from tests.git.cases import CASES, ID, NOTE, Case, changed
 from tests.git.conftest import Clones, Machine
 from tests.git.test_merge import frontmatter_is_valid
 from vaultmem.git.merge import merge
-from vaultmem.note import parse
+from vaultmem.notes.note import parse
 
 
 def prepared(clones: Clones, cases: list[Case]) -> tuple[Machine, Machine]:
@@ -143,7 +143,7 @@ def test_it_loads_nothing_heavy() -> None:
         "except SystemExit: pass\n"
         "import vaultmem.git.merge\n"
         "heavy = {'click', 'mcp', 'tantivy', 'numpy', 'fastembed', 'sqlite3', 'watchdog',"
-        " 'subprocess', 'vaultmem.index', 'vaultmem.store'} & set(sys.modules)\n"
+        " 'subprocess', 'vaultmem.index', 'vaultmem.storage.store'} & set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -7,7 +7,7 @@ import yaml
 
 from tests.git.cases import CASES, ID, NOTE, Case, changed
 from vaultmem.git.merge import Merged, merge
-from vaultmem.note import parse
+from vaultmem.notes.note import parse
 
 
 def frontmatter_is_valid(raw: bytes) -> bool:

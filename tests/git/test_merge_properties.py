@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultmem.git.merge import merge
-from vaultmem.note import parse
+from vaultmem.notes.note import parse
 
 TAGS = ("auth", "db", "web", "ops", "a/b")
 SCALARS = ("source", "project", "mood", "zip")

@@ -14,15 +14,15 @@ from tests.git.cases import CASES, ID, NOTE, changed
 from tests.git.conftest import Clones, Machine
 from tests.git.test_merge import frontmatter_is_valid
 from vaultmem.errors import Busy, InvalidInput, VaultmemError
-from vaultmem.git.flow import Report
-from vaultmem.git.syncing import SyncedVault
-from vaultmem.note import parse
+from vaultmem.git.share import SyncReport
+from vaultmem.notes.note import parse
+from vaultmem.vault import Vault
 
 OTHER = NOTE.replace(ID, ID[:-1] + "Z").replace("Refresh tokens", "Other tokens")
 
 
-def sync(machine: Machine, **more: object) -> Report:
-    with SyncedVault.open(machine.root, {"typing.quiet_seconds": 0.0, "model": "off"}) as vault:
+def sync(machine: Machine, **more: object) -> SyncReport:
+    with Vault.open(machine.root, {"typing.quiet_seconds": 0.0, "model": "off"}) as vault:
         return vault.sync(**more)  # type: ignore[arg-type]
 
 
@@ -161,7 +161,7 @@ def test_other_files_that_both_changed_are_left_to_the_person(clones: Clones) ->
     b.save("x.canvas", "3\n")
     sync(a)
     assert sync(b).conflicts == ["x.canvas"]
-    with SyncedVault.open(b.root) as vault:
+    with Vault.open(b.root) as vault:
         vault.resolve("x.canvas", "theirs")
     assert converged(b, a)["x.canvas"] == b"2\n"
 
@@ -222,7 +222,7 @@ def test_a_note_that_is_being_typed_waits(clones: Clones) -> None:
     a, _ = clones({"N.md": NOTE})
     a.save("Done.md", "done\n")
     (a.root / "N.md").write_text(NOTE + "half a sen")
-    with SyncedVault.open(a.root, {"typing.quiet_seconds": 30.0}) as vault:
+    with Vault.open(a.root, {"typing.quiet_seconds": 30.0}) as vault:
         report = vault.sync(quiet_seconds=0.3)
     assert [left.path for left in report.left] == ["N.md"]
     assert [commit.paths for commit in report.committed] == [("Done.md",)]
@@ -273,6 +273,7 @@ def test_a_push_that_the_server_refuses_is_not_tried_again(clones: Clones) -> No
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
+    a.trust(a.home / "hub.git")
     a.save("N.md", NOTE)
     report = sync(a)
     assert report.status == "offline"
@@ -317,7 +318,7 @@ def test_names_that_need_care(clones: Clones) -> None:
 
 def test_no_repository(root: Path) -> None:
     (root / ".vaultmem").mkdir()
-    with SyncedVault.open(root) as vault, pytest.raises(InvalidInput, match=r"init .* --git"):
+    with Vault.open(root) as vault, pytest.raises(InvalidInput, match=r"init .* --git"):
         vault.sync()
 
 
@@ -438,7 +439,7 @@ def test_a_dry_run_changes_nothing(clones: Clones, run: Run) -> None:
 
 
 def test_only_one_sync_at_a_time(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vaultmem import lock
+    from vaultmem.base import lock
 
     a, _ = clones({})
     monkeypatch.setattr("vaultmem.git.conflicts._LOCK_SECONDS", 0.1)
@@ -483,7 +484,7 @@ def test_watching_survives_being_offline(clones: Clones) -> None:
 
 def test_a_read_only_vault_is_not_synced(clones: Clones) -> None:
     a, _ = clones({})
-    with SyncedVault.open(a.root, {"read_only": True}) as vault, pytest.raises(VaultmemError):
+    with Vault.open(a.root, {"read_only": True}) as vault, pytest.raises(VaultmemError):
         vault.sync()
 
 
@@ -497,15 +498,18 @@ def test_the_index_has_what_came(clones: Clones) -> None:
     sync(a)
     assert sync(b).indexed == 3
     with b.vault() as vault:
-        assert {row.path for row in vault.index.lookup.select(vault._filters(), "title")[0]} >= {
+        assert {
+            row.path for row in vault.parts.index.lookup.select(vault.view.filters(), "title")[0]
+        } >= {
             "New.md",
             "Moved.md",
         }
         assert vault.recall("peculiar zebra", strategy="keyword").memories[0].path == "New.md"
 
 
-def test_hooks_and_signing_of_the_person_run(clones: Clones) -> None:
+def test_hooks_of_a_repository_that_the_person_trusts_run(clones: Clones) -> None:
     a, _ = clones({})
+    a.trust()
     hook = a.root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho refused by the hook >&2\nexit 1\n")

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import FIXTURES, snapshot
-from tests.memory.conftest import Open
-from vaultmem import config, hooks, reminders
-from vaultmem.desk import Caller
-from vaultmem.hooks import End, Inject, Log, Remember
-from vaultmem.reader import Reader
-from vaultmem.service import Vault
+from tests.conftest import FIXTURES, Open, snapshot
+from vaultmem import config
+from vaultmem.hooks import answer, events, reminders
+from vaultmem.hooks.events import End, Inject, Log, Remember
+from vaultmem.operations.caller import Caller
+from vaultmem.vault import Vault
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"
 COMMON = {
@@ -52,10 +51,10 @@ def failed(command: str, error: str, **fields: Any) -> dict[str, Any]:
     )
 
 
-def actions(payload: object, **settings: Any) -> list[hooks.Action]:
+def actions(payload: object, **settings: Any) -> list[events.Action]:
     named = {name.replace("__", "."): value for name, value in settings.items()}
-    known = hooks.event_of(payload)
-    return list(hooks.decide(known, config.load(Path("/nowhere"), named))) if known else []
+    known = events.event_of(payload)
+    return list(events.decide(known, config.load(Path("/nowhere"), named))) if known else []
 
 
 # --- decisions ------------------------------------------------------------------------------
@@ -101,7 +100,7 @@ def actions(payload: object, **settings: Any) -> list[hooks.Action]:
     ],
 )  # fmt: skip
 def test_what_an_event_means_by_default(
-    payload: dict[str, Any], expected: list[hooks.Action]
+    payload: dict[str, Any], expected: list[events.Action]
 ) -> None:
     assert actions(payload) == expected
 
@@ -138,7 +137,7 @@ def test_what_is_kept_is_a_setting() -> None:
     ],
 )  # fmt: skip
 def test_the_generic_form(payload: dict[str, Any]) -> None:
-    known = hooks.event_of(payload)
+    known = events.event_of(payload)
     assert known is not None and known.generic
     assert (known.name, known.session) == ("PostToolUse", "s")
     (log,) = actions(payload)
@@ -174,7 +173,7 @@ FIELDS = st.sampled_from(
 )
 
 
-@given(st.sampled_from([*hooks.EVENTS, "Other", ""]), st.dictionaries(FIELDS, JSON, max_size=8))
+@given(st.sampled_from([*events.EVENTS, "Other", ""]), st.dictionaries(FIELDS, JSON, max_size=8))
 def test_no_payload_is_too_odd(name: str, fields: dict[str, Any]) -> None:
     everything = config.CHOICES["hooks.keep"]
     for payload in (
@@ -189,7 +188,7 @@ def test_no_payload_is_too_odd(name: str, fields: dict[str, Any]) -> None:
 
 @given(JSON)
 def test_what_is_no_event_means_nothing(payload: Any) -> None:
-    assert hooks.event_of(payload) is None or isinstance(payload, dict)
+    assert events.event_of(payload) is None or isinstance(payload, dict)
 
 
 # --- relevance ------------------------------------------------------------------------------
@@ -239,7 +238,7 @@ def context(said: dict[str, Any]) -> str:
     ],
 )
 def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expected: str) -> None:
-    said = context(hooks.answer(filled, event("UserPromptSubmit", prompt=prompt)))
+    said = context(answer.to_event(filled, event("UserPromptSubmit", prompt=prompt)))
     assert expected in said
     assert "not instructions" in said
     assert "Lunch" not in said
@@ -256,12 +255,12 @@ def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expecte
     ],
 )
 def test_a_prompt_about_something_else_brings_up_nothing(filled: Vault, prompt: str) -> None:
-    assert hooks.answer(filled, event("UserPromptSubmit", prompt=prompt)) == {}
+    assert answer.to_event(filled, event("UserPromptSubmit", prompt=prompt)) == {}
 
 
 def test_what_is_merely_injected_does_not_count_as_used(filled: Vault) -> None:
     prompt = "How often do refresh tokens rotate?"
-    assert context(hooks.answer(filled, event("UserPromptSubmit", prompt=prompt)))
+    assert context(answer.to_event(filled, event("UserPromptSubmit", prompt=prompt)))
     (hit, *_) = filled.recall("refresh tokens rotate").memories
     assert hit.access_count == 0
     assert filled.session_summary().queries == 0
@@ -270,23 +269,23 @@ def test_what_is_merely_injected_does_not_count_as_used(filled: Vault) -> None:
 
 def test_a_memory_is_shown_once_in_a_session(filled: Vault) -> None:
     asked = event("UserPromptSubmit", prompt="How often do refresh tokens rotate?")
-    assert context(hooks.answer(filled, asked))
-    assert hooks.answer(filled, asked) == {}
-    assert context(hooks.answer(filled, asked | {"session_id": "another"}))
-    hooks.answer(filled, event("SessionStart", source="clear", cwd="/home/me/Elsewhere"))
-    assert context(hooks.answer(filled, asked))
+    assert context(answer.to_event(filled, asked))
+    assert answer.to_event(filled, asked) == {}
+    assert context(answer.to_event(filled, asked | {"session_id": "another"}))
+    answer.to_event(filled, event("SessionStart", source="clear", cwd="/home/me/Elsewhere"))
+    assert context(answer.to_event(filled, asked))
 
 
 def test_a_session_starts_with_preferences_and_its_project(filled: Vault) -> None:
-    said = context(hooks.answer(filled, event("SessionStart", source="startup")))
+    said = context(answer.to_event(filled, event("SessionStart", source="startup")))
     assert "Commits are small" in said
     assert "### Project Atlas" in said and "RS256" in said
     assert "Lunch" not in said
 
 
 def test_an_empty_vault_says_nothing(vault: Vault) -> None:
-    assert hooks.answer(vault, event("SessionStart", source="startup")) == {}
-    assert hooks.answer(vault, event("UserPromptSubmit", prompt="Rotate the tokens")) == {}
+    assert answer.to_event(vault, event("SessionStart", source="startup")) == {}
+    assert answer.to_event(vault, event("UserPromptSubmit", prompt="Rotate the tokens")) == {}
 
 
 def test_injected_text_is_bounded_quoted_and_without_secrets(vault: Vault, root: Path) -> None:
@@ -302,16 +301,18 @@ def test_injected_text_is_bounded_quoted_and_without_secrets(vault: Vault, root:
         event("UserPromptSubmit", prompt="Do refresh tokens rotate? Do this now!"),
         event("SessionStart", source="startup"),
     ):
-        said = context(hooks.answer(vault, asked))
+        said = context(answer.to_event(vault, asked))
         assert 0 < len(said) <= 9_000
         assert TOKEN not in said and "hidden" not in said
         assert "\n## Do this now" not in said
 
 
 def test_looking_needs_no_code_that_writes(root: Path, filled: Vault) -> None:
-    with Reader.open(root, {"model": "off"}, caller=Caller()) as reader:
+    with Vault.open(root, {"model": "off"}, caller=Caller()) as reader:
         assert context(
-            hooks.answer(reader, event("UserPromptSubmit", prompt="When do refresh tokens rotate?"))
+            answer.to_event(
+                reader, event("UserPromptSubmit", prompt="When do refresh tokens rotate?")
+            )
         )
 
 
@@ -325,11 +326,11 @@ def journal(root: Path) -> str:
 
 
 def test_a_session_is_logged_sparingly_and_summed_up(vault: Vault, root: Path) -> None:
-    hooks.answer(vault, event("SessionStart", source="startup"))
+    answer.to_event(vault, event("SessionStart", source="startup"))
     edit = tool("Edit", {"file_path": "/home/me/Atlas/src/auth.py", "new_string": "the contents"})
     for payload in (edit, edit, tool("Read", {"file_path": "/home/me/Atlas/b.py"})):
-        assert hooks.answer(vault, payload) == {}
-    hooks.answer(vault, failed(f"deploy --token {TOKEN}", "Exit code 3\nError: refused"))
+        assert answer.to_event(vault, payload) == {}
+    answer.to_event(vault, failed(f"deploy --token {TOKEN}", "Exit code 3\nError: refused"))
     text = journal(root)
     assert text.count("Edited src/auth.py") == 1
     assert "`deploy --token [redacted: github token]` failed: exit code 3, Error: refused" in text
@@ -337,7 +338,7 @@ def test_a_session_is_logged_sparingly_and_summed_up(vault: Vault, root: Path) -
     assert f"session: {COMMON['session_id']}" in text and "project: Atlas" in text
     assert "source: claude-code" in text
     assert "## Summary" not in text
-    assert hooks.answer(vault, event("SessionEnd", reason="other")) == {}
+    assert answer.to_event(vault, event("SessionEnd", reason="other")) == {}
     assert "## Summary" in journal(root)
     assert not list((root / ".vaultmem" / "local" / "hooks").iterdir())
 
@@ -345,7 +346,7 @@ def test_a_session_is_logged_sparingly_and_summed_up(vault: Vault, root: Path) -
 def test_a_session_as_claude_code_tells_it(vault: Vault, root: Path) -> None:
     payloads = json.loads((FIXTURES / "claude-hooks.json").read_text())
     for payload in payloads:
-        assert hooks.answer(vault, payload) == {}, payload["hook_event_name"]
+        assert answer.to_event(vault, payload) == {}, payload["hook_event_name"]
     logged, _, summary = journal(root).partition("## Summary")
     assert "project: Atlas" in logged and logged.count("- **") == 2
     assert "change: Edited src/auth.py" in logged and "Edited src/auth.py" in summary
@@ -366,7 +367,7 @@ def test_sub_agents_and_answers_count_where_they_are_wanted(open_vault: Open, ro
     keep = {"hooks.subagents": True, "hooks.keep": ("edit", "answer", "command", "prompt")}
     vault = open_vault(keep)
     for payload in json.loads((FIXTURES / "claude-hooks.json").read_text()):
-        hooks.answer(vault, payload)
+        answer.to_event(vault, payload)
     text = journal(root)
     for line in (
         "Wrote notes/by-a-sub-agent.md",
@@ -380,13 +381,13 @@ def test_sub_agents_and_answers_count_where_they_are_wanted(open_vault: Open, ro
 
 
 def test_the_end_of_a_session_without_a_log_leaves_nothing(vault: Vault, root: Path) -> None:
-    assert hooks.answer(vault, event("SessionEnd", reason="clear")) == {}
+    assert answer.to_event(vault, event("SessionEnd", reason="clear")) == {}
     assert not list(root.rglob("*.md"))
 
 
 def test_what_a_client_sums_up_is_remembered(vault: Vault) -> None:
     said = f"Tokens moved to the Keychain. {TOKEN}\n<private>not this</private>"
-    hooks.answer(vault, event("PostCompact", trigger="auto", compact_summary=said))
+    answer.to_event(vault, event("PostCompact", trigger="auto", compact_summary=said))
     (memory,) = vault.list(type="episodic").memories
     text = vault.get([memory.id]).memories[0].content
     assert text.startswith("Tokens moved to the Keychain. [redacted: github token]")
@@ -403,11 +404,11 @@ def test_long_texts_are_cut() -> None:
 
 
 def test_the_generic_form_is_answered_in_kind(filled: Vault) -> None:
-    said = hooks.answer(
+    said = answer.to_event(
         filled, {"event": "UserPromptSubmit", "payload": {"prompt": "Rotate refresh tokens"}}
     )
     assert said["event"] == "UserPromptSubmit" and "24 hours" in said["context"]
-    logged = hooks.answer(
+    logged = answer.to_event(
         filled,
         {
             "event": "PostToolUse",
@@ -416,22 +417,24 @@ def test_the_generic_form_is_answered_in_kind(filled: Vault) -> None:
     )
     assert logged["session_id"] == "s"
     assert filled.observation(logged["observation_id"])
-    ended = hooks.answer(filled, {"event": "SessionEnd", "session_id": "s"})
+    ended = answer.to_event(filled, {"event": "SessionEnd", "session_id": "s"})
     assert "Wrote x" in ended["summary"]
-    assert hooks.answer(filled, {"event": "NoSuch"}) == {}
+    assert answer.to_event(filled, {"event": "NoSuch"}) == {}
 
 
 def test_nothing_is_logged_without_a_session(vault: Vault, root: Path) -> None:
     payload = tool("Write", {"file_path": "/a"})
     del payload["session_id"]
-    assert hooks.answer(vault, payload) == {}
+    assert answer.to_event(vault, payload) == {}
     assert not list(root.rglob("*.md"))
 
 
 def test_another_users_memories_are_not_injected(open_vault: Open) -> None:
     open_vault(user="other").remember("Refresh tokens rotate every 24 hours.")
     mine = open_vault(user="me")
-    assert hooks.answer(mine, event("UserPromptSubmit", prompt="Do refresh tokens rotate?")) == {}
+    assert (
+        answer.to_event(mine, event("UserPromptSubmit", prompt="Do refresh tokens rotate?")) == {}
+    )
 
 
 def test_a_damaged_notebook_is_started_anew(filled: Vault, root: Path) -> None:
@@ -440,7 +443,7 @@ def test_a_damaged_notebook_is_started_anew(filled: Vault, root: Path) -> None:
     asked = event("UserPromptSubmit", prompt="How often do refresh tokens rotate?")
     for text in ("{", "[]", "null", '{"memories": 5}'):
         (folder / f"{COMMON['session_id']}.json").write_text(text)
-        assert context(hooks.answer(filled, asked))
+        assert context(answer.to_event(filled, asked))
     assert json.loads((folder / f"{COMMON['session_id']}.json").read_text())["memories"]
 
 
@@ -514,6 +517,6 @@ def test_nothing_private_or_secret_is_kept_on_the_side(root: Path, open_vault: O
         "tool_input": {"command": f"push <private>hunter2</private> {token}"},
         "error": f"denied for <private>hunter2</private> {token}",
     }
-    hooks.answer(vault, event)
+    answer.to_event(vault, event)
     kept = b"".join(raw for raw, _ in snapshot(root).values())
     assert b"hunter2" not in kept and token.encode() not in kept

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE
-from tests.index.conftest import World
+from tests.world import World
 from vaultmem.config import CHOICES
 from vaultmem.errors import InvalidInput
 from vaultmem.index import Filters
-from vaultmem.index.fulltext import FullText
-from vaultmem.recall import Recall, query_words, snippet
+from vaultmem.index.embedded.fulltext import FullText
+from vaultmem.recall.recall import Recall, query_words, snippet
 
 DOCS = {
     "1.md": "记忆系统保存在本地的知识库中，使用向量检索。",
@@ -61,7 +61,7 @@ def test_one_rare_word_says_more_than_two_common_ones(world: World) -> None:
     world.put("rare.md", "They moved to that Keychain by hand")
     world.sync.everything()
     hits = world.index.search_text("deploy server keychain", Filters(), 5)
-    rows = world.index.rows([note for note, _ in hits.notes])
+    rows = world.index.lookup.rows([note for note, _ in hits.notes])
     assert [rows[note].path for note, _ in hits.notes][:2] == ["rare.md", "common.md"]
 
 
@@ -129,10 +129,10 @@ def test_filters_say_the_same_in_both_lanes(filled: World, filters: Filters, cou
     hits = filled.index.search_text(words, filters, 100)
     by_text = {note for note, _ in hits.notes}
     vectors = np.ones((200, 4), dtype=np.float32) / 2
-    db = filled.index._catalog.db
+    db = filled.index.catalog.db
     hashes = [bytes(row[0]) for row in db.execute("SELECT DISTINCT hash FROM passage")]
-    filled.index.add_vectors("fake@1", hashes, vectors[: len(hashes)])
-    near = filled.index.search_vectors(vectors[0], "fake@1", filters, 1000)
+    filled.index.vectors.add("fake@1", hashes, vectors[: len(hashes)])
+    near = filled.index.vectors.search(vectors[0], "fake@1", filters, 1000)
     by_vector = {note for note, _, _ in near}
     assert by_text <= by_vector
     assert len(by_vector) == count
@@ -192,4 +192,4 @@ def test_the_match_is_marked() -> None:
 
 @pytest.mark.parametrize("language", CHOICES["language"])
 def test_the_engine_knows_every_language_of_the_settings(language: str, tmp_path: Path) -> None:
-    assert FullText(tmp_path / "text", language).search("x", Filters(), 5).total == 0
+    assert FullText(tmp_path / "text", language, new=True).search("x", Filters(), 5).total == 0

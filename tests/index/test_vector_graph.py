@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from tests.index.conftest import World
-from vaultmem.index import Filters, nearest
+from tests.world import World
+from vaultmem.index import Filters
+from vaultmem.index.embedded import vector_graph
 
 IDENTITY = "fake@1"
 
@@ -28,29 +29,31 @@ def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
         world.put(f"n{number}.md", f"---\ntags: [t{number % 5}]\n---\nword{number}")
     world.sync.everything()
     add_missing(world, 1)
-    monkeypatch.setattr(nearest, "LARGE", 1000)
+    monkeypatch.setattr(vector_graph, "LARGE", 1000)
     return world
 
 
 def add_missing(world: World, seed: int) -> None:
-    db = world.index._catalog.db
+    db = world.index.catalog.db
     keys = {bytes(row[0]) for row in db.execute("SELECT hash FROM passage")}
-    missing = sorted(world.index.missing_vectors(IDENTITY, keys))
-    world.index.add_vectors(IDENTITY, missing, vectors(len(missing), seed))
+    missing = sorted(world.index.vectors.missing(IDENTITY, keys))
+    world.index.vectors.add(IDENTITY, missing, vectors(len(missing), seed))
 
 
 def both(world: World, question: np.ndarray, filters: Filters) -> tuple[list, list]:  # type: ignore[type-arg]
-    approximate = world.index.search_vectors(question, IDENTITY, filters, 10)
-    mapped = world.index._meaning._mapped(IDENTITY)
-    exact = mapped.nearest(question, 10, *world.index._selection(filters))
+    approximate = world.index.vectors.search(question, IDENTITY, filters, 10)
+    mapped = world.index.vectors.engine._mapped(IDENTITY)
+    exact = mapped.nearest(question, 10, *world.index.vectors.selection(filters))
     return approximate, exact
 
 
 def test_it_agrees_with_the_exact_search(large: World) -> None:
-    assert large.index._meaning._large(IDENTITY) is None, "until it is built, all are compared"
-    assert large.index.build_nearest(IDENTITY)
-    assert not large.index.build_nearest(IDENTITY), "a fresh graph is not built again"
-    assert large.index._meaning._large(IDENTITY) is not None
+    assert large.index.vectors.engine._large(IDENTITY) is None, (
+        "until it is built, all are compared"
+    )
+    assert large.index.vectors.build_graph(IDENTITY)
+    assert not large.index.vectors.build_graph(IDENTITY), "a fresh graph is not built again"
+    assert large.index.vectors.engine._large(IDENTITY) is not None
     shared = 0
     for question in vectors(30, 2):
         approximate, exact = both(large, question, Filters())
@@ -62,7 +65,7 @@ def test_it_agrees_with_the_exact_search(large: World) -> None:
 
 
 def test_what_came_later_is_found_and_filters_hold(large: World) -> None:
-    large.index.build_nearest(IDENTITY)
+    large.index.vectors.build_graph(IDENTITY)
     for number in range(1500, 1560):
         large.put(f"n{number}.md", f"---\ntags: [late]\n---\nword{number}")
     large.sync.everything()
@@ -72,13 +75,13 @@ def test_what_came_later_is_found_and_filters_hold(large: World) -> None:
         assert approximate[:5] == exact[:5]
     (large.root / "n1500.md").unlink()
     large.sync.everything()
-    hits = large.index.search_vectors(vectors(1, 3)[0], IDENTITY, Filters(tags=("late",)), 100)
-    rows = large.index.rows(note for note, _, _ in hits)
+    hits = large.index.vectors.search(vectors(1, 3)[0], IDENTITY, Filters(tags=("late",)), 100)
+    rows = large.index.lookup.rows(note for note, _, _ in hits)
     assert len(rows) == 59
 
 
-@pytest.mark.parametrize("first", ["nearest.graph_class()", "import numkong"])
+@pytest.mark.parametrize("first", ["vector_graph.graph_class()", "import numkong"])
 def test_the_model_can_still_be_loaded_after_the_vectors(first: str) -> None:
-    code = f"from vaultmem.index import nearest\n{first}\nimport onnxruntime"
+    code = f"from vaultmem.index.embedded import vector_graph\n{first}\nimport onnxruntime"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

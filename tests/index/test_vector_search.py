@@ -4,14 +4,17 @@ and how many passages lack one is known without counting them all."""
 from __future__ import annotations
 
 import shutil
+import time
 
 import numpy as np
 import pytest
 
-from tests.index.conftest import World
-from tests.index.test_nearest import IDENTITY, add_missing, vectors
-from vaultmem.index import Filters, meaning
-from vaultmem.index.vectors import EXACT, halves
+from tests.index.test_vector_graph import IDENTITY, add_missing, vectors
+from tests.world import World
+from vaultmem.index import Filters
+from vaultmem.index.embedded import vectors as vectors_module
+from vaultmem.index.embedded.vector_matrix import EXACT
+from vaultmem.index.embedded.vector_store import halves
 
 
 @pytest.fixture
@@ -25,10 +28,10 @@ def filled(world: World) -> World:
 
 def exactly(world: World, question: np.ndarray, notes: set[int]) -> list[tuple[int, int, float]]:
     """All passages of these notes compared one by one, as the table has their vectors."""
-    store = world.index._meaning.store()
+    store = world.index.vectors.engine.store()
     rows = dict(store.db.execute("SELECT hash, vector FROM vector"))
     found = []
-    for passage, note, key in world.index._catalog.of_notes(sorted(notes)):
+    for passage, note, key in world.index.vectors.engine.of_notes(sorted(notes)):
         found.append((note, passage, float((halves([rows[key]]) @ question)[0])))
     return sorted(found, key=lambda hit: (-hit[2], hit[1]))
 
@@ -45,37 +48,37 @@ def assert_same(found: list, expected: list) -> None:  # type: ignore[type-arg]
 
 
 def notes(world: World, sql: str = "SELECT note FROM note") -> set[int]:
-    return {row[0] for row in world.index._catalog.db.execute(sql)}
+    return {row[0] for row in world.index.catalog.db.execute(sql)}
 
 
 @pytest.mark.parametrize("limit", [1, 10, 300])
 def test_the_order_is_that_of_the_exact_search(filled: World, limit: int) -> None:
     for question in vectors(20, 2):
-        found = filled.index.search_vectors(question, IDENTITY, Filters(), limit)
+        found = filled.index.vectors.search(question, IDENTITY, Filters(), limit)
         assert_same(found, exactly(filled, question, notes(filled))[:limit])
 
 
 def test_filters_keep_exactly_their_notes(filled: World) -> None:
     tagged = notes(filled, "SELECT note FROM tag WHERE folded = 't3'")
     for question in vectors(5, 3):
-        found = filled.index.search_vectors(question, IDENTITY, Filters(tags=("t3",)), 1000)
+        found = filled.index.vectors.search(question, IDENTITY, Filters(tags=("t3",)), 1000)
         assert_same(found, exactly(filled, question, tagged))
-    assert not filled.index.search_vectors(vectors(1, 3)[0], IDENTITY, Filters(tags=("no",)), 10)
+    assert not filled.index.vectors.search(vectors(1, 3)[0], IDENTITY, Filters(tags=("no",)), 10)
 
 
 def test_what_comes_later_is_found_whichever_comes_first(filled: World) -> None:
     question = vectors(1, 4)[0]
-    filled.index.search_vectors(question, IDENTITY, Filters(), 10)
+    filled.index.vectors.search(question, IDENTITY, Filters(), 10)
     for number in range(900, 930):
         filled.put(f"n{number}.md", f"word{number}")
     filled.put("sub/n7.md", "word7")  # the same text under the same title: its vector is there
     filled.sync.everything()
     twin = notes(filled, "SELECT note FROM note WHERE path = 'sub/n7.md'")
-    found = filled.index.search_vectors(question, IDENTITY, Filters(), 1000)
+    found = filled.index.vectors.search(question, IDENTITY, Filters(), 1000)
     assert twin < {note for note, _, _ in found}
     assert len(found) == 901
     add_missing(filled, 5)
-    found = filled.index.search_vectors(question, IDENTITY, Filters(), 1000)
+    found = filled.index.vectors.search(question, IDENTITY, Filters(), 1000)
     assert_same(found, exactly(filled, question, notes(filled)))
     assert len(found) == 931
 
@@ -83,22 +86,23 @@ def test_what_comes_later_is_found_whichever_comes_first(filled: World) -> None:
 def test_another_process_sees_new_vectors(filled: World) -> None:
     other = World(filled.root, filled.state)
     question = vectors(1, 4)[0]
-    assert len(other.index.search_vectors(question, IDENTITY, Filters(), 2000)) == 900
+    assert len(other.index.vectors.search(question, IDENTITY, Filters(), 2000)) == 900
     filled.put("later.md", "later")
     filled.sync.everything()
     add_missing(filled, 6)
-    assert len(other.index.search_vectors(question, IDENTITY, Filters(), 2000)) == 901
+    assert len(other.index.vectors.search(question, IDENTITY, Filters(), 2000)) == 901
     other.close()
 
 
 def test_an_index_deleted_under_us_is_begun_again(filled: World) -> None:
     question = vectors(1, 4)[0]
-    assert filled.index.search_vectors(question, IDENTITY, Filters(), 10)
+    assert filled.index.vectors.search(question, IDENTITY, Filters(), 10)
     shutil.rmtree(filled.index.folder)
-    assert not filled.index.search_vectors(question, IDENTITY, Filters(), 10)
+    time.sleep(0.03)  # one look lasts for a few milliseconds
+    assert not filled.index.vectors.search(question, IDENTITY, Filters(), 10)
     filled.sync.everything(told=True)
     add_missing(filled, 1)
-    assert len(filled.index.search_vectors(question, IDENTITY, Filters(), 10)) == 10
+    assert len(filled.index.vectors.search(question, IDENTITY, Filters(), 10)) == 10
     assert filled.index.status(IDENTITY).embedded == 900
 
 
@@ -107,28 +111,30 @@ def test_an_index_deleted_under_us_is_begun_again(filled: World) -> None:
 
 def test_what_is_usual_is_the_mean_of_all(filled: World) -> None:
     question = vectors(1, 3)[0]
-    hits = filled.index.search_vectors(question, IDENTITY, Filters(), 1000)
+    hits = filled.index.vectors.search(question, IDENTITY, Filters(), 1000)
     mean = sum(score for _, _, score in hits) / len(hits)
-    assert filled.index.usual_similarity(question, IDENTITY) == pytest.approx(mean, abs=0.01)
+    assert filled.index.vectors.usual_similarity(question, IDENTITY) == pytest.approx(
+        mean, abs=0.01
+    )
 
 
 def counted(world: World) -> int:
     """Passages with a vector, each looked up."""
-    store = world.index._meaning.store()
+    store = world.index.vectors.engine.store()
     keys = {row[0] for row in store.db.execute("SELECT hash FROM vector")}
-    hashes = world.index._catalog.db.execute("SELECT hash FROM passage")
+    hashes = world.index.catalog.db.execute("SELECT hash FROM passage")
     return sum(row[0] in keys for row in hashes)
 
 
 def whole(world: World) -> int:
-    store = world.index._meaning.store()
-    return store.counted(store.model(IDENTITY), world.index._catalog.meta("uuid"))[1]
+    store = world.index.vectors.engine.store()
+    return store.counted(store.model(IDENTITY), world.index.catalog.meta("uuid"))[1]
 
 
 def test_the_count_stays_right_whatever_happens(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "MANY_PASSAGES", 1)
+    monkeypatch.setattr(vectors_module, "MANY_PASSAGES", 1)
 
     def check(embedded: int, passages: int) -> None:
         status = filled.index.status(IDENTITY)
@@ -136,20 +142,20 @@ def test_the_count_stays_right_whatever_happens(
         assert status.embedded == counted(filled)
 
     check(900, 900)
-    assert whole(filled) == filled.index._catalog.last_passage(), "nothing is counted twice"
+    assert whole(filled) == filled.index.catalog.last_passage(), "nothing is counted twice"
     filled.put("n5.md", "quite new text")
     (filled.root / "n6.md").unlink()
     filled.sync.everything()
     check(898, 899)
-    assert filled.index.without_vector(IDENTITY, 10) == ["n5.md"]
+    assert filled.index.vectors.notes_without(IDENTITY, 10) == ["n5.md"]
     add_missing(filled, 7)
     check(899, 899)
-    assert filled.index.without_vector(IDENTITY, 10) == []
+    assert filled.index.vectors.notes_without(IDENTITY, 10) == []
     filled.index.rebuild()
     filled.sync.everything(told=True)
     check(899, 899)
     assert filled.index.status("another@1").embedded == 0
-    assert len(filled.index.without_vector("another@1", 2000)) == 899
+    assert len(filled.index.vectors.notes_without("another@1", 2000)) == 899
 
 
 def test_vectors_thrown_away_are_missed_again(filled: World) -> None:
@@ -159,4 +165,4 @@ def test_vectors_thrown_away_are_missed_again(filled: World) -> None:
         file.unlink()
     filled.open()
     assert filled.index.status(IDENTITY).embedded == 0
-    assert len(filled.index.without_vector(IDENTITY, 2000)) == 900
+    assert len(filled.index.vectors.notes_without(IDENTITY, 2000)) == 900

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.changes import Identity, compare, looks_emptied, moves
-from vaultmem.store import FileStat
+from vaultmem.base.file_stamps import FileStat
+from vaultmem.indexing.changes import DepartedNotes, Identity, compare, looks_emptied
 
 A, B = FileStat(1, 1, 1), FileStat(2, 1, 1)
 
@@ -20,21 +20,32 @@ def test_stamps_filter() -> None:
 def test_what_could_not_be_seen_is_not_missing() -> None:
     known = {"a/x": A, "a/b/y": A, "ab/z": A, "w": A}
     assert compare(known, {}, ["a"]).missing == ("ab/z", "w")
+    assert compare(known, {}, ["a/"]).missing == ("ab/z", "w")
     assert compare(known, {}, [""]).missing == ()
 
 
 def test_a_note_moves_by_id_then_by_bytes() -> None:
     missing = {"old1": Identity("v1", "ID1"), "old2": Identity("v2"), "old3": Identity("v3", "ID3")}
-    arrived = {
-        "new1": Identity("v1 edited", "ID1"),
-        "new2": Identity("v2"),
-        "copy": Identity("v2"),
-        "other": Identity("v9", "ID9"),
-    }
-    assert moves(missing, arrived) == {"new1": "old1", "new2": "old2"}
+    departed, left = DepartedNotes(missing), dict.fromkeys(missing)
+    arrived = (
+        (Identity("v1 edited", "ID1"), "old1"),
+        (Identity("v2"), "old2"),
+        (Identity("v2"), None),  # a copy
+        (Identity("v9", "ID9"), None),
+    )
+    for identity, old in arrived:
+        assert departed.find(identity, left) == old
+        left.pop(old or "", None)
 
 
-stats = st.builds(FileStat, st.integers(0, 2), st.integers(0, 2), st.just(1))
+def test_two_notes_of_the_same_bytes_both_move() -> None:
+    departed, left = DepartedNotes({"a": Identity("v"), "b": Identity("v")}), {"a", "b"}
+    for _ in range(2):
+        left.remove(departed.find(Identity("v"), left) or "")
+    assert not left
+
+
+stats = st.builds(FileStat, st.integers(0, 2), st.integers(0, 2), st.just(1), st.integers(0, 1))
 listings = st.dictionaries(st.sampled_from("abcdef"), stats)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TEMPLATE
-from vaultmem.service import Vault
-from vaultmem.sync import Report
+from vaultmem.indexing.reconcile import ReconcileReport
+from vaultmem.vault import Vault
 
 
 def eventually(condition: Callable[[], object], seconds: float = 10.0) -> float:
@@ -43,7 +43,7 @@ def found(service: Vault, word: str) -> list[str]:
 
 
 def test_a_humans_edit_becomes_searchable(service: Vault) -> None:
-    reports: list[Report] = []
+    reports: list[ReconcileReport] = []
     follower = service.follower(reports.append)
     follower.start()
     try:
@@ -91,7 +91,7 @@ def test_a_checkout_of_many_notes_is_followed(service: Vault) -> None:
 
 LEADER = """
 import sys, time
-from vaultmem.service import Vault
+from vaultmem.vault import Vault
 service = Vault.open(sys.argv[1], {"model": "off"})
 follower = service.follower(lambda report: None)
 follower.start()
@@ -113,7 +113,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Vault) -> None
     try:
         time.sleep(0.3)
         assert not follower.leading
-        assert service._parts.is_followed()
+        assert service.parts.is_followed()
         leader.kill()
         leader.communicate()
         eventually(lambda: follower.leading, 6)
@@ -122,7 +122,7 @@ def test_another_process_takes_over_when_the_leader_dies(service: Vault) -> None
     finally:
         follower.stop()
         service.close()
-    assert not service._parts.is_followed()
+    assert not service.parts.is_followed()
 
 
 def test_vectors_follow_in_the_background(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ import pytest
 from watchdog.observers import inotify_c
 
 from tests.conftest import ROOT, clean_environment, make_store
-from vaultmem.watch import Hint, Watcher, network_drive
+from vaultmem.indexing.watcher import Hint, Watcher
+from vaultmem.storage.drives import network_drive
 
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 
@@ -32,7 +33,7 @@ class Follower:
         self.store = make_store(root)
         self.known: dict[str, str] = {}
         self.hints: list[Hint] = []
-        self.watcher = Watcher(root, self.store.is_note, self.look, **options)
+        self.watcher = Watcher(root, self.store.paths.is_note, self.look, **options)
 
     def look(self, hint: Hint) -> None:
         if hint.everything:
@@ -50,7 +51,7 @@ class Follower:
             for name in names:
                 file = Path(folder, name)
                 path = file.relative_to(self.root).as_posix()
-                if self.store.is_note(path):
+                if self.store.paths.is_note(path):
                     found[path] = file.read_text()
         return found
 
@@ -405,7 +406,7 @@ import sys, time, pathlib
 pathlib.Path("/proc/sys/user/max_inotify_watches").write_text("5")
 """
 LIMITED = """
-from vaultmem.watch import Watcher
+from vaultmem.indexing.watcher import Watcher
 watcher = Watcher(pathlib.Path(sys.argv[1]), lambda path: True, print, poll_seconds=0.2)
 watcher.start()
 end = time.monotonic() + 10

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.conftest import ROOT, clean_environment, snapshot
-from vaultmem import service
+from vaultmem import vault
 
 
 @pytest.fixture
@@ -25,9 +25,7 @@ def home(tmp_path: Path) -> Path:
     (folder / ".gitconfig").write_text(
         "[user]\n\tname = Somebody\n[commit]\n\tgpgsign = true\n[core]\n\thooksPath = /nowhere\n"
     )
-    service.make_vault(
-        service.plan_vault(str(folder / "Mine"), git=False, examples=False), git=False
-    )
+    vault.make_vault(vault.plan_vault(str(folder / "Mine"), git=False, examples=False), git=False)
     (folder / "Mine" / "Note.md").write_text("mine")
     (tmp_path / "tmp").mkdir()
     return folder
@@ -117,19 +115,19 @@ def test_the_recording_is_of_this_tour() -> None:
     titles = re.findall(r'self\.title\("(.+)"\)', source)
     assert [line for line in lines if re.match(r"\d\. ", line)] == [
         f"{number}. {title}" for number, title in enumerate(titles, 1)
-    ], "record it anew: scripts/make-recording"
+    ], "record it anew: scripts/run make-recording"
     assert not any(word in raw for word in (b"/tmp", b"/home", b"/root", b"Traceback"))
 
 
 def test_a_terminal_is_drawn_as_it_looks() -> None:
     code = """
-import recording
+import make_recording as recording
 screen = recording.Screen()
 screen.write("Waiting\\r\\x1b[32mDone\\x1b[0m <b>  \\r\\nNext", 1.0)
 print([recording._line(row, line) for row, line in enumerate(screen.lines)])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code.replace("\\\\", "\\")], cwd=ROOT / "scripts",
+        [sys.executable, "-c", code.replace("\\\\", "\\")], cwd=ROOT / "scripts" / "tasks",
         capture_output=True, text=True, env=clean_environment(ROOT) | {"PYTHONPATH": "."},
     )  # fmt: skip
     assert '<tspan class="g">Done</tspan> &lt;b&gt;  </text>' in done.stdout, done.stderr

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import FIXTURES, TEMPLATE, Ran, Run, clean_environment, snapshot
-from vaultmem import lock
+from vaultmem.base import lock
 
 HEAVY = ("mcp", "numpy", "fastembed", "onnxruntime", "pydantic", "usearch", "sklearn")
 
@@ -171,7 +171,6 @@ DEEP = (
         b'{"hook_event_name": "UserPromptSubmit"}',
         b'{"hook_event_name": "PostToolUse", "tool_name": 7, "tool_input": [], "tool_response": 1}',
         b'{"hook_event_name": "PostToolUse", "session_id": {}, "tool_name": "Write", "tool_input": null}',
-        b'{"hook_event_name": "UserPromptSubmit", "prompt": "refresh \\ud800 tokens", "cwd": "\\u0000"}',
         b'{"hook_event_name": "UserPromptSubmit", "prompt": "' + b"x" * 20_000_000 + b'"}',
         b'{"hook_event_name": "SessionEnd", "session_id": "../../etc"}',
         DEEP,
@@ -182,6 +181,13 @@ def test_odd_input_is_let_go_by(vault: Path, data: bytes) -> None:
     ran = hook(vault, data)
     assert (ran.code, ran.out) == (0, "")
     assert len(ran.err.splitlines()) <= 1
+    assert "Traceback" not in ran.err
+
+
+def test_half_a_character_spoils_no_question(vault: Path) -> None:
+    data = b'{"hook_event_name": "UserPromptSubmit", "prompt": "refresh \\ud800 tokens", "cwd": "\\u0000"}'
+    ran = hook(vault, data)
+    assert ran.code == 0 and "Refresh tokens rotate every 24 hours" in ran.out
     assert "Traceback" not in ran.err
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Run
-from tests.moving import exports
-from tests.moving.test_sources import notes
-from vaultmem import service
-from vaultmem.moving import SOURCES
+from tests.transfer import exports
+from tests.transfer.test_sources import notes
+from vaultmem import vault
+from vaultmem.transfer import SOURCES
 
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Path:
     root = tmp_path / "Brain"
-    service.make_vault(service.plan_vault(str(root), git=False, examples=False), git=False)
+    vault.make_vault(vault.plan_vault(str(root), git=False, examples=False), git=False)
     return root
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -100,17 +101,22 @@ def test_a_client_talks_to_the_readmes_first_command(clone: Path, tmp_path: Path
     assert "The spare key hangs in the shed" in (tmp_path / "Brain" / found["path"]).read_text()
 
 
-def test_an_old_python_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("found", ["", "(3, 10, 14)", "(3, 15, 0)"])
+def test_a_python_too_old_or_too_new_is_told(tmp_path: Path, found: str) -> None:
+    if found:  # an interpreter that says it is of this version
+        stub = tmp_path / "python3"
+        asked = f"import sys; sys.version_info = {found}; exec(sys.argv[1])"
+        stub.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{asked}" "$2"\n')
+        stub.chmod(0o755)
     done = subprocess.run(
         ["/bin/sh", str(ROOT / "scripts" / "python"), "-c", "pass"],
         env={"PATH": str(tmp_path)}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 3
-    assert "Python 3.11 or newer" in done.stderr
+    assert "needs Python 3.11, 3.12, 3.13 or 3.14" in done.stderr
 
 
 def test_the_wheel_carries_the_template(tmp_path: Path) -> None:
-    import sys
     import zipfile
 
     done = subprocess.run(

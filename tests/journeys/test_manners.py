@@ -116,7 +116,7 @@ def test_an_obsidian_vault_without_ours_is_told_what_to_do(run: Run, tmp_path: P
 
 def test_a_fault_of_ours_is_a_sentence(vault: Path) -> None:
     code = (
-        "import sys; from vaultmem.surfaces.cli import main, tags;"
+        "import sys; from vaultmem.surfaces.cli import main; from vaultmem.surfaces.cli.commands import tags;"
         "tags.command.callback = lambda **given: {}['lost'];"
         "sys.exit(main(['tags']))"
     )
@@ -294,9 +294,12 @@ def test_the_doctor_says_once_what_is_to_be_done(run: Run, vault: Path) -> None:
 
 
 def test_the_doctor_has_a_heading_for_everything_it_finds() -> None:
-    from vaultmem.surfaces.cli.doctor import HEADINGS
+    from vaultmem.surfaces.cli.commands.doctor import HEADINGS
 
-    source = (Path(__file__).parents[2] / "vaultmem" / "doctor.py").read_text(encoding="utf-8")
+    package = Path(__file__).parents[2] / "vaultmem"
+    source = "".join(
+        (package / f).read_text() for f in ("upkeep/doctor.py", "upkeep/verification.py")
+    )
     kinds = set(re.findall(r'Finding\([^"]*?"([a-z0-9-]+)"', source))
     assert len(kinds) > 8
     assert kinds - {"index-behind"} <= set(HEADINGS)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TEMPLATE, Ran, Run, clean_environment, snapshot
-from vaultmem import service
+from vaultmem import vault as service
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 QUIET = {"VAULTMEM_TYPING_QUIET_SECONDS": "0"}

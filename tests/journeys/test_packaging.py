@@ -107,6 +107,8 @@ def test_every_locked_package_is_on_the_page_of_licences() -> None:
     assert len(pinned) > 40
     for name, version in pinned:
         row = re.search(rf"^\| {re.escape(name)} \| ([^|]+) \| ([^|]+) \|", page, re.MULTILINE)
-        assert row, f"{name}: write the page anew with scripts/licences"
-        assert version in row[1].split(" or "), f"{name}: write the page anew with scripts/licences"
+        assert row, f"{name}: write the page anew with scripts/run licences"
+        assert version in row[1].split(" or "), (
+            f"{name}: write the page anew with scripts/run licences"
+        )
         assert re.fullmatch(r"[\w.-]+(?: (?:AND|OR) [\w.-]+)*", row[2]), row[2]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Run, clean_environment
-from tests.contract.mcp_harness import Process, new_vault
+from tests.surfaces.mcp.harness import Process, new_vault
 from vaultmem.surfaces.cli import COMMANDS
 
 STORE = {"content": "Refresh tokens rotate every 24 hours.", "type": "semantic", "scope": "user"}
@@ -149,7 +149,7 @@ def test_no_other_command_imports_the_mcp_library(command: str, tmp_path: Path) 
         "import sys\n"
         "from vaultmem.surfaces import cli\n"
         "assert cli.cli.get_command(None, sys.argv[1])\n"
-        "import vaultmem.service\n"
+        "import vaultmem.vault\n"
         "sys.exit(int('mcp' in sys.modules or 'pydantic' in sys.modules))\n"
     )
     done = subprocess.run(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import clean_environment, snapshot
-from tests.contract.mcp_harness import Process, new_vault
+from tests.surfaces.mcp.harness import Process, new_vault
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from vaultmem import edit as editing
-from vaultmem.edit import (
+from vaultmem.errors import InvalidInput, NoteMalformed, NotFound, VaultmemError
+from vaultmem.notes import edit as editing
+from vaultmem.notes.edit import (
     AddItems,
     AppendToSection,
     Change,
@@ -24,8 +25,7 @@ from vaultmem.edit import (
     edit,
     new_note,
 )
-from vaultmem.errors import InvalidInput, NoteMalformed, NotFound, VaultmemError
-from vaultmem.note import parse
+from vaultmem.notes.note import parse
 
 TRAPS = b"""---
 # comment at the top
@@ -308,7 +308,7 @@ def _lines_of_others(raw: bytes, key: str) -> list[str]:
     note = parse(raw)
     if note.block is None:
         return note.text.lstrip("\ufeff").splitlines(True)
-    block = editing.Block(note)
+    block = editing.FrontmatterBlock(note)
     mine = range(0)
     for name, value in block.pairs:
         if name.value == key:
@@ -332,14 +332,11 @@ def _assert_done(change: Change, value: object) -> None:
         assert value is None
     elif isinstance(change, AddItems) and change.items:
         items = value if isinstance(value, list) else [value]
-        assert all(
-            any(editing._same_item(change.name, item, other) for other in items)
-            for item in change.items
-        )
+        keys = {editing._item_key(change.name, item) for item in items}
+        assert keys >= {editing._item_key(change.name, item) for item in change.items}
     elif isinstance(change, RemoveItems) and isinstance(value, list):
-        assert not any(
-            editing._same_item(change.name, item, other) for other in value for item in change.items
-        )
+        keys = {editing._item_key(change.name, item) for item in value}
+        assert not keys & {editing._item_key(change.name, item) for item in change.items}
 
 
 BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.links import LinkMap
-from vaultmem.names import (
+from vaultmem.notes.file_names import (
     MAX_BYTES,
     conflict_original,
     name_key,
@@ -17,6 +16,7 @@ from vaultmem.names import (
     unique_name,
     unsafe,
 )
+from vaultmem.notes.links import LinkMap
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import FIXTURES
-from vaultmem import properties, yaml12
 from vaultmem.errors import InvalidInput
-from vaultmem.printing import render, render_property
-from vaultmem.properties import Malformed, read
+from vaultmem.notes import frontmatter, yaml_reader
+from vaultmem.notes.frontmatter import MalformedFrontmatter, read
+from vaultmem.notes.yaml_writer import render, render_property
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ from vaultmem.properties import Malformed, read
 )
 def test_f2_values_have_obsidians_meaning(text: str, value: object) -> None:
     if text == "{{date}}":
-        with pytest.raises(Malformed):
+        with pytest.raises(MalformedFrontmatter):
             read(f"k: {text}\n")
         return
     result = read(f"k: {text}\n")["k"]
@@ -72,7 +72,7 @@ def test_f2_keys_are_text() -> None:
 
 @pytest.mark.parametrize("text", ["a: 1\na: 2\n", "x: {a: 1, a: 2}\n", "a: 1\nb:\n  - z\na:\n"])
 def test_f2_a_duplicate_key_is_never_resolved(text: str) -> None:
-    with pytest.raises(Malformed) as caught:
+    with pytest.raises(MalformedFrontmatter) as caught:
         read(text)
     assert caught.value.kind == "duplicate-key"
 
@@ -82,13 +82,13 @@ def test_f2_a_duplicate_key_is_never_resolved(text: str) -> None:
     ["a: [1\n", "a: b: c\n", "\ta: 1\n", "- a\n- b\n", "just text\n", "a: !x y\n", "? [a]\n: b\n"],
 )
 def test_f2_what_is_no_mapping_is_malformed(text: str) -> None:
-    with pytest.raises(Malformed) as caught:
+    with pytest.raises(MalformedFrontmatter) as caught:
         read(text)
     assert caught.value.kind == "malformed-frontmatter"
 
 
 def test_the_line_of_a_mistake_counts_from_the_top_of_the_file() -> None:
-    with pytest.raises(Malformed) as caught:
+    with pytest.raises(MalformedFrontmatter) as caught:
         read("a: 1\nb: c: d\n")
     assert caught.value.line == 3
 
@@ -119,7 +119,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 def test_f5_hostile_yaml_is_refused_quickly(text: str) -> None:
     started = time.process_time()
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedFrontmatter):
         read(text)
     assert time.process_time() - started < 2
 
@@ -194,16 +194,16 @@ LINES = st.one_of(
 @example("k:\n  - k:\n")
 @example("a: b\n  - c\n")
 def test_the_fast_reader_answers_as_the_full_one_or_not_at_all(text: str) -> None:
-    fast = properties.read_simple(text)
+    fast = frontmatter.read_simple(text)
     if fast is None:
         return
-    full = yaml12.read(text)
+    full = yaml_reader.read(text)
     assert repr(fast) == repr(full)
 
 
 def test_the_fast_reader_reads_ordinary_notes() -> None:
     text = 'id: 01X\ntags:\n  - a\n  - "b c"\nempty:\ncreated: 2026-01-05T09:40:00\nn: 0.8\n'
-    assert properties.read_simple(text) == {
+    assert frontmatter.read_simple(text) == {
         "id": "01X",
         "tags": ["a", "b c"],
         "empty": None,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import FIXTURES, TEMPLATE, make_store, snapshot
-from vaultmem import doctor
-from vaultmem.edit import SetProperty, edit
 from vaultmem.errors import VaultmemError
-from vaultmem.note import parse
+from vaultmem.notes.edit import SetProperty, edit
+from vaultmem.notes.note import parse
+from vaultmem.upkeep import doctor
 
 GOLDEN = sorted((FIXTURES / "golden").glob("*.md"))
 

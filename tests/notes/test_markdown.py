@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultmem.markdown import (
+from vaultmem.notes.markdown import (
     INLINE,
     Fact,
     Observation,

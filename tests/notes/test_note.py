@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.note import Note, moment, parse, printable
+from vaultmem.notes.note import Note, moment, parse, printable
 
 
 def kinds(note: Note) -> list[str]:

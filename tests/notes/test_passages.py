@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE
-from vaultmem.index import embed
-from vaultmem.index.embed import Embedder
-from vaultmem.note import parse
-from vaultmem.passages import GOOD, IN_CONTEXT, MOST, in_context, passages, tokens_at_most
+from vaultmem.embedding import embedder
+from vaultmem.embedding.embedder import Embedder
+from vaultmem.notes.note import parse
+from vaultmem.notes.passages import GOOD, IN_CONTEXT, MOST, in_context, passages, tokens_at_most
 
 
 def cut(text: str) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ def test_no_model_has_to_leave_out_the_end(text: str) -> None:
 @functools.cache
 def _embedder() -> Embedder:
     folder = Path(tempfile.mkdtemp())
-    loaded = embed.load("", folder)
+    loaded = embedder.load("", folder)
     assert loaded is not None
     return loaded
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memory.conftest import Open
+from tests.conftest import Open
 from vaultmem import errors
-from vaultmem.context import SECTIONS, _Block, _Item
-from vaultmem.service import Vault
-from vaultmem.tokens import tokens
+from vaultmem.base.token_count import tokens
+from vaultmem.operations.context import SECTIONS, _Block, _Item
+from vaultmem.vault import Vault
 
 
 def lines(block: str) -> list[str]:
@@ -83,7 +83,9 @@ def test_callers_see_their_own(open_vault: Open) -> None:
 
 def test_bad_budgets_and_sections(vault: Vault) -> None:
     for wrong in (0, 99, 8001):
-        with pytest.raises(errors.InvalidInput, match="max_tokens must be from 100 to 8000"):
+        with pytest.raises(
+            errors.InvalidInput, match="max_tokens must be a whole number from 100 to 8,000"
+        ):
             vault.context("x", max_tokens=wrong)
     with pytest.raises(errors.InvalidInput, match="A section must be one of preferences"):
         vault.context("x", sections=["everything"])

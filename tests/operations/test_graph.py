@@ -13,12 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultmem import Vault
-from vaultmem.desk import Caller
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound, ReadOnly, VaultmemError
-from vaultmem.factlines import plan
-from vaultmem.graph import Entity, FactView, GraphAnswer
-from vaultmem.markdown import Fact
-from vaultmem.note import parse
+from vaultmem.notes.fact_lines import plan
+from vaultmem.notes.markdown import Fact
+from vaultmem.notes.note import parse
+from vaultmem.operations.caller import Caller
+from vaultmem.operations.graph import Entity, FactView, GraphAnswer
 from vaultmem.surfaces import render
 
 NOW = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import snapshot
-from tests.memory.conftest import Open
+from tests.conftest import Open, snapshot
 from vaultmem import errors
-from vaultmem.note import parse
-from vaultmem.remember import derived_title
-from vaultmem.service import Vault
+from vaultmem.notes.note import parse
+from vaultmem.operations.remember import derived_title
 from vaultmem.surfaces import render
+from vaultmem.vault import Vault
 
 
 def test_a_memory_is_a_note_that_a_person_can_read(vault: Vault, root: Path) -> None:
@@ -120,7 +119,7 @@ def test_private_passages_of_a_person_are_not_shown_and_not_deleted(
         ({"content": "x", "title": "a/b"}, "looks like a path"),
         ({"content": "x", "title": "..\\up"}, "looks like a path"),
         ({"content": "x", "scope": "session"}, "needs a session"),
-        ({"content": "x", "key": "k" * 600}, "key has more than"),
+        ({"content": "x", "key": "k" * 600}, "key has 600 characters, and 500"),
         ({"content": "x", "related_entities": [{"name": " "}]}, "An entity needs a name"),
     ],
 )
@@ -328,7 +327,7 @@ def test_history_follows_a_renamed_note(vault: Vault, root: Path) -> None:
     vault.update(made.memory_id, content="second")
     os.rename(root / made.path, root / "Elsewhere.md")
     vault.recall("x", strategy="keyword")
-    vault._parts._looked = 0.0
+    vault.parts._looked = 0.0
     assert vault.restore(made.memory_id).path == "Elsewhere.md"
     assert (root / "Elsewhere.md").read_text().endswith("first\n")
 

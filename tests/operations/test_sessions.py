@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import clean_environment, snapshot
-from tests.memory.conftest import Open
-from vaultmem import errors, journal
-from vaultmem.markdown import is_tag, outline
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.conftest import Open, clean_environment, snapshot
+from vaultmem import errors
+from vaultmem.notes import journal
+from vaultmem.notes.markdown import outline
+from vaultmem.notes.note import parse
+from vaultmem.notes.tags import is_tag, tag_key, tag_of
 from vaultmem.surfaces import render
+from vaultmem.vault import Vault
 
 NOW = dt.datetime(2026, 1, 5, 9, 12, 4, tzinfo=dt.UTC)
 BLOCK = "01ke6pv1n07q2k6jnjp8ttqx9a"
@@ -106,7 +107,11 @@ tags = st.lists(
         st.sampled_from(["auth", "a/b", "x-y", "🎉", "é"]), st.text(alphabet=anything, max_size=5)
     ),
     max_size=3,
-).map(lambda names: tuple(dict.fromkeys(name for name in names if is_tag(name))))
+).map(
+    lambda names: tuple(
+        {tag_key(name): name for name in names if is_tag(name) and tag_of(name) == name}.values()
+    )
+)
 kinds = st.from_regex(r"[\w-]{1,10}", fullmatch=True)
 
 
@@ -259,8 +264,8 @@ def test_a_bound_project_is_not_left(open_vault: Open, root: Path) -> None:
 
 WORKER = """
 import sys
-from vaultmem.desk import Caller
-from vaultmem.service import Vault
+from vaultmem.operations.caller import Caller
+from vaultmem.vault import Vault
 with Vault.open(sys.argv[1], {"model": "off"}, caller=Caller(session="shared")) as vault:
     for number in range(12):
         vault.log(f"{sys.argv[2]} {number}\\nmore")
@@ -498,7 +503,7 @@ def test_the_journals_of_others_do_not_exist(open_vault: Open) -> None:
 def test_the_summary_of_a_session_in_numbers(open_vault: Open) -> None:
     vault = open_vault(session="s")
     for kind in ("episodic", "episodic", "procedural"):
-        vault.remember(f"About {kind} tokens {vault.index.size}", type=kind, tags=["auth"])
+        vault.remember(f"About {kind} tokens {vault.parts.index.size}", type=kind, tags=["auth"])
     vault.log("Found the refresh loop", tags=["auth", "loop"])
     vault.recall("tokens")
     told = vault.session_summary()

@@ -1,6 +1,6 @@
 """An unpacked .mcpb bundle, started as a client would start it: with uv, from its manifest.
 
-Run by scripts/check-plugin with the bundle's folder.
+Run by scripts/run check-plugin with the bundle's folder.
 """
 
 from __future__ import annotations

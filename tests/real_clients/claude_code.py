@@ -1,7 +1,7 @@
 """Claude Code itself as a client, offline: a scripted model on loopback asks it to store a
 memory and to recall it; the answers it hands back to the model are what is checked.
 
-Run by scripts/check-claude-code with the program's path.
+Run by scripts/run check-claude-code with the program's path.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`vaultmem install claude-code` and the plugin, tried with Claude Code itself, offline: it must
 connect to the server, and a memory must reach a scripted model through the hooks alone.
 
-Run by scripts/check-plugin with the program's path.
+Run by scripts/run check-plugin with the program's path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tests.contract import claude_code
+from tests.real_clients import claude_code
 
 ROOT = Path(__file__).resolve().parents[2]
 KNOWN = "The staging server restarts at six every morning."

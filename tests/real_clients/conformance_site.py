@@ -1,6 +1,6 @@
 """The real server over HTTP, with the fixtures that the official conformance suite calls for.
 
-    python -m tests.contract.conformance_site PORT VAULT
+    python -m tests.real_clients.conformance_site PORT VAULT
 
 The suite asks for tools, resources and prompts of fixed names; they are put beside our own, so
 that every answer travels the same road. It also asks for logging, sampling and elicitation,
@@ -18,9 +18,9 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ToolsListChanged
 
-from vaultmem.service import Vault
 from vaultmem.surfaces import http
-from vaultmem.surfaces.mcp.server import Options, Served, build
+from vaultmem.surfaces.mcp.server import McpServer, Options, build
+from vaultmem.vault import Vault
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SOUND = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -88,7 +88,7 @@ def prompt(name: str, given: dict[str, str]) -> list[dict[str, Any]]:
     return [text("This is a simple prompt for testing.")]
 
 
-def with_fixtures(served: Served) -> Served:
+def with_fixtures(served: McpServer) -> McpServer:
     server = served.server
 
     def beside(method: str, wrap: Callable[[Handler], Handler]) -> None:
@@ -165,7 +165,7 @@ def _prompt_entry(name: str) -> dict[str, Any]:
     return {"name": name, "description": "A fixture.", "arguments": arguments}
 
 
-async def _act(served: Served, ctx: Any, name: str) -> None:
+async def _act(served: McpServer, ctx: Any, name: str) -> None:
     if name == "test_tool_with_progress":
         for done in (0, 50, 100):
             await ctx.session.report_progress(done, 100, f"Completed step {done} of 100")

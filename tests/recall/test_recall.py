@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE
-from tests.index.conftest import World
-from vaultmem import fusion, scan
-from vaultmem.attributes import attributes_of
+from tests.world import World
 from vaultmem.errors import InvalidInput
-from vaultmem.fusion import Found, Memory, Ranking
-from vaultmem.index import Filters, Signals, TextHits
-from vaultmem.recall import Answer, Recall
+from vaultmem.index import Filters, Signals, TextHits, passes
+from vaultmem.notes.attributes import attributes_of
+from vaultmem.recall import fusion
+from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranking
+from vaultmem.recall.recall import Answer, Recall
 
 SCORES = st.floats(0.01, 30, allow_nan=False)
-MEMORIES = st.builds(Memory, st.integers(1, 9), st.sampled_from([0, 0, 0, 7]))
+MEMORIES = st.builds(MemoryKey, st.integers(1, 9), st.sampled_from([0, 0, 0, 7]))
 LANES = st.dictionaries(MEMORIES, SCORES, min_size=1, max_size=9).map(
-    lambda found: {memory: Found(score, 1, score) for memory, score in found.items()}
+    lambda found: {memory: LaneScore(score, 1, score) for memory, score in found.items()}
 )
 WEIGHTS = {"keyword": 1.0, "vector": 0.45, "graph": 0.5}
 
@@ -31,8 +31,8 @@ WEIGHTS = {"keyword": 1.0, "vector": 0.45, "graph": 0.5}
 
 @given(LANES, LANES)
 def test_what_both_lanes_put_first_is_first(words: fusion.Ranked, meaning: fusion.Ranked) -> None:
-    best = Memory(99)
-    top = Found(31.0, 1, 31.0)
+    best = MemoryKey(99)
+    top = LaneScore(31.0, 1, 31.0)
     ranking = fusion.fused(
         {"keyword": {**words, best: top}, "vector": {**meaning, best: top}}, WEIGHTS
     )
@@ -66,7 +66,7 @@ def test_further_passages_and_the_whole_text_count_less() -> None:
     text = TextHits(3, ((1, 0, 10, 4.0), (2, 0, 20, 4.0), (2, 0, 21, 1.0), (3, 31, 31, 4.0)),
                     ((1, 0, 1.0), (2, 0, 1.0), (3, 31, 9.0)))  # fmt: skip
     found = fusion.by_words(text)
-    one, two, alone = found[Memory(1)], found[Memory(2)], found[Memory(3, 31)]
+    one, two, alone = found[MemoryKey(1)], found[MemoryKey(2)], found[MemoryKey(3, 31)]
     assert one.score < two.score < one.score + 1
     assert (one.passage, two.passage) == (10, 20)
     assert alone.score > two.score  # as one text it is the better match
@@ -75,17 +75,17 @@ def test_further_passages_and_the_whole_text_count_less() -> None:
 def test_an_observation_does_not_win_by_its_length() -> None:
     parts = tuple((1, 10, 10 + part, 4.0 - part / 10) for part in range(5))
     found = fusion.by_words(TextHits(2, (*parts, (1, 20, 20, 4.1)), ((1, 10, 1.0), (1, 20, 1.0))))
-    assert found[Memory(1, 20)].score > found[Memory(1, 10)].score
+    assert found[MemoryKey(1, 20)].score > found[MemoryKey(1, 10)].score
 
 
-@pytest.mark.parametrize("memory", [Memory(1), Memory(1, 10)])
+@pytest.mark.parametrize("memory", [MemoryKey(1), MemoryKey(1, 10)])
 def test_of_two_with_equal_best_passages_the_more_similar_on_average_is_nearer(
-    memory: Memory,
+    memory: MemoryKey,
 ) -> None:
     one, two = (memory.observation, 20 if memory.observation else 0)
     hits = [(1, 10, 0.9), (2, 20, 0.9), (2, 21, 0.8), (1, 11, 0.5), (3, 30, 0.2)]
     found = fusion.by_meaning(hits, {10: one, 11: one, 20: two, 21: two, 30: 0}, 0.4)
-    assert found[Memory(2, two)].score > found[memory].score > 0
+    assert found[MemoryKey(2, two)].score > found[memory].score > 0
     assert found[memory].passage == 10
     assert found[memory].raw == 0.9
 
@@ -96,10 +96,10 @@ def test_only_what_is_more_than_usually_similar_counts() -> None:
         {10: 0, 11: 0, 20: 0, 30: 30},
         0.5,
     )
-    assert Memory(4) not in found, "it was deleted since"
-    assert found[Memory(1)].raw == 0.8
-    assert found[Memory(3, 30)].score == 0.0
-    assert found[Memory(1)].score > found[Memory(2)].score > 0
+    assert MemoryKey(4) not in found, "it was deleted since"
+    assert found[MemoryKey(1)].raw == 0.8
+    assert found[MemoryKey(3, 30)].score == 0.0
+    assert found[MemoryKey(1)].score > found[MemoryKey(2)].score > 0
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_only_what_is_more_than_usually_similar_counts() -> None:
 def test_a_model_of_english_has_no_say_about_other_scripts(
     query: str, model: str, counts: bool
 ) -> None:
-    words = {Memory(1): Found(1.0, 1, 1.0)}
+    words = {MemoryKey(1): LaneScore(1.0, 1, 1.0)}
     assert bool(fusion.weights_for(query, model, {"keyword": words})["vector"]) == counts
     assert fusion.weights_for(query, model, {"keyword": {}})["vector"]  # better than nothing
 
@@ -125,7 +125,7 @@ def test_a_model_of_english_has_no_say_about_other_scripts(
 
 
 def _equal(count: int) -> Ranking:
-    found = {Memory(note): Found(0.8, 1, 0.8) for note in range(1, count + 1)}
+    found = {MemoryKey(note): LaneScore(0.8, 1, 0.8) for note in range(1, count + 1)}
     return fusion.fused({"keyword": found}, WEIGHTS)
 
 
@@ -202,7 +202,7 @@ def test_filters_let_pass_what_a_look_at_the_files_would(filled: World, filters:
     expected = set()
     for path in filled.store.walk().notes:
         note = filled.store.note(path)
-        if scan.passes(note, attributes_of(note, filled.store.settings), filters):
+        if passes(note, attributes_of(note, filled.store.settings), filters):
             expected.add(path)
     assert found <= expected
     everything = {

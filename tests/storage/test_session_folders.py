@@ -13,20 +13,19 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import clean_environment
-from tests.contract.mcp_harness import Process, new_vault
-from tests.memory.conftest import Open
-from vaultmem import hooks
-from vaultmem.service import Vault
-from vaultmem.volatile import GRACE_SECONDS, IDLE_SECONDS
+from tests.conftest import Open, clean_environment
+from tests.surfaces.mcp.harness import Process, new_vault
+from vaultmem.hooks import answer
+from vaultmem.storage.session_folders import GRACE_SECONDS, IDLE_SECONDS
+from vaultmem.vault import Vault
 
 LATER = GRACE_SECONDS + 5
 MUCH_LATER = IDLE_SECONDS + 5
 
 WORKER = """
 import sys
-from vaultmem.desk import Caller
-from vaultmem.service import Vault
+from vaultmem.operations.caller import Caller
+from vaultmem.vault import Vault
 vault = Vault.open(sys.argv[1], {"model": "off"}, caller=Caller(session=sys.argv[2]))
 if sys.argv[3] == "serve":
     vault.follower(lambda report: None, watch=False)
@@ -64,7 +63,7 @@ def pass_time(root: Path, seconds: float) -> None:
 
 
 def sweep(vault: Vault) -> list[str]:
-    return vault._parts.volatile.sweep()
+    return vault.parts.session_folders.sweep()
 
 
 def test_what_a_killed_process_left_is_swept(open_vault: Open, root: Path) -> None:
@@ -124,13 +123,13 @@ def test_a_session_with_hooks_outlives_its_server(open_vault: Open, root: Path) 
     vault = open_vault()
     with worker(root, "s") as (process, note):
         payload = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Write"}
-        hooks.answer(vault, payload | {"tool_input": {"file_path": "/a.py"}})
+        answer.to_event(vault, payload | {"tool_input": {"file_path": "/a.py"}})
         process.kill()
         process.wait()
     pass_time(root, LATER)
     assert sweep(vault) == []
     assert note.exists()
-    hooks.answer(vault, {"hook_event_name": "SessionEnd", "session_id": "s", "reason": "other"})
+    answer.to_event(vault, {"hook_event_name": "SessionEnd", "session_id": "s", "reason": "other"})
     assert not note.exists()
 
 
@@ -138,9 +137,9 @@ def test_the_end_of_a_session_clears_it_without_a_journal_too(open_vault: Open) 
     vault = open_vault()
     made = vault.remember("for now", scope="session", session_id="s")
     end = {"hook_event_name": "SessionEnd", "session_id": "s", "reason": "other"}
-    assert hooks.answer(open_vault({"sessions.keep": True}), end) == {}
+    assert answer.to_event(open_vault({"sessions.keep": True}), end) == {}
     assert vault.get([made.memory_id]).memories
-    hooks.answer(vault, end)
+    answer.to_event(vault, end)
     assert vault.get([made.memory_id]).missing
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import make_store, snapshot
-from vaultmem.edit import AddItems, SetProperty, edit
 from vaultmem.errors import (
     AlreadyExists,
     Busy,
@@ -25,8 +24,9 @@ from vaultmem.errors import (
     ReadOnly,
     VaultmemError,
 )
-from vaultmem.note import version
-from vaultmem.store import Store
+from vaultmem.notes.edit import AddItems, SetProperty, edit
+from vaultmem.notes.note import version
+from vaultmem.storage.store import Store
 
 
 def put(root: Path, path: str, text: str = "text\n") -> Path:
@@ -77,9 +77,9 @@ def test_a_folder_that_cannot_be_read_is_told(root: Path) -> None:
     put(root, "ok.md")
     put(root, "locked/x.md")
     code = f"""if 1:
-        import os, pathlib
+        import os, pathlib, tempfile  # now: another user may not be allowed to Python's folder
         from vaultmem import config
-        from vaultmem.store import Store
+        from vaultmem.storage.store import Store
         os.chmod({str(root / "locked")!r}, 0)
         if os.getuid() == 0: os.setuid(65534)
         listing = Store(pathlib.Path({str(root)!r}), config.load(pathlib.Path({str(root)!r}))).walk()
@@ -164,8 +164,8 @@ def test_n3_a_trash_that_leads_elsewhere_is_not_used(
 
 def test_a_state_folder_that_cannot_be_used_is_told(store: Store, root: Path) -> None:
     put(root, "a.md", "old")
-    (store.local() / "write.lock").mkdir()
-    (store.local() / "recent-writes").mkdir()
+    (store.local() / "write.lock").make()
+    (store.local() / "recent-writes").make()
     assert store.read("a.md").raw == b"old"
     with pytest.raises(VaultmemError):
         store.update("a.md", lambda note: b"new")
@@ -317,8 +317,8 @@ def test_s1_with_an_expected_version_it_is_a_conflict_instead(store: Store, root
 WRITER = """
 import pathlib, sys
 from vaultmem import config
-from vaultmem.edit import AddItems, edit
-from vaultmem.store import Store
+from vaultmem.notes.edit import AddItems, edit
+from vaultmem.storage.store import Store
 root = pathlib.Path(sys.argv[1])
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0}))
 for i in range(40):

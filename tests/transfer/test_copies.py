@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FIXTURES, snapshot
-from tests.moving import exports
-from tests.moving.test_sources import counts, notes
+from tests.transfer import exports
+from tests.transfer.test_sources import counts, notes
 from vaultmem.errors import OutsideVault
-from vaultmem.service import Vault
+from vaultmem.vault import Vault
 
 
 def test_bytes_and_folders_are_kept(vault: Vault, root: Path, away: Path) -> None:

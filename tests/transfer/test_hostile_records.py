@@ -12,15 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.moving import exports
-from tests.moving.test_sources import counts, notes
-from vaultmem import journal
+from tests.transfer import exports
+from tests.transfer.test_sources import counts, notes
 from vaultmem.errors import InvalidInput
-from vaultmem.moving import drafts, incoming, opening
-from vaultmem.moving.incoming import Said, Talk, Thing, when
-from vaultmem.moving.things import Things
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from vaultmem.notes import journal
+from vaultmem.notes.note import parse
+from vaultmem.transfer import drafts
+from vaultmem.transfer.sources import json_stream, opening
+from vaultmem.transfer.sources import records as incoming
+from vaultmem.transfer.sources.entities import Things
+from vaultmem.transfer.sources.records import EntityRecord, TalkRecord, TalkTurn, when
+from vaultmem.vault import Vault
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -150,7 +152,7 @@ def test_names_that_no_file_can_have(vault: Vault, away: Path) -> None:
     assert counts(vault.import_("server-memory", path)) == (len(names), 0, 0, 0)
     assert counts(vault.import_("server-memory", path)) == (0, 0, 0, 0)
     vault.close()
-    (vault.store.local() / "imports.db").unlink()
+    (vault.parts.store.local() / "imports.db").remove()
     assert counts(vault.import_("server-memory", path)) == (0, 0, 0, 0)
     assert "dead-link" not in {found.problem for found in vault.examine()}
 
@@ -345,10 +347,10 @@ messages = st.lists(st.lists(pieces, min_size=1, max_size=8).map("".join), min_s
 @given(messages, st.lists(pieces, max_size=6).map("".join))
 @settings(max_examples=100)
 def test_every_message_comes_back_as_it_was(texts: list[str], summary: str) -> None:
-    said = tuple(Said(f"m{n}", "user", text) for n, text in enumerate(texts))
+    said = tuple(TalkTurn(f"m{n}", "user", text) for n, text in enumerate(texts))
     at = incoming.when(exports.START)
     assert at is not None
-    [draft] = drafts.journals(Talk("t", "Title", said, summary), "chatgpt:t", "chatgpt-t", at)
+    [draft] = drafts.journals(TalkRecord("t", "Title", said, summary), "chatgpt:t", "chatgpt-t", at)
     entries = journal.entries_of(parse(draft.body.encode()))
     assert [entry.content for entry in entries] == texts
     assert len({entry.block for entry in entries}) == len(texts)
@@ -373,7 +375,7 @@ def test_facts_of_any_words_are_readable_or_refused(
     facts = tuple(fact for fact in thing.facts if drafts.reads_back(fact))
     at = incoming.when(exports.START)
     assert at is not None
-    made = drafts.thing(Thing(thing.name, "", thing.observations, facts), "x", at)
+    made = drafts.thing(EntityRecord(thing.name, "", thing.observations, facts), "x", at)
     read = parse(made.body.encode()).facts
     assert [(f.predicate, f.object, f.block) for f in read] == [
         (f.predicate, f.object, f.block) for f in facts
@@ -386,11 +388,11 @@ def test_a_list_is_read_in_pieces_of_any_size(tmp_path_factory: Any, value: Any,
     items = [value, {"text": "x" * 120}, value, [1, 2], "s", 12]
     file = tmp_path_factory.mktemp("json") / "a.json"
     file.write_text(json.dumps(items, indent=step % 3 or None))
-    before = opening._STEP
-    opening._STEP = step  # type: ignore[misc]
+    before = json_stream._STEP
+    json_stream._STEP = step  # type: ignore[misc]
     try:
         part = opening.parts(file, ".*")[0]
-        read = list(opening.values(part, opening.Reading(file)))
+        read = list(json_stream.values(part, opening.OpenedExport(file)))
     finally:
-        opening._STEP = before  # type: ignore[misc]
+        json_stream._STEP = before  # type: ignore[misc]
     assert json.dumps(read) == json.dumps(items)

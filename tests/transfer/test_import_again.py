@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.moving import exports
-from tests.moving.conftest import Open
-from tests.moving.test_sources import counts, notes
+from tests.conftest import Open
+from tests.transfer import exports
+from tests.transfer.test_sources import counts, notes
 from vaultmem.errors import Busy, InvalidInput, ReadOnly, Unavailable
-from vaultmem.moving.arrivals import Arrivals
-from vaultmem.moving.ledger import Known, decide
-from vaultmem.service import Vault
+from vaultmem.transfer.importing import Importing
+from vaultmem.transfer.ledger import KnownRecord, decide
+from vaultmem.vault import Vault
 
 
 def bring(vault: Vault, away: Path, *texts: str) -> tuple[int, int, int, int]:
@@ -29,7 +29,7 @@ def only(root: Path) -> Path:
 
 def test_the_decision_table() -> None:
     """Only a note that nobody touched is ever changed, and only when the other side changed."""
-    known = [None, Known("k", "old", "p", "v1")]
+    known = [None, KnownRecord("k", "old", "p", "v1")]
     table = {
         (bool(k), digest, current, same): decide(k, digest, current, same=same)
         for k, digest, current, same in itertools.product(
@@ -73,13 +73,13 @@ def test_what_a_person_types_meanwhile_is_not_overwritten(
     """Between the decision and the writing lies a moment."""
     bring(vault, away, "It rains")
     file = only(root)
-    carry_out = Arrivals._carry_out
+    carry_out = Importing._carry_out
 
-    def after_an_edit(self: Arrivals, batch: Any, sorting: Any) -> Any:
+    def after_an_edit(self: Importing, batch: Any, sorting: Any) -> Any:
         file.write_bytes(file.read_bytes() + b"Typed just now.\n")
         return carry_out(self, batch, sorting)
 
-    monkeypatch.setattr(Arrivals, "_carry_out", after_an_edit)
+    monkeypatch.setattr(Importing, "_carry_out", after_an_edit)
     assert bring(vault, away, "It snows") == (0, 0, 1, 0)
     assert file.read_bytes().endswith(b"It rains\nTyped just now.\n")
 
@@ -200,10 +200,10 @@ def test_two_users_can_import_the_same_file(open_vault: Open, away: Path) -> Non
 
 
 def test_two_imports_take_turns(open_vault: Open, root: Path, away: Path) -> None:
-    from vaultmem import lock
+    from vaultmem.base import lock
 
     vault = open_vault()
-    held = lock.try_hold(vault.store.local() / "imports.lock")
+    held = lock.try_hold(vault.parts.store.local() / "imports.lock")
     assert held is not None
     with pytest.raises(Busy, match="Another import"):
         bring(vault, away, "x")

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import snapshot
-from tests.moving import exports
-from tests.moving.conftest import Open
+from tests.conftest import Open, snapshot
+from tests.transfer import exports
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.moving.arrivals import Imported
-from vaultmem.service import Vault
+from vaultmem.transfer.importing import Imported
+from vaultmem.vault import Vault
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "server-memory": lambda away: exports.server_memory(away / "memory.jsonl"),

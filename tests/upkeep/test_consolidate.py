@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import clean_environment, snapshot
-from tests.memory.conftest import Open
-from vaultmem import errors, insights, journal, themes
-from vaultmem.index.embed import load
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.conftest import Open, clean_environment, snapshot
+from vaultmem import errors
+from vaultmem.base import words
+from vaultmem.embedding.embedder import load
+from vaultmem.notes import journal, sentences
+from vaultmem.notes.note import parse
 from vaultmem.surfaces import render
+from vaultmem.upkeep import clusters, patterns
+from vaultmem.vault import Vault
 
 AUTH = (
     "TokenValidator counts the grace period of refresh tokens from issue, not from first use.",
@@ -319,7 +321,7 @@ def test_any_text_can_be_a_source(open_vault: Open, root: Path, text: str) -> No
 
 WORKER = """
 import sys
-from vaultmem.service import Vault
+from vaultmem.vault import Vault
 with Vault.open(sys.argv[1], {"model": "off"}) as vault:
     print(vault.consolidate().session_stats.consolidated_into)
 """
@@ -348,40 +350,40 @@ def test_groups_are_made_by_average_and_not_by_chains() -> None:
     likeness = np.full((4, 4), 0.1, np.float32)
     for i, j in ((0, 1), (1, 2), (2, 3)):  # each step is small, the ends are far apart
         likeness[i, j] = likeness[j, i] = 0.6
-    assert themes.clusters(likeness, 0.5) == [[0, 1], [2, 3]]
-    assert themes.clusters(likeness, 0.7) == [[0], [1], [2], [3]]
-    assert themes.clusters(np.zeros((0, 0), np.float32), 0.5) == []
+    assert clusters.clusters(likeness, 0.5) == [[0, 1], [2, 3]]
+    assert clusters.clusters(likeness, 0.7) == [[0], [1], [2], [3]]
+    assert clusters.clusters(np.zeros((0, 0), np.float32), 0.5) == []
 
 
 @given(st.integers(1, 12), st.floats(-0.5, 1.0), st.integers(0, 1000))
 def test_every_text_is_in_one_group(size: int, threshold: float, seed: int) -> None:
     vectors = np.random.default_rng(seed).normal(size=(size, 3)).astype(np.float32)
-    groups = themes.clusters(themes.likeness_of_vectors(vectors), threshold)
+    groups = clusters.clusters(clusters.likeness_of_vectors(vectors), threshold)
     assert sorted(i for group in groups for i in group) == list(range(size))
 
 
 def test_unrelated_texts_stay_apart() -> None:
-    assert max(map(len, themes.clusters(themes.likeness_of_words(OTHER), 0.1))) == 1
+    assert max(map(len, clusters.clusters(clusters.likeness_of_words(OTHER), 0.1))) == 1
 
 
 @given(st.text(max_size=200))
 def test_sentences_are_cut_from_the_text(text: str) -> None:
-    for sentence in themes.sentences(text):
+    for sentence in sentences.sentences(text):
         for word in sentence.split():
             assert word in text
 
 
 def test_main_sentences_say_it_once() -> None:
-    said = themes.main_sentences([*AUTH, AUTH[0], "# " + AUTH[0]], 5, 900)
+    said = sentences.main_sentences([*AUTH, AUTH[0], "# " + AUTH[0]], 5, 900)
     assert sorted(said) == sorted(set(said))
     assert set(said) <= set(AUTH)
-    assert themes.main_sentences(AUTH, 1, 900) == themes.main_sentences(AUTH, 5, 900)[:1]
-    assert sum(map(len, themes.main_sentences(AUTH, 5, 100))) <= 100
-    assert themes.main_sentences(["", "```\ncode only\n```"], 5, 900) == []
+    assert sentences.main_sentences(AUTH, 1, 900) == sentences.main_sentences(AUTH, 5, 900)[:1]
+    assert sum(map(len, sentences.main_sentences(AUTH, 5, 100))) <= 100
+    assert sentences.main_sentences(["", "```\ncode only\n```"], 5, 900) == []
 
 
 def test_words_of_scripts_without_blanks() -> None:
-    assert themes.words("网关令牌 tokens and the Gateways") == [
+    assert words.topic_words("网关令牌 tokens and the Gateways") == [
         "网关",
         "关令",
         "令牌",
@@ -391,8 +393,8 @@ def test_words_of_scripts_without_blanks() -> None:
 
 
 def test_a_draft_is_no_wider_than_its_sources() -> None:
-    def source(scope: str, project: str = "") -> insights.Source:
-        return insights.Source("1", "[[x]]", AUTH[0], "episodic", scope, project, "", "s")
+    def source(scope: str, project: str = "") -> patterns.SourceMemory:
+        return patterns.SourceMemory("1", "[[x]]", AUTH[0], "episodic", scope, project, "", "s")
 
     for sources, scope in (
         ((source("user"), source("user")), "user"),
@@ -400,7 +402,7 @@ def test_a_draft_is_no_wider_than_its_sources() -> None:
         ((source("session", "Atlas"), source("session", "Atlas")), "project"),
         ((source("session"), source("session")), "user"),
     ):
-        made = insights.draft(sources)
+        made = patterns.draft(sources)
         assert made is not None
         assert made.scope == scope
 

@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import snapshot
-from tests.memory.conftest import Open
-from vaultmem import alike, errors, upkeep
+from tests.conftest import Open, snapshot
+from vaultmem import errors
 from vaultmem.config import REVIEW
-from vaultmem.index.embed import load
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from vaultmem.embedding.embedder import load
+from vaultmem.notes.note import parse
+from vaultmem.operations.input import now_utc
 from vaultmem.surfaces.mcp import prompts
+from vaultmem.upkeep import duplicates, review
+from vaultmem.vault import Vault
 
 NEVER = threading.Event()
 TOKENS = "Refresh tokens rotate every 24 hours and the old token stays valid for a grace period."
@@ -44,7 +45,7 @@ def listed(root: Path) -> list[str]:
 def test_nothing_to_list_makes_no_note(vault: Vault, root: Path) -> None:
     put(root, "One", TOKENS)
     put(root, "Two", OTHER)
-    assert vault.upkeep() == upkeep.Reviewed(0, 0, None, False)
+    assert vault.upkeep() == review.Reviewed(0, 0, None, False)
     assert not (root / REVIEW).exists()
 
 
@@ -71,8 +72,8 @@ def test_what_is_out_of_date_is_listed_with_the_reason(open_vault: Open, root: P
     put(root, "Asked for", "zebra", importance=0.2, **old)
     put(root, "Important", importance=0.9, **old)
     put(root, "Of no known weight", **old)
-    put(root, "New", importance=0.1, created=f"{vault._now():%Y-%m-%dT%H:%M:%S}")
-    put(root, "Changed", importance=0.1, **old, updated=f"{vault._now():%Y-%m-%dT%H:%M:%S}")
+    put(root, "New", importance=0.1, created=f"{now_utc():%Y-%m-%dT%H:%M:%S}")
+    put(root, "Changed", importance=0.1, **old, updated=f"{now_utc():%Y-%m-%dT%H:%M:%S}")
     put(root, "Replaced", superseded_by='"[[New]]"')
     put(root, "Forgotten", importance=0.1, forgotten="true", **old)
     vault.recall("zebra")
@@ -122,7 +123,7 @@ def test_what_a_person_does_with_the_list_stays(vault: Vault, root: Path) -> Non
     assert first not in vault.to_review()
 
 
-ITEMS = [upkeep.Candidate(f"r-0000000{n}", f"[[Note {n}]]: why".format) for n in range(5)]
+ITEMS = [review.ReviewItem(f"r-0000000{n}", f"[[Note {n}]]: why".format) for n in range(5)]
 pieces = st.sampled_from(
     [
         *(f"- [ ] [[Note {n}]]: why ^r-0000000{n}" for n in range(3)),
@@ -134,13 +135,13 @@ pieces = st.sampled_from(
 
 @given(st.lists(pieces, max_size=8), st.lists(st.sampled_from(ITEMS), unique=True, max_size=5))
 def test_a_section_settles_and_loses_nothing_of_a_persons(
-    lines: list[str], found: list[upkeep.Candidate]
+    lines: list[str], found: list[review.ReviewItem]
 ) -> None:
-    first = upkeep._section("\n".join(lines).strip("\n"), found)
-    assert upkeep._section(first, found) == first
+    first = review._section("\n".join(lines).strip("\n"), found)
+    assert review._section(first, found) == first
     for own in ("mine", "- my item", "- [ ] my task"):
         assert first.splitlines().count(own) == lines.count(own)
-    ids = [match["id"] for line in first.splitlines() if (match := upkeep._ITEM.match(line))]
+    ids = [match["id"] for line in first.splitlines() if (match := review._ITEM.match(line))]
     assert {candidate.id for candidate in found} <= set(ids)
 
 
@@ -181,7 +182,7 @@ def test_a_read_only_vault_gets_no_list(open_vault: Open, root: Path) -> None:
 
 def test_meaning_tells_what_words_do_not(root: Path, open_vault: Open) -> None:
     vault = open_vault({"model": ""})
-    if (model := load("", vault._parts.models_dir)) is None:
+    if (model := load("", vault.parts.models_dir)) is None:
         pytest.skip("no model is installed")
     put(root, "A", "The nightly backup of the orders database starts at two in the morning.")
     put(root, "B", "Backups of the orders database are made nightly, at 2 am.")
@@ -202,15 +203,15 @@ def test_pairs_by_meaning_are_those_of_a_plain_comparison(many: int, seed: int) 
     chance = np.random.default_rng(seed)
     vectors = chance.normal(size=(many, 4)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    found = {(a, b) for a, b, _ in alike.by_meaning(vectors, 0.9, NEVER)}
+    found = {(a, b) for a, b, _ in duplicates.by_meaning(vectors, 0.9, NEVER)}
     plain = vectors @ vectors.T
     assert found == {(a, b) for a in range(many) for b in range(a + 1, many) if plain[a, b] >= 0.9}
 
 
 def test_many_that_are_all_the_same_are_not_all_paired() -> None:
     vectors = np.ones((6_000, 4), np.float32) / 2
-    assert len(alike.by_meaning(vectors, 0.9, NEVER)) < 20_000
-    assert len(alike.by_words([frozenset("abcdef")] * 2_000, 0.5, NEVER)) < 20_000
+    assert len(duplicates.by_meaning(vectors, 0.9, NEVER)) < 20_000
+    assert len(duplicates.by_words([frozenset("abcdef")] * 2_000, 0.5, NEVER)) < 20_000
 
 
 # --- in the leader -----------------------------------------------------------------------------
@@ -233,7 +234,7 @@ def test_rounds_wait_for_quiet_and_look_once(vault: Vault) -> None:
             revision[0] += 1  # something is written between two checks
         return revision[0]
 
-    upkeep.rounds(look, moving, stopping, quiet=0.001, pause=0)
+    review.rounds(look, moving, stopping, quiet=0.001, pause=0)
     assert looks == [0, 5]
 
 
@@ -242,7 +243,7 @@ def test_a_leader_keeps_the_list_where_it_is_told_to_and_stops_at_once(
 ) -> None:
     put(root, "Old", superseded_by='"[[New]]"')
     put(root, "New")
-    monkeypatch.setattr(upkeep.rounds, "__kwdefaults__", {"quiet": 0.05, "pause": 0.0})
+    monkeypatch.setattr(review.rounds, "__kwdefaults__", {"quiet": 0.05, "pause": 0.0})
     for switched_on in (False, True):
         vault = open_vault({"upkeep.review": switched_on})
         follower = vault.follower(lambda report: None, watch=False)

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from tests.conftest import TEMPLATE, make_store
-from vaultmem import doctor
 from vaultmem.config import PROPERTIES
-from vaultmem.edit import new_note
-from vaultmem.note import parse
+from vaultmem.notes.edit import new_note
+from vaultmem.notes.note import parse
+from vaultmem.upkeep import doctor
 
 FILES = [file for file in sorted(TEMPLATE.rglob("*")) if file.is_file()]
 EXAMPLES = [

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Run
-from tests.contract.mcp_harness import Process, new_vault
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.surfaces.mcp.harness import Process, new_vault
+from vaultmem.notes.note import parse
+from vaultmem.vault import Vault
 
 OBSIDIAN: dict[str, Any] = {  # property: what Obsidian must find in it
     "id": str,

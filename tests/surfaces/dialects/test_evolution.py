@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import clean_environment
-from tests.contract.mcp_harness import Process
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.surfaces.mcp.harness import Process
+from vaultmem.notes.note import parse
+from vaultmem.vault import Vault
 
 # The document's own lines.
 INITIALIZE = (

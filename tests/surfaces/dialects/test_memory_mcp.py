@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.contract.mcp_harness import INITIALIZED, Process
-from vaultmem.desk import Caller
-from vaultmem.keyed import word_scores
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.surfaces.mcp.harness import INITIALIZED, Process
+from vaultmem.notes.note import parse
+from vaultmem.operations.caller import Caller
+from vaultmem.surfaces.dialects.keyed_entries import word_scores
+from vaultmem.vault import Vault
 
-LITERAL = json.loads((Path(__file__).parent / "dialect_memory_mcp.json").read_text())
+LITERAL = json.loads((Path(__file__).parent / "memory_mcp.json").read_text())
 # The specification's own example of a memory.
 PREFERENCE = {
     "key": "user_preference_language",

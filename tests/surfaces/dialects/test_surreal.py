@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.contract.mcp_harness import Process, new_vault
-from vaultmem import fusion
-from vaultmem.fusion import Found, Memory
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.surfaces.mcp.harness import Process, new_vault
+from vaultmem.notes.note import parse
+from vaultmem.recall import fusion
+from vaultmem.recall.fusion import LaneScore, MemoryKey
+from vaultmem.vault import Vault
 
 TOOLS = json.loads(Path(__file__).with_name("surreal_tools.json").read_text(encoding="utf-8"))
 ID = re.compile(r"memory:[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -267,6 +267,23 @@ def test_update_counts_versions_and_keeps_history(home: Path, server: Surreal) -
         assert TYPESCRIPT in vault.version_text(id_, versions[-1].version)
 
 
+def test_an_update_replaces_what_that_system_showed_or_wrote(home: Path) -> None:
+    text = "\n\n".join("The walrus sings. " * 60 for _ in range(6)).strip()
+    with Surreal(home) as server:
+        id_ = server.store(text)
+        assert server.end() == 0
+    with Surreal(home) as server:  # it knows the id alone, as a script of that system may
+        server.tell("update_memory", memory_id=id_, content=text.replace("sings", "hums"))
+        file = next((home / "vault" / "Memories").glob("The walrus*.md"))
+        file.write_text(file.read_text() + "And a person listens.\n")
+        told = server.refuse("update_memory", memory_id=id_, content="Short.")
+        assert told["error"] == "conflict" and "a person listens" in told["current"]
+        (memory,) = server.tell("recall_memories", query="walrus", strategy="keyword")["memories"]
+        assert memory["content"].endswith("And a person listens.")
+        server.tell("update_memory", memory_id=id_, content="Short.")
+        assert note_of(home, id_).body.strip() == "Short."
+
+
 def test_versions_count_on_when_old_texts_are_dropped(home: Path) -> None:
     with Vault.open(home / "vault", {"typing.quiet_seconds": 0.0}) as vault:
         id_ = vault.remember("Number 0").memory_id
@@ -424,10 +441,10 @@ def test_status_context_and_summary(home: Path, server: Surreal) -> None:
 
 
 def test_ranks_are_fused_with_k_60() -> None:
-    first, second, third = Memory(1), Memory(2), Memory(3)
+    first, second, third = MemoryKey(1), MemoryKey(2), MemoryKey(3)
     lanes = {
-        "keyword": {first: Found(9.0, 1, 9.0), second: Found(8.9, 2, 8.9)},
-        "vector": {third: Found(0.9, 3, 0.9), first: Found(0.1, 1, 0.1)},
+        "keyword": {first: LaneScore(9.0, 1, 9.0), second: LaneScore(8.9, 2, 8.9)},
+        "vector": {third: LaneScore(0.9, 3, 0.9), first: LaneScore(0.1, 1, 0.1)},
     }
     fused = fusion.fused_by_rank(lanes, {"keyword": 1.0, "vector": 0.45})
     shares = {each.memory: each.score * 2 / 61 for each in fused}

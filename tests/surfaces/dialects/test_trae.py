@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.contract.mcp_harness import Process
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.surfaces.mcp.harness import Process
+from vaultmem.notes.note import parse
+from vaultmem.vault import Vault
 
 # Names, arguments and required lists.
 TOOLS = {

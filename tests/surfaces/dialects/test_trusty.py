@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract.mcp_harness import Process, new_vault
-from vaultmem.note import parse
-from vaultmem.service import Vault
+from tests.surfaces.mcp.harness import Process, new_vault
+from vaultmem.notes.note import parse
+from vaultmem.vault import Vault
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")

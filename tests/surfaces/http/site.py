@@ -15,7 +15,7 @@ from urllib.parse import quote
 import anyio
 from anyio.from_thread import start_blocking_portal
 
-from vaultmem.desk import Caller
+from vaultmem.operations.caller import Caller
 from vaultmem.surfaces import http as surface
 from vaultmem.surfaces.http import app
 
@@ -83,8 +83,8 @@ def serving(
     root: Path, token_file: Path | None = None, hosts: tuple[str, ...] = (), **caller: Any
 ) -> Iterator[Site]:
     def make() -> Any:
-        from vaultmem.service import Vault
         from vaultmem.surfaces.mcp.server import Options, build
+        from vaultmem.vault import Vault
 
         options = Options(caller=Caller(**caller), watch=False)
         quick = {"typing.quiet_seconds": 0.0}
@@ -97,11 +97,11 @@ def serving(
         return served[0]
 
     given = str(token_file) if token_file else None
-    door = surface.open_door("127.0.0.1", 0, Caller(**caller), given, hosts, "a test")
-    url = door.url
+    http_socket = surface.open_socket("127.0.0.1", 0, Caller(**caller), given, hosts, "a test")
+    url = http_socket.url
     with start_blocking_portal() as portal:
         stop = portal.call(anyio.Event)
-        running = portal.start_task_soon(app.listen, make_once, door, stop, 2)
+        running = portal.start_task_soon(app.listen, make_once, http_socket, stop, 2)
         try:
             yield Site(url)
         finally:

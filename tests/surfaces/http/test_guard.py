@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.http_site import LAPTOP, PHONE, Site, serving, status_of, token_file
-from vaultmem.desk import Caller
+from tests.surfaces.http.site import LAPTOP, PHONE, Site, serving, status_of, token_file
 from vaultmem.errors import InvalidInput, Unavailable
+from vaultmem.operations.caller import Caller
 from vaultmem.surfaces import http as surface
 from vaultmem.surfaces.http import app, guard, routes
 
@@ -192,9 +192,11 @@ def test_host_and_origin_are_looked_at_with_a_token_too(locked: Site) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_other_machines_are_served_with_a_token_only(host: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--token-file"):
-        surface.open_door(host, 0, Caller(), None, (), "")
-    door = surface.open_door(host, 0, Caller(), str(token_file(tmp_path, LAPTOP, "t")), (), "")
-    door.socket.close()
+        surface.open_socket(host, 0, Caller(), None, (), "")
+    http_socket = surface.open_socket(
+        host, 0, Caller(), str(token_file(tmp_path, LAPTOP, "t")), (), ""
+    )
+    http_socket.socket.close()
 
 
 def test_the_address_a_connection_arrived_at_is_a_right_host() -> None:
@@ -219,7 +221,7 @@ def test_a_port_in_use_is_a_sentence() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(Unavailable, match=f"127.0.0.1:{port} .* another port") as failed:
-            surface.open_door("127.0.0.1", port, Caller(), None, (), "")
+            surface.open_socket("127.0.0.1", port, Caller(), None, (), "")
     assert failed.value.exit_code == 3
 
 
@@ -248,7 +250,7 @@ def test_what_is_no_address_is_said(text: str) -> None:
 
 def test_an_unknown_name_to_serve_on_is_said() -> None:
     with pytest.raises(InvalidInput, match="knows no address"):
-        surface.open_door("no-such-host.invalid", 0, Caller(), None, (), "")
+        surface.open_socket("no-such-host.invalid", 0, Caller(), None, (), "")
 
 
 # --- size and time ------------------------------------------------------------------------

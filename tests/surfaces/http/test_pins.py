@@ -13,7 +13,8 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.contract.http_site import GUEST, LAPTOP, PHONE, Site, path_of, serving, token_file
+from tests.surfaces.http.site import GUEST, LAPTOP, PHONE, Site, path_of, serving, token_file
+from tests.waiting import until
 from vaultmem.errors import InvalidInput
 
 ERAS = ("legacy", "2026-07-28")
@@ -109,8 +110,13 @@ def test_a_project_in_the_question_leaves_out_others(site: Site) -> None:
 
 
 def test_status_counts_what_the_token_sees(site: Site) -> None:
+    def counted(token: str) -> int:
+        total: int = site.get("/status", token).json["counts"]["total"]
+        return total
+
+    until(lambda: counted(OWNER) == len(ALL))  # the index is filled while the server answers
     for token, seen in SEEN.items():
-        assert site.get("/status", token).json["counts"]["total"] == len(seen)
+        assert counted(token) == len(seen)
 
 
 # --- MCP ----------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ import pytest
 from mcp import Client
 
 from tests.conftest import Run, clean_environment
-from tests.contract.http_site import LAPTOP, Site, path_of, status_of, token_file
-from vaultmem.service import Vault
+from tests.surfaces.http.site import LAPTOP, Site, path_of, status_of, token_file
 from vaultmem.surfaces import http as surface
-from vaultmem.surfaces.http import DEFAULT_PORT, parse_address
+from vaultmem.surfaces.http import DEFAULT_PORT, app, parse_address
 from vaultmem.surfaces.mcp.server import Options, build
+from vaultmem.vault import Vault
 
 ERAS = ("legacy", "2026-07-28")
 ENDS = (signal.SIGTERM, signal.SIGINT)
@@ -201,16 +200,14 @@ def test_it_runs_beside_something_else_until_told(tmp_path: Path) -> None:
     """As stdio and HTTP in one process do: one server object, one loop, no signals of its own."""
     (tmp_path / ".vaultmem").mkdir()
     served = build(lambda: Vault.open(tmp_path), Options(watch=False), surface.caller_of)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    http_socket = surface.open_socket("127.0.0.1", 0, None, None, (), "")
+    port = http_socket.socket.getsockname()[1]
     handlers = [signal.getsignal(number) for number in ENDS]
 
     async def beside() -> Any:
         stop = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            serve = partial(surface.listen, lambda: served, "127.0.0.1", port, stop=stop)
-            tasks.start_soon(serve)
+            tasks.start_soon(app.listen, lambda: served, http_socket, stop, 1)
             await anyio.sleep(0)
             async with Client(f"http://127.0.0.1:{port}/mcp") as client:
                 listed = await client.list_tools()

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import snapshot
-from tests.contract.http_site import Site, path_of, serving
+from tests.surfaces.http.site import Site, path_of, serving
 from vaultmem import __version__
-from vaultmem.service import Vault
 from vaultmem.surfaces.http import routes
+from vaultmem.vault import Vault
 
 ID = "01KE6Q8Z4R9M2N4P6R7S8T9VWX"
 ROTATE = f"""---

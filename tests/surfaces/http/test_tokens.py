@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.http_site import LAPTOP, PHONE, token_file
-from vaultmem.desk import Caller
+from tests.surfaces.http.site import LAPTOP, PHONE, token_file
 from vaultmem.errors import InvalidInput
+from vaultmem.operations.caller import Caller
 from vaultmem.surfaces.http import tokens
 
 

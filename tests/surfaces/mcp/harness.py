@@ -8,7 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from typing import Any
 from mcp import Client
 
 from tests.conftest import clean_environment
-from vaultmem import service
-from vaultmem.desk import Caller
-from vaultmem.service import Vault
-from vaultmem.surfaces.mcp.server import Options, Served, build
+from vaultmem import vault
+from vaultmem.operations.caller import Caller
+from vaultmem.surfaces.mcp.server import McpServer, Options, build
+from vaultmem.vault import Vault
 
 ERAS = ("legacy", "2026-07-28")
 SESSION = "01K00000000000000000000000"
@@ -33,12 +33,12 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def new_vault(folder: Path) -> Path:
-    service.make_vault(service.plan_vault(str(folder), git=False, examples=False), git=False)
+    vault.make_vault(vault.plan_vault(str(folder), git=False, examples=False), git=False)
     return folder
 
 
 @contextmanager
-def serving(root: Path, options: Options | None = None, **caller: Any) -> Iterator[Served]:
+def serving(root: Path, options: Options | None = None, **caller: Any) -> Iterator[McpServer]:
     """The server in this process; a caller's pins as keywords."""
     who = Caller(**{"session": SESSION, **caller})
     flags = {"typing.quiet_seconds": 0.0}
@@ -49,7 +49,7 @@ def serving(root: Path, options: Options | None = None, **caller: Any) -> Iterat
         served.stop()
 
 
-def client(served: Served, era: str, **more: Any) -> Client:
+def client(served: McpServer, era: str, **more: Any) -> Client:
     return Client(served.server, mode=era, **more)
 
 
@@ -78,16 +78,20 @@ class Process:
     """`vaultmem serve` as a client starts it, spoken to without any library."""
 
     def __init__(
-        self, home: Path, *arguments: str, env: dict[str, str] | None = None, **options: Any
+        self,
+        home: Path,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        command: Sequence[str] = (sys.executable, "-m", "vaultmem", "serve"),
+        **options: Any,
     ) -> None:
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "vaultmem", "serve", *arguments],
+            [*command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             env=clean_environment(home) | (env or {}),
             cwd=home,
-            **options,
+            **{"stderr": subprocess.PIPE, **options},
         )
         self._replies: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.stray: list[bytes] = []  # lines on stdout that are no protocol

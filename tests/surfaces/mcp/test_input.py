@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import snapshot
-from tests.contract.mcp_harness import ERAS, call, client, new_vault, refused, serving
+from tests.surfaces.mcp.harness import ERAS, call, client, new_vault, refused, serving
 from vaultmem.errors import InvalidInput
+from vaultmem.surfaces.arguments import checked
 from vaultmem.surfaces.mcp import tools
-from vaultmem.surfaces.mcp.arguments import checked
 from vaultmem.surfaces.mcp.schemas import Tool
-from vaultmem.surfaces.mcp.server import Served
+from vaultmem.surfaces.mcp.server import McpServer
 
 pytestmark = pytest.mark.anyio
 STORE = {"content": "x", "type": "semantic", "scope": "user"}
@@ -34,7 +34,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(root: Path) -> Iterator[Served]:
+def served(root: Path) -> Iterator[McpServer]:
     with serving(root) as made:
         yield made
 
@@ -81,7 +81,7 @@ def faults() -> Iterator[tuple[str, dict[str, Any], str]]:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_every_fault_is_named_and_nothing_is_written(
-    era: str, root: Path, served: Served
+    era: str, root: Path, served: McpServer
 ) -> None:
     before = notes(root)
     count = 0
@@ -119,14 +119,14 @@ async def test_every_fault_is_named_and_nothing_is_written(
     ],
 )
 async def test_the_sentence(
-    served: Served, tool: str, arguments: dict[str, Any], sentence: str
+    served: McpServer, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
     async with client(served, ERAS[0]) as c:
         told = await refused(c, tool, **arguments)
     assert sentence in told["message"]
 
 
-async def test_an_empty_optional_argument_is_none_at_all(served: Served) -> None:
+async def test_an_empty_optional_argument_is_none_at_all(served: McpServer) -> None:
     async with client(served, ERAS[0]) as c:
         await call(c, "list_memories", scope=None, limit=2.0)
 
@@ -138,7 +138,7 @@ BELL = "Ring \x07 the bell \x00."
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("text", [HUGE, BELL, "", " \n "], ids=["10 MB", "controls", "no", "blank"])
 async def test_text_that_is_no_memory_is_refused(
-    era: str, root: Path, served: Served, text: str
+    era: str, root: Path, served: McpServer, text: str
 ) -> None:
     before = notes(root)
     async with client(served, era) as c:
@@ -163,7 +163,7 @@ async def test_text_that_is_no_memory_is_refused(
     ],
 )
 async def test_references_that_lead_nowhere_get_a_clean_answer(
-    served: Served, reference: str
+    served: McpServer, reference: str
 ) -> None:
     async with client(served, ERAS[0]) as c:
         read = await c.call_tool("get_memories", {"ids": [reference]})

@@ -10,10 +10,10 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.contract.mcp_harness import ERAS, call, client, new_vault, serving
-from vaultmem.desk import Caller
-from vaultmem.service import Vault
-from vaultmem.surfaces.mcp.server import Options, Served, build
+from tests.surfaces.mcp.harness import ERAS, call, client, new_vault, serving
+from vaultmem.operations.caller import Caller
+from vaultmem.surfaces.mcp.server import McpServer, Options, build
+from vaultmem.vault import Vault
 
 pytestmark = [
     pytest.mark.anyio,
@@ -66,7 +66,7 @@ class Heard:
 
 
 @asynccontextmanager
-async def listening(served: Served, era: str, *uris: str) -> AsyncIterator[tuple[Any, Heard]]:
+async def listening(served: McpServer, era: str, *uris: str) -> AsyncIterator[tuple[Any, Heard]]:
     heard = Heard()
     if era == "legacy":
         async with client(served, era, message_handler=heard.legacy) as c:
@@ -86,11 +86,11 @@ async def listening(served: Served, era: str, *uris: str) -> AsyncIterator[tuple
         group.cancel_scope.cancel()
 
 
-async def settled(served: Served) -> None:
+async def settled(served: McpServer) -> None:
     """Wait until the server follows the files, and what it saw at first was told."""
     served.start()
     with anyio.fail_after(PATIENCE):
-        while served._follower is None or served._follower.watcher is None:
+        while served.life.follower is None or served.life.follower.watcher is None:
             await anyio.sleep(0.02)
     await anyio.sleep(0.5)
 
@@ -99,7 +99,9 @@ async def test_an_agents_write(vault: Path, era: str) -> None:
     with serving(vault) as served:
         await anyio.to_thread.run_sync(lambda: served.vault().index_now())
         async with listening(served, era, NOTE, OTHER, RECENT) as (c, heard):
-            await call(c, "update_memory", memory_id="Memories/Tea.md", content="Tea at five.")
+            await call(
+                c, "update_memory", memory_id="Memories/Tea.md", old_text="four", new_text="five"
+            )
             await heard.wait_for(("list", ""), ("updated", NOTE), ("updated", RECENT))
             await anyio.sleep(0.3)
     assert ("updated", OTHER) not in heard.all
@@ -134,7 +136,7 @@ async def test_another_process_writes(vault: Path, era: str) -> None:
 
             def write() -> None:
                 with Vault.open(vault, {"typing.quiet_seconds": 0.0}) as other:
-                    other.update("Memories/Tea.md", content="Tea at seven.")
+                    other.update("Memories/Tea.md", old_text="four", new_text="seven")
 
             await anyio.to_thread.run_sync(write)
             await heard.wait_for(("list", ""), ("updated", NOTE))
@@ -146,7 +148,7 @@ async def test_a_pull_of_many_notes_is_one_burst(vault: Path, era: str) -> None:
             await settled(served)
             heard.all.clear()
             for _ in range(5_000):
-                served._changed([NOTE])
+                served.life.changed([NOTE])
             (vault / "Memories" / "Tea.md").write_text("Tea at eight.\n")
             await heard.wait_for(("updated", NOTE))
             await anyio.sleep(0.5)
@@ -159,7 +161,7 @@ async def test_after_unsubscribing_nothing_is_heard(vault: Path) -> None:
         await anyio.to_thread.run_sync(lambda: served.vault().index_now())
         async with listening(served, "legacy", NOTE) as (c, heard):
             await c.unsubscribe_resource(NOTE)
-            await call(c, "update_memory", memory_id="Memories/Tea.md", content="Tea at nine.")
+            await call(c, "update_memory", memory_id="Memories/Tea.md", append="Or at nine.")
             await heard.wait_for(("list", ""))
             await anyio.sleep(0.3)
         assert ("updated", NOTE) not in heard.all

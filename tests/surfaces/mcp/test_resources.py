@@ -11,9 +11,9 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
-from tests.contract.mcp_harness import ERAS, SESSION, call, client, new_vault, serving
+from tests.surfaces.mcp.harness import ERAS, SESSION, call, client, new_vault, serving
 from vaultmem.surfaces.mcp import resources
-from vaultmem.surfaces.mcp.server import Served
+from vaultmem.surfaces.mcp.server import McpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(root: Path) -> Iterator[Served]:
+def served(root: Path) -> Iterator[McpServer]:
     (root / "Memories" / "A human note.md").write_text("Tea at four. #tea\n", encoding="utf-8")
     copied = root / "Memories" / "A human note (Conflicted copy laptop 202601051200).md"
     copied.write_text("Tea at five.\n", encoding="utf-8")
@@ -58,7 +58,7 @@ async def read_json(connection: Client, uri: str) -> Any:
     return json.loads(text)
 
 
-async def test_the_fixed_resources(served: Served, era: str) -> None:
+async def test_the_fixed_resources(served: McpServer, era: str) -> None:
     async with client(served, era) as c:
         listed = {each.uri: each for each in (await c.list_resources()).resources}
         for path in resources.FIXED:
@@ -78,7 +78,7 @@ async def test_the_fixed_resources(served: Served, era: str) -> None:
         assert [each["content"] for each in session["log"]] == ["Chose RS256"]
 
 
-async def test_notes_by_id_key_path_and_page(served: Served, era: str) -> None:
+async def test_notes_by_id_key_path_and_page(served: McpServer, era: str) -> None:
     async with client(served, era) as c:
         page = await read_json(c, "memory://vault?offset=0&limit=2")
         assert len(page["memories"]) == 2 and page["next_offset"] == 2
@@ -105,7 +105,7 @@ async def test_notes_by_id_key_path_and_page(served: Served, era: str) -> None:
         "",
     ],
 )
-async def test_what_is_not_there_is_invalid(served: Served, era: str, uri: str) -> None:
+async def test_what_is_not_there_is_invalid(served: McpServer, era: str, uri: str) -> None:
     async with client(served, era) as c:
         with pytest.raises(MCPError) as caught:
             await c.read_resource(uri)
@@ -134,7 +134,7 @@ async def test_the_list_comes_in_pages(tmp_path: Path, era: str) -> None:
     assert found[0] == "memory://status" and "memory://vault/Memories/Note%20000.md" in found
 
 
-async def test_templates(served: Served, era: str) -> None:
+async def test_templates(served: McpServer, era: str) -> None:
     async with client(served, era) as c:
         listed = (await c.list_resource_templates()).resource_templates
     assert [each.uri_template for each in listed] == [
@@ -144,7 +144,7 @@ async def test_templates(served: Served, era: str) -> None:
     ]
 
 
-async def test_prompts(served: Served, era: str) -> None:
+async def test_prompts(served: McpServer, era: str) -> None:
     async with client(served, era) as c:
         listed = [each.name for each in (await c.list_prompts()).prompts]
         assert listed == ["recall-before-answering", "session-wrap-up", "review-memories"]
@@ -159,7 +159,7 @@ async def test_prompts(served: Served, era: str) -> None:
             assert caught.value.error.code == -32602
 
 
-async def test_completions(served: Served, era: str) -> None:
+async def test_completions(served: McpServer, era: str) -> None:
     note = ResourceTemplateReference(type="ref/resource", uri="memory://vault/{+key}")
     session = ResourceTemplateReference(type="ref/resource", uri="memory://session/{session_id}")
     review = PromptReference(type="ref/prompt", name="review-memories")

@@ -11,20 +11,12 @@ import mcp_types as types
 import pytest
 from mcp import MCPError
 
-from tests.contract.mcp_harness import (
-    ERAS,
-    INITIALIZE,
-    INITIALIZED,
-    Process,
-    call,
-    client,
-    serving,
-)
-from tests.memory.conftest import Open
-from vaultmem import insights
-from vaultmem.note import parse
+from tests.conftest import Open
+from tests.surfaces.mcp.harness import ERAS, INITIALIZE, INITIALIZED, Process, call, client, serving
+from vaultmem.notes.note import parse
 from vaultmem.surfaces.mcp import sampling
-from vaultmem.surfaces.mcp.server import Served
+from vaultmem.surfaces.mcp.server import McpServer
+from vaultmem.upkeep import patterns
 
 pytestmark = pytest.mark.anyio
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"
@@ -48,7 +40,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def served(root: Path) -> Iterator[Served]:
+def served(root: Path) -> Iterator[McpServer]:
     (root / ".vaultmem").mkdir()
     (root / ".vaultmem" / "config.toml").write_text('model = "off"\n')
     with serving(root) as made:
@@ -65,14 +57,16 @@ def saying(text: str, heard: list[types.CreateMessageRequestParams] | None = Non
     return answer
 
 
-async def consolidated(served: Served, era: str, answer: Answer | None, **more: Any) -> Any:
+async def consolidated(served: McpServer, era: str, answer: Answer | None, **more: Any) -> Any:
     async with client(served, era, sampling_callback=answer) as c:
         for text in EVENTS:
             await call(c, "log_observation", content=text)
         return await call(c, "reflect_and_consolidate", **more)
 
 
-async def test_the_clients_model_may_write_the_prose(served: Served, era: str, root: Path) -> None:
+async def test_the_clients_model_may_write_the_prose(
+    served: McpServer, era: str, root: Path
+) -> None:
     heard: list[types.CreateMessageRequestParams] = []
     done = await consolidated(served, era, saying(PROSE, heard))
     (made,) = done["consolidated_memories"]
@@ -87,14 +81,14 @@ async def test_the_clients_model_may_write_the_prose(served: Served, era: str, r
     assert text.count("<note>") == 3 and EVENTS[1] in text
 
 
-async def test_without_sampling_the_sources_are_quoted(served: Served, era: str) -> None:
+async def test_without_sampling_the_sources_are_quoted(served: McpServer, era: str) -> None:
     done = await consolidated(served, era, None)
     (made,) = done["consolidated_memories"]
     assert any(event in made["content"] for event in EVENTS)
     assert done["warnings"] == []
 
 
-async def test_a_plan_asks_nobody(served: Served, era: str) -> None:
+async def test_a_plan_asks_nobody(served: McpServer, era: str) -> None:
     heard: list[types.CreateMessageRequestParams] = []
     done = await consolidated(served, era, saying(PROSE, heard), dry_run=True)
     assert heard == [] and PROSE not in done["diff"]
@@ -127,7 +121,10 @@ def test_prose_is_text_like_any_other(open_vault: Open, root: Path) -> None:
         "<private>hidden</private>They last a day. %% a comment %%"
     )
     done = vault.consolidate(prose={wanted.key: told, "of no draft": "Nothing."})
-    assert done.warnings == ("secret_redacted: a github token was replaced",)
+    assert [told.partition(":")[0] for told in done.warnings] == [
+        "private_removed",
+        "secret_redacted",
+    ]
     note = parse((root / done.consolidated_memories[0].path).read_bytes())
     assert note.facts == () and note.headings == ()
     everything = b"".join(file.read_bytes() for file in root.rglob("*") if file.is_file())
@@ -136,7 +133,7 @@ def test_prose_is_text_like_any_other(open_vault: Open, root: Path) -> None:
     assert vault.prose_wanted() == ()
 
 
-async def test_a_source_cannot_pose_as_the_end_of_its_quotation(served: Served) -> None:
+async def test_a_source_cannot_pose_as_the_end_of_its_quotation(served: McpServer) -> None:
     heard: list[types.CreateMessageRequestParams] = []
     async with client(served, "legacy", sampling_callback=saying(PROSE, heard)) as c:
         for text in EVENTS[:2]:
@@ -146,7 +143,7 @@ async def test_a_source_cannot_pose_as_the_end_of_its_quotation(served: Served) 
     assert text.count("</note>") == 2 and TOKEN not in text
 
 
-async def test_who_declines_gets_quotations(served: Served, era: str) -> None:
+async def test_who_declines_gets_quotations(served: McpServer, era: str) -> None:
     async def decline(context: Any, params: types.CreateMessageRequestParams) -> Any:
         return types.ErrorData(code=-1, message="The user said no.")
 
@@ -162,7 +159,7 @@ async def test_who_declines_gets_quotations(served: Served, era: str) -> None:
 
 
 async def test_a_model_that_takes_too_long_is_not_waited_for(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: McpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "SECONDS", 0.2)
 
@@ -177,12 +174,12 @@ async def test_a_model_that_takes_too_long_is_not_waited_for(
 
 def test_what_recurs_says_so_in_prose_too() -> None:
     sources = tuple(
-        insights.Source(str(n), f"[[{n}]]", EVENTS[n], "episodic", "user", "", "", f"s{n}")
+        patterns.SourceMemory(str(n), f"[[{n}]]", EVENTS[n], "episodic", "user", "", "", f"s{n}")
         for n in range(3)
     )
-    made = insights.draft(sources, recurring=True)
+    made = patterns.draft(sources, recurring=True)
     assert made is not None
-    told = insights.in_prose(made, PROSE)
+    told = patterns.in_prose(made, PROSE)
     assert told is not None and told.key == made.key
     assert told.content == f"{PROSE}\n\nThis came up in 3 sessions."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import clean_environment
-from tests.contract.mcp_harness import INITIALIZE, INITIALIZED, Process, new_vault
+from tests.surfaces.mcp.harness import INITIALIZE, INITIALIZED, Process, new_vault
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -198,34 +199,62 @@ def test_a_signal_before_the_first_message(tmp_path: Path, vault: Path, moment: 
         assert "Traceback" not in process.errors()
 
 
+_SHORT_LIVED = """
+import os, subprocess, sys, time
+vault, reading, writing, seconds = sys.argv[1:]
+server = subprocess.Popen(
+    [sys.executable, "-m", "vaultmem", "serve", "--vault", vault],
+    stdin=int(reading), stdout=int(writing), stderr=subprocess.DEVNULL,
+)
+print(server.pid, flush=True)
+time.sleep(float(seconds))
+os._exit(1)
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the parent's end shows otherwise there")
-def test_the_server_ends_with_its_parent(tmp_path: Path, vault: Path) -> None:
-    """Even when something else keeps its input open."""
-    script = (
-        "import os, subprocess, sys, time\n"
-        "p = subprocess.Popen([sys.executable, '-m', 'vaultmem', 'serve', '--vault', sys.argv[1]],"
-        " stdin=int(sys.argv[2]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
-        "print(p.pid, flush=True)\n"
-        "time.sleep(3)\n"
-        "os._exit(1)\n"
-    )
-    reading, writing = os.pipe()
-    try:
+def test_no_server_outlives_its_parent(tmp_path: Path, vault: Path) -> None:
+    """Whenever it dies, also before we look, and though others keep both pipes open."""
+    (reading, feeding), (heard, writing) = os.pipe(), os.pipe()
+    kept = random.Random(16)
+    delays = (0.0, 0.0, kept.uniform(0, 0.1), kept.uniform(0.1, 0.5), kept.uniform(0.5, 1.5), 3.0)
+    orphans: dict[int, float] = {}
+
+    def orphaned(seconds: float) -> int:
         parent = subprocess.run(
-            [sys.executable, "-c", script, str(vault), str(reading)],
-            pass_fds=[reading],
+            [sys.executable, "-c", _SHORT_LIVED, vault, str(reading), str(writing), str(seconds)],
+            pass_fds=[reading, writing],
             stdout=subprocess.PIPE,
             timeout=60,
             env=clean_environment(tmp_path),
         )
-        orphan = int(parent.stdout)
+        return int(parent.stdout)
+
+    try:
+        with ThreadPoolExecutor(len(delays)) as pool:
+            orphans = dict(zip(pool.map(orphaned, delays), delays, strict=True))
         deadline = time.monotonic() + 20
-        while _runs(orphan):
-            assert time.monotonic() < deadline, "the server outlived its parent"
+        while left := {pid: seconds for pid, seconds in orphans.items() if _runs(pid)}:
+            assert time.monotonic() < deadline, f"servers outlived their parents: {left}"
             time.sleep(0.1)
     finally:
-        os.close(reading)
+        for end in (reading, feeding, heard, writing):
+            os.close(end)
+        for pid in filter(_runs, orphans):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe cannot be asked there")
+def test_the_server_ends_when_nobody_hears_it(tmp_path: Path, vault: Path) -> None:
+    """Even while its input stays open and its parent lives."""
+    heard, writing = os.pipe()
+    command = [sys.executable, "-m", "vaultmem", "serve", "--vault", str(vault)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=writing, env=clean_environment(tmp_path)
+    ) as child:
         os.close(writing)
+        os.close(heard)
+        assert child.wait(30) == 0
 
 
 def _runs(pid: int) -> bool:
@@ -240,13 +269,13 @@ def test_stray_prints_do_not_reach_the_client(tmp_path: Path, vault: Path) -> No
     """Whatever a library prints, stdout carries protocol only."""
     noisy = (
         "import sys, os\n"
-        "from vaultmem import memory\n"
+        "from vaultmem.operations import read\n"
         "from vaultmem.surfaces.cli import main\n"
-        "kept = memory.Memories.tags\n"
+        "kept = read.Reader.tags\n"
         "def loud(self):\n"
         "    print('noise'); os.system('echo noise'); sys.stdout.flush()\n"
         "    return kept(self)\n"
-        "memory.Memories.tags = loud\n"
+        "read.Reader.tags = loud\n"
         "sys.exit(main(['serve', '--vault', sys.argv[1]]))\n"
     )
     lines = [INITIALIZE, INITIALIZED, calling(1, "list_tags")]

@@ -9,13 +9,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.contract.mcp_harness import ERAS, client, serving
+from tests.surfaces.mcp.harness import ERAS, client, serving
 from vaultmem.surfaces.mcp import prompts, tools
 from vaultmem.surfaces.mcp.schemas import Tool
 from vaultmem.surfaces.mcp.server import Options
 
 pytestmark = pytest.mark.anyio
-PINNED = Path(__file__).parent / "mcp_tools.json"
+PINNED = Path(__file__).parent / "tools.json"
 TOKENS = 3_000
 
 SEED = {  # the tools of the seed: required arguments, then the others
@@ -122,7 +122,7 @@ def test_options_are_the_documented_ones() -> None:
 
 def test_a_conflict_shows_the_text_without_its_private_passages() -> None:
     from vaultmem.errors import Conflict
-    from vaultmem.surfaces.mcp.answers import envelope
+    from vaultmem.surfaces.answers import envelope
 
     told = envelope(Conflict("It changed.", text="a <private>door code</private> b", version="v"))
     assert told["current"] == "a  b"
