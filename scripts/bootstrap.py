@@ -1,5 +1,7 @@
 """Make or refresh the checkout's own environment, and print its Python on stdout.
 
+bootstrap.py [--dev] [--into FOLDER]: FOLDER instead of `.venv`, for tests with several Pythons.
+
 Needs nothing but Python. Everything else is said on stderr, because the caller's
 stdout may already be a protocol. Several first runs at once wait for one another.
 """
@@ -18,11 +20,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
+if "--into" in sys.argv:
+    ENVIRONMENT = Path(sys.argv[sys.argv.index("--into") + 1]).absolute()
 
 
 def main() -> int:
     wanted = "dev" if "--dev" in sys.argv else "run"
-    ENVIRONMENT.mkdir(exist_ok=True)
+    ENVIRONMENT.mkdir(parents=True, exist_ok=True)
     with _only_one():
         if not _is_ready(wanted):
             _install(wanted)

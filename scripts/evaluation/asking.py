@@ -14,8 +14,8 @@ from evaluation.measures import Scored, score
 from evaluation.sets import Document, Question
 from evaluation.vaults import Key, lay_out
 from vaultmem import Vault
-from vaultmem.index.embed import Embedder
-from vaultmem.sync import Sync
+from vaultmem.embedding.embedder import Embedder
+from vaultmem.indexing.reconcile import Reconciler
 
 LIMIT = 10
 
@@ -73,11 +73,11 @@ class Haystack:
     def index(self, kept: Path, *, vectors: bool) -> float:
         """Bring all into the index; answers with the seconds it took."""
         started = time.perf_counter()
-        parts = self.vault._parts
+        parts = self.vault.parts
         parts.bring_up_to_date()  # type: ignore[attr-defined]
         embedder = parts.embedder() if vectors else None
         if embedder is not None:
-            _embed_all(parts.sync, Keeping(embedder, kept))
+            _embed_all(parts.reconciler, Keeping(embedder, kept))
         return time.perf_counter() - started
 
     def ask(self, question: Question, strategy: str) -> Scored:
@@ -94,6 +94,6 @@ class Haystack:
         self.vault.close()
 
 
-def _embed_all(sync: Sync, embedder: Keeping) -> None:
+def _embed_all(sync: Reconciler, embedder: Keeping) -> None:
     while sync.embed_some(embedder):
         pass

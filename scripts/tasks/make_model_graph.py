@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Write vaultmem/index/graphs/granite-embedding-30m-english.onnx anew.
+"""Write vaultmem/embedding/graphs/granite-embedding-30m-english.onnx anew.
 
 The file is the model without its weights: every weight is a place in the data file of
 the package that carries them, so the graph is small. Products are worked out in whole
@@ -18,10 +17,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from vaultmem.index import embed, models
+from vaultmem.embedding import embedder, models
 
 BATCH_SEQUENCE = ["batch", "sequence"]
 ITEM_SIZE = {TensorProto.INT8: 1, TensorProto.FLOAT: 4}
@@ -35,7 +34,7 @@ class Graph:
 
     def __init__(self, pack: Path) -> None:
         with pack.open("rb") as stream:
-            header = embed.read_header(stream)
+            header = embedder.read_header(stream)
             offset = stream.tell() + header["tokenizer_len"]
         self.pack = pack
         self.arch: dict[str, Any] = header["arch"]
@@ -62,7 +61,7 @@ class Graph:
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
         place = {
-            "location": embed.PACK,
+            "location": embedder.PACK,
             "offset": offset,
             "length": math.prod(shape) * ITEM_SIZE[kind],
         }

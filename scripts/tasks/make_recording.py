@@ -1,4 +1,4 @@
-"""docs/recording.svg: `vaultmem demo` as a terminal showed it, with its colours and its pace.
+"""Write docs/recording.svg anew: `vaultmem demo` as a terminal showed it, with its colours and its pace.
 
 The tour runs on a pseudo-terminal. What it writes is drawn as text, and each part of it
 appears when it was written; where the screen is full, the text moves up. A viewer that
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SVG = ROOT / "docs" / "recording.svg"
 
 COLUMNS, ROWS = 82, 26

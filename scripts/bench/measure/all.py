@@ -17,16 +17,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
 
-import beside
-import limits
-import machine
-import notes
-import ours
 import peers.vaultmem
-import report
-from results import Results
+from report import page
+from report.results import Results
+
+from measure import corpus, floor, machine, one_system, vaultmem_alone
 
 WORK = machine.ROOT / ".bench"
 # Of ourselves we want to know more than of the others.
@@ -39,7 +36,7 @@ def main() -> None:
     results = Results(work / "results", again=given.again)
     if not given.report:
         _measure(given, work, results)
-    report.write(results, given.page or (work / "page.md" if given.quick else report.PAGE))
+    page.write(results, given.page or (work / "page.md" if given.quick else page.PAGE))
 
 
 def _arguments() -> argparse.Namespace:
@@ -58,18 +55,20 @@ def _arguments() -> argparse.Namespace:
 
 def _measure(given: argparse.Namespace, work: Path, results: Results) -> None:
     sizes = [int(size) for size in given.sizes.split(",")]
-    bounds = beside.QUICK if given.quick else beside.Bounds(fill_seconds=given.fill_minutes * 60)
+    bounds = (
+        one_system.QUICK if given.quick else one_system.Bounds(fill_seconds=given.fill_minutes * 60)
+    )
     results.part("machine", machine.about)
     wanted = ["vaultmem", *_wanted(given.peers)]
-    which = given.corpus.resolve().name if given.corpus else report.GENERATED
+    which = given.corpus.resolve().name if given.corpus else page.GENERATED
     for size in sizes:
-        vault = notes.lay_out(work, size, given.corpus)
+        vault = corpus.lay_out(work, size, given.corpus)
         if vault.count < size:
             raise SystemExit(f"The corpus has {vault.count} notes: no run with {size}.")
-        parts = partial(limits.of_parts, vault, work, quick=given.quick)
+        parts = partial(floor.of_parts, vault, work, quick=given.quick)
         results.part("limits", parts)
-        results.part(f"{which}/{size}/vault", partial(notes.describe, vault))
-        results.part(f"{which}/{size}/limits", partial(limits.of_vault, vault, work))
+        results.part(f"{which}/{size}/vault", partial(corpus.describe, vault))
+        results.part(f"{which}/{size}/limits", partial(floor.of_vault, vault, work))
         for name in wanted:
             run = _Run(work, results, which, vault, bounds, given.quick)
             results.part(f"{which}/{size}/{name}", partial(run.measure, name))
@@ -93,8 +92,8 @@ class _Run:
     work: Path
     results: Results
     which: str
-    vault: notes.Notes
-    bounds: beside.Bounds
+    vault: corpus.Notes
+    bounds: one_system.Bounds
     quick: bool
 
     def measure(self, name: str) -> dict[str, Any]:
@@ -104,10 +103,10 @@ class _Run:
         place = self.work / "places" / f"{name}-{self.vault.count}"
         bounds, more = self.bounds, None
         if isinstance(peer, peers.vaultmem.Adapter):
-            more = ours.steps(peer, quick=self.quick)
+            more = vaultmem_alone.steps(peer, quick=self.quick)
             peer.all_real = 0 if self.quick else peer.all_real
             bounds = bounds if self.quick else replace(bounds, **OURS)
-        return beside.measure(peer, self.vault, self.work / "env" / name, place, bounds, more)
+        return one_system.measure(peer, self.vault, self.work / "env" / name, place, bounds, more)
 
     def _too_slow(self, name: str, peer: peers.Peer) -> str:
         """A peer that would not be done in time is not started, and the reader is told."""

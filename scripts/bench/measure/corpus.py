@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vaults import make_vault
+from measure.generated_vaults import make_vault
 
 QUESTIONS = 102
 _WORD = re.compile(r"[^\W\d_][\w'-]*")

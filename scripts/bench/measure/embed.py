@@ -12,11 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
 
-from vaults import NoteMaker
-
-from vaultmem.index import embed, session
+from measure.generated_vaults import NoteMaker
+from vaultmem.embedding import embedder, fastembed_session
 
 
 def main() -> None:
@@ -26,9 +25,9 @@ def main() -> None:
     maker, chance = NoteMaker(3), random.Random(3)
     texts = [" ".join(maker.sentence() for _ in range(chance.randint(2, 20))) for _ in range(count)]
     with tempfile.TemporaryDirectory() as folder:
-        ours = embed.load("", Path(folder))
+        ours = embedder.load("", Path(folder))
         assert ours is not None
-        plain = session.open_session(ours._model)  # type: ignore[attr-defined]
+        plain = fastembed_session.open_session(ours._model)  # type: ignore[attr-defined]
         ways = {"ours": lambda: ours.embed(texts), "plain": lambda: list(plain.embed(texts))}
         best = dict.fromkeys(ways, float("inf"))
         for _ in range(3):

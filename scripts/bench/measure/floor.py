@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-from client import Command, Server
-from notes import Notes, markdown
-from results import spread
+from report.results import spread
+
+from measure import machine
+from measure.client import Command, Server
+from measure.corpus import Notes, markdown
 
 _EMPTY = Path(__file__).with_name("empty_server.py")
 
@@ -182,12 +183,12 @@ def _tantivy_question(index: Any, text: str) -> float:
 
 def _model(folder: Path, texts: list[str], count: int) -> dict[str, Any]:
     """fastembed as it comes, with the weights that vaultmem uses."""
-    from vaultmem.index import embed, session
+    from vaultmem.embedding import embedder, fastembed_session
 
-    ours = embed.load("", folder / "models")
+    ours = embedder.load("", folder / "models")
     if ours is None:
         return {"trouble": "no embedding model is available"}
-    plain = session.open_session(ours._model)
+    plain = fastembed_session.open_session(ours._model)
     pieces = [piece for text in texts for piece in text.split("\n\n") if len(piece) > 200][:count]
     started = time.perf_counter()
     list(plain.embed(pieces))

@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-from asking import until_found
-from notes import markdown
 from peers import Peer, Place
+
+from measure import machine
+from measure.corpus import markdown
+from measure.questions import until_found
 
 _LOOKED_FOR = 8  # of the changed notes, of every kind; all must be found
 

@@ -20,12 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent.parent
-sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
+ROOT = Path(__file__).parents[3]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(ROOT)]
 
-from vaults import NoteMaker
-
-from vaultmem.service import Vault
+from measure.generated_vaults import NoteMaker
+from vaultmem.vault import Vault
 
 ASKED, RUNS = 60, 5
 KINDS = ("component", "service", "library", "concept", "person")
@@ -70,7 +69,7 @@ def measure(vault: Vault, names: list[str]) -> None:
 
 
 def afresh(vault: Vault) -> None:
-    vault.index.relations.kept = None
+    vault.parts.index.relations.kept = None
     vault.search_graph()
 
 

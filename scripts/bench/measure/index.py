@@ -22,12 +22,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).parent.parent.parent
-sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
+ROOT = Path(__file__).parents[3]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(ROOT)]
 
-from vaults import NoteMaker, make_vault
-
-from vaultmem.service import Vault
+from measure.generated_vaults import NoteMaker, make_vault
+from vaultmem.vault import Vault
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,18 +79,18 @@ def fill_vectors(service: Vault, how: str) -> None:
         done = service.embed_all()
         row("vectors", f"{done / (time.monotonic() - started):.1f} passages/s")
         return
-    embedder = service._parts.embedder()
+    embedder = service.parts.embedder()
     assert embedder is not None
-    index = service._parts.index
-    hashes = [bytes(r[0]) for r in index._catalog.db.execute("SELECT DISTINCT hash FROM passage")]
+    index = service.parts.index
+    hashes = [bytes(r[0]) for r in index.catalog.db.execute("SELECT DISTINCT hash FROM passage")]
     maker = NoteMaker(5)
     real = embedder.embed([maker.sentence() for _ in range(REAL)])
     for start in range(0, len(hashes), 5000):
         part = hashes[start : start + 5000]
-        index.add_vectors(embedder.identity, part, mixed(real, len(part), start))
+        index.vectors.add(embedder.identity, part, mixed(real, len(part), start))
     row("passages", f"{len(hashes):,} (synthetic vectors)")
     started = time.monotonic()
-    if index.build_nearest(embedder.identity):
+    if index.vectors.build_graph(embedder.identity):
         row("build the graph", f"{time.monotonic() - started:.0f} s")
 
 
@@ -172,7 +171,7 @@ def edit_to_searchable(service: Vault) -> float:
         file = notes[number * 7]
         file.write_text(file.read_text(encoding="utf-8") + f"\n{word}\n", encoding="utf-8")
         started = time.perf_counter()
-        while not service._parts.recall.ask(word, strategy="keyword").hits:
+        while not service.parts.recall.ask(word, strategy="keyword").hits:
             time.sleep(0.005)
         times.append((time.perf_counter() - started) * 1000)
     follower.stop()
@@ -182,7 +181,7 @@ def edit_to_searchable(service: Vault) -> float:
 def ask(service: Vault, vectors: str) -> dict[str, str]:
     maker, chance = NoteMaker(7), random.Random(3)
     questions = [" ".join(chance.choices(maker.words, maker.weights, k=4)) for _ in range(150)]
-    recall = service._parts.recall
+    recall = service.parts.recall
     strategies = ["keyword"] if vectors == "none" else ["keyword", "vector", "hybrid"]
     result = {}
     for strategy in strategies:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from vaultmem.base.telemetry import SWITCHES
+
+ROOT = Path(__file__).parents[3]
 PROC = Path("/proc")
 LIBRARIES = ("tantivy", "fastembed", "onnxruntime", "usearch", "numpy", "mcp")
 _MAPPING = re.compile(r"[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+\s*(.*)")
@@ -152,4 +154,5 @@ def clean_environment(home: Path, **more: str) -> dict[str, str]:
         for what, value in (("NAME", "Me"), ("EMAIL", "me@localhost"))
     }
     offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "GIT_CONFIG_NOSYSTEM": "1"}
-    return kept | identity | offline | {"HOME": str(home), "NO_COLOR": "1"} | more
+    quiet = {**SWITCHES, "DO_NOT_TRACK": "1", "ANONYMIZED_TELEMETRY": "False"}  # peers have more
+    return kept | identity | offline | quiet | {"HOME": str(home), "NO_COLOR": "1"} | more

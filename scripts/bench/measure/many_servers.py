@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from asking import fresh, until_found
-from client import Server
 from peers import Peer, Place
-from results import spread
+from report.results import spread
+
+from measure.client import Server
+from measure.questions import fresh, until_found
 
 _WRITE_EVERY = 10
 

@@ -15,14 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import machine
-import pull
-import together
-from asking import ask, fresh, until_found
-from client import Server
-from notes import Notes, markdown
 from peers import CannotRun, Peer, Place
-from results import spread
+from report.results import spread
+
+from measure import git_pull, machine, many_servers
+from measure.client import Server
+from measure.corpus import Notes, markdown
+from measure.questions import ask, fresh, until_found
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,10 @@ def _in_steps(
         "start": lambda: starts(peer, place, bounds),
         **{name: partial(step, place) for name, step in more.items()},
         "served": lambda: _served(peer, place, bounds),
-        "together": lambda: together.measure(
+        "together": lambda: many_servers.measure(
             peer, place, bounds.processes, bounds.together_seconds
         ),
-        "pull": lambda: pull.measure(peer, place, bounds.pulls, bounds.wait_seconds * 10),
+        "pull": lambda: git_pull.measure(peer, place, bounds.pulls, bounds.wait_seconds * 10),
     }.items():
         try:
             found[name] = step()

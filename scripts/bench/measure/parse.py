@@ -15,13 +15,12 @@ from pathlib import Path
 import frontmatter
 import yaml
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
 
-from vaults import make_vault
-
+from measure.generated_vaults import make_vault
 from vaultmem import config
-from vaultmem.note import parse
-from vaultmem.store import Store
+from vaultmem.notes.note import parse
+from vaultmem.storage.store import Store
 
 
 def main() -> None:

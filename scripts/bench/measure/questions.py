@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from peers import Peer, Place
-from results import spread
+from report.results import spread
 
 _SENTENCE = "Refresh tokens rotate every 24 hours and the old one stays valid for five minutes. "
 _NUMBERS = itertools.count(1)

@@ -21,16 +21,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
 
-import machine
-import notes
-import tables
-from client import Server
 from peers import Place
 from peers.vaultmem import Adapter
-from results import Results, spread
-from soaking import Agent, Git, Log, Person, share
+from report import tables
+from report.results import Results, spread
+
+from measure import corpus, machine
+from measure.client import Server
+from measure.soak_people import Agent, Git, Log, Person, share
 
 SERVERS = 4
 LOOK_SECONDS = 5.0
@@ -50,7 +50,7 @@ def main() -> int:
     given = _arguments()
     work = (given.work or Path(tempfile.mkdtemp())).resolve()
     results = Results(work / "results", again=True)
-    vault = notes.lay_out(work, given.notes, None)
+    vault = corpus.lay_out(work, given.notes, None)
     place = Place(work / "env" / "vaultmem", work / "soak" / "home", work / "soak" / "notes", vault)
     found = results.part("soak", lambda: _soak(place, given.minutes * 60))
     if not given.work:
@@ -155,11 +155,11 @@ def _finds(server: Server, word: str, path: str) -> bool:
 
 def _compare(place: Place) -> list[str]:
     """The index as the servers left it, against one made from nothing."""
-    from tests.index.conftest import World, contents
-    from vaultmem.service import Vault
+    from tests.world import World, contents
+    from vaultmem.vault import Vault
 
     with Vault.open(str(place.notes)) as vault:
-        mine = contents(vault._parts.index)
+        mine = contents(vault.parts.index)
     fresh = World(place.notes, place.home.parent / "fresh")
     try:
         fresh.sync.everything(told=True)

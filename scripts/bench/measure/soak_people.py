@@ -9,10 +9,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asking import fresh
-from client import Reply, Server
-from notes import Question, markdown
-from pull import git
+from measure.client import Reply, Server
+from measure.corpus import Question, markdown
+from measure.git_pull import git
+from measure.questions import fresh
 
 SHARED = "Shared"  # the notes that git changes, and nobody else
 SHARED_NOTES = 300

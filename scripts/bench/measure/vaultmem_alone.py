@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import index
-import machine
-import together
-from asking import ask
-from client import Server
 from peers import Place
 from peers.vaultmem import Adapter
+
+from measure import index, machine, many_servers
+from measure.client import Server
+from measure.questions import ask
 
 Step = Callable[[Place], dict[str, Any]]
 
@@ -26,7 +25,7 @@ def steps(peer: Adapter, *, quick: bool) -> dict[str, Step]:
         "unchanged": _unchanged,
         "commands": lambda place: _commands(peer, place, rounds),
         "filters": lambda place: _filters(peer, place, 20 if quick else 120),
-        "together_hybrid": lambda place: together.measure(
+        "together_hybrid": lambda place: many_servers.measure(
             peer, place, (1, 2) if quick else (1, 4, 16), 2 if quick else 5, "hybrid"
         ),
         "second": lambda place: _second(peer, place),

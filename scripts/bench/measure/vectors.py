@@ -15,29 +15,28 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
 
-from index import REAL, mixed
-from vaults import NoteMaker
-
-from vaultmem.service import Vault
+from measure.generated_vaults import NoteMaker
+from measure.index import REAL, mixed
+from vaultmem.vault import Vault
 
 
 def main(root: str, wanted: list[str], kept: Path) -> dict[str, object]:
     with Vault.open(root) as vault:
-        embedder = vault._parts.embedder()
+        embedder = vault.parts.embedder()
         if embedder is None:
             raise SystemExit("no embedding model is available")
-        index = vault._parts.index
+        index = vault.parts.index
         before = index.status(embedder.identity).embedded
         started = time.monotonic()
         for path in wanted:
-            vault._parts.sync.embed_note(embedder, path, 10_000)
+            vault.parts.reconciler.embed_note(embedder, path, 10_000)
         taken = time.monotonic() - started
         status = index.status(embedder.identity)
         fill_up(vault, embedder, kept)
         building = time.monotonic()
-        built = index.build_nearest(embedder.identity)
+        built = index.vectors.build_graph(embedder.identity)
         return {
             "passages": status.passages,
             "real": status.embedded,
@@ -47,15 +46,15 @@ def main(root: str, wanted: list[str], kept: Path) -> dict[str, object]:
 
 
 def fill_up(vault: Vault, embedder: Any, kept: Path) -> None:
-    index = vault._parts.index
-    hashes = [bytes(r[0]) for r in index._catalog.db.execute("SELECT DISTINCT hash FROM passage")]
-    missing = list(index.missing_vectors(embedder.identity, hashes))
+    index = vault.parts.index
+    hashes = [bytes(r[0]) for r in index.catalog.db.execute("SELECT DISTINCT hash FROM passage")]
+    missing = list(index.vectors.missing(embedder.identity, hashes))
     if not missing:
         return
     real = _sentences(embedder, kept)
     for start in range(0, len(missing), 5000):
         part = missing[start : start + 5000]
-        index.add_vectors(embedder.identity, part, mixed(real, len(part), start))
+        index.vectors.add(embedder.identity, part, mixed(real, len(part), start))
 
 
 def _sentences(embedder: Any, kept: Path) -> Any:

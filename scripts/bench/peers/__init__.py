@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import machine
-from client import Command, Reply, Server
-from notes import Notes
+from measure import machine
+from measure.client import Command, Reply, Server
+from measure.corpus import Notes
 
 NAMES = (
     "vaultmem",

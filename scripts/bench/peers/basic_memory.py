@@ -6,12 +6,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-import weights
-from client import Command, Reply
-from notes import markdown
+from measure import machine
+from measure.client import Command, Reply
+from measure.corpus import markdown
 
-from peers import Found, Peer, Place, found, python_environment, run
+from peers import Found, Peer, Place, found, model_weights, python_environment, run
 
 _PERMALINK = re.compile(r"^- permalink: (\S+)", re.MULTILINE)
 _OWN_PERMALINK = re.compile(rb"^permalink: (.+)$", re.MULTILINE)
@@ -33,7 +32,7 @@ class Adapter(Peer):
     def prepare(self, place: Place) -> None:
         """The project is made of an empty folder: adding a full one would index it at once, text
         and vectors together."""
-        weights.for_fastembed(place.home / "models")
+        model_weights.for_fastembed(place.home / "models")
         away = place.notes.rename(place.notes.with_name("away"))
         place.notes.mkdir()
         run(self._command(place, "project", "add", "notes", str(place.notes), "--default"), 900)
@@ -45,7 +44,7 @@ class Adapter(Peer):
 
     def _command(self, place: Place, *arguments: str) -> Command:
         settings = {
-            "SEMANTIC_EMBEDDING_MODEL": weights.NAME,
+            "SEMANTIC_EMBEDDING_MODEL": model_weights.NAME,
             "SEMANTIC_EMBEDDING_CACHE_DIR": str(place.home / "models"),
             "AUTO_UPDATE": "false",
             "CLOUD_PROMO_OPT_OUT": "true",

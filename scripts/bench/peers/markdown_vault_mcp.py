@@ -4,11 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-import weights
-from client import Command, Reply, Server
+from measure import machine
+from measure.client import Command, Reply, Server
 
-from peers import Found, Peer, Place, everything, found, python_environment, run
+from peers import Found, Peer, Place, everything, found, model_weights, python_environment, run
 
 
 class Adapter(Peer):
@@ -21,7 +20,7 @@ class Adapter(Peer):
         return python_environment(env, "markdown-vault-mcp[all]==5.1.0")
 
     def prepare(self, place: Place) -> None:
-        weights.for_fastembed(place.home / "models")
+        model_weights.for_fastembed(place.home / "models")
 
     def command(self, place: Place) -> Command:
         return self._command(place, "serve", vectors=self.with_vectors)
@@ -33,7 +32,7 @@ class Adapter(Peer):
             "FILE_WATCHER": "true",
             "LOG_LEVEL": "WARNING",
             "EMBEDDING_PROVIDER": "fastembed" if vectors else "none",
-            "FASTEMBED_MODEL": weights.NAME,
+            "FASTEMBED_MODEL": model_weights.NAME,
             "FASTEMBED_CACHE_DIR": str(place.home / "models"),
         }
         named = {f"MARKDOWN_VAULT_MCP_{name}": value for name, value in settings.items()}

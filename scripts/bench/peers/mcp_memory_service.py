@@ -7,11 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-import weights
-from client import Command, Reply, Server
+from measure import machine
+from measure.client import Command, Reply, Server
 
-from peers import Found, Peer, Place, found, python_environment
+from peers import Found, Peer, Place, found, model_weights, python_environment
 
 _HASH = re.compile(r"\bhash: ([0-9a-f]{16,})", re.IGNORECASE)
 
@@ -30,7 +29,7 @@ class Adapter(Peer):
         return python_environment(env, package, loosen=["certifi"], extensions=True)
 
     def prepare(self, place: Place) -> None:
-        weights.for_memory_service(place.home)
+        model_weights.for_memory_service(place.home)
 
     def command(self, place: Place) -> Command:
         settings = {

@@ -4,11 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-import weights
-from client import Command, Reply
+from measure import machine
+from measure.client import Command, Reply
 
-from peers import Found, Peer, Place, everything, found, python_environment, run
+from peers import Found, Peer, Place, everything, found, model_weights, python_environment, run
 
 
 class Adapter(Peer):
@@ -24,7 +23,7 @@ class Adapter(Peer):
         return python_environment(env, "mempalace==3.11.0")
 
     def prepare(self, place: Place) -> None:
-        weights.for_chroma(place.home)
+        model_weights.for_chroma(place.home)
         run(self._command(place, "mempalace", "init", "--yes", "--no-llm", str(place.notes)), 600)
 
     def command(self, place: Place) -> Command:

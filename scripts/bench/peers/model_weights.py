@@ -11,7 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
-from vaultmem.index.models import GRAPHS, MINILM
+from vaultmem.embedding.models import GRAPHS, MINILM
 
 NAME = "sentence-transformers/all-MiniLM-L6-v2"
 _SETTINGS = {

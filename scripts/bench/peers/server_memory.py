@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-from client import Command, Reply, Server
-from notes import markdown
+from measure import machine
+from measure.client import Command, Reply, Server
+from measure.corpus import markdown
 
 from peers import CannotRun, Found, Peer, Place, everything, found, node_environment
 

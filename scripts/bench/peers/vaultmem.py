@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import machine
-from client import Command, Reply
+from measure import machine
+from measure.client import Command, Reply
 
 from peers import Found, Peer, Place, everything, found, run
 
@@ -22,7 +22,7 @@ class Adapter(Peer):
     follows_files = True
 
     def __init__(self) -> None:
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, tuple[str, str]] = {}
         self.vectors: dict[str, Any] = {}
         self.all_real = ALL_REAL
 
@@ -60,7 +60,7 @@ class Adapter(Peer):
 
     def complete(self, place: Place, taken: dict[str, float]) -> None:
         asked = json.dumps([question.note for question in place.vault.questions])
-        script = Path(__file__).parents[1] / "vectors.py"
+        script = Path(__file__).parents[1] / "measure" / "vectors.py"
         kept = place.env.parent / "sentences.npy"
         command = self.run_as(place, str(script), str(place.notes), asked, str(kept))
         self.vectors = json.loads(run(command, 24 * 3600))
@@ -77,8 +77,10 @@ class Adapter(Peer):
     def write(self, server: Any, title: str, text: str) -> Reply:
         kind = {"type": "semantic", "scope": "project", "project": "Bench"}
         reply = server.call("store_memory", content=text, title=title, **kind)
-        self._ids[title] = (reply.data or {}).get("memory_id", "")
+        told = reply.data or {}
+        self._ids[title] = told.get("memory_id", ""), told.get("version", "")
         return reply
 
     def update(self, server: Any, title: str, text: str) -> Reply:
-        return server.call("update_memory", memory_id=self._ids[title], content=text)
+        id_, version = self._ids[title]
+        return server.call("update_memory", memory_id=id_, content=text, expected_version=version)

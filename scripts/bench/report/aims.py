@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tables import Found, at, markdown_table, number, per_second
+from report.tables import Found, at, markdown_table, number, per_second
 
 USUAL = 10_000  # notes
 NOT_PYTHON = ("server-memory", "ripgrep")

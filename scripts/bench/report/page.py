@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import aims
-import machine
-import plots
-import tables
-from results import Results
-from tables import at
+from measure import machine
+
+from report import aims, plots, tables
+from report.results import Results
+from report.tables import at
 
 PAGE = machine.ROOT / "docs" / "benchmarks.md"
 HEADINGS = {"peers": "Beside the peers", "growth": "How costs grow"}
