@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,29 @@ def test_a_very_long_conversation_goes_on_in_a_second_note(
     seen = vault.timeline(session_id="chatgpt-8f3a2b1c-1").observations
     assert [o.content for o in seen] == texts
     assert vault.import_("chatgpt", away / "c.json").here == 3
+
+
+def test_a_conversation_reads_in_order_however_its_notes_came_to_be(
+    vault: Vault, root: Path, away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are written side by side and all at one moment, so neither their times nor the order
+    in which they were indexed say which comes first."""
+    monkeypatch.setattr(drafts, "_LONGEST_LOG", 10)
+    texts = [f"message {n}" for n in range(12)]
+    messages = [exports.node("0", None)]
+    messages += [exports.node(str(n + 1), str(n), "user", t) for n, t in enumerate(texts)]
+    chat = exports.chatgpt_chat(1, *messages)
+    assert vault.import_("chatgpt", exports.chatgpt(away / "c.json", [chat])).added == 12
+    files = sorted(root.glob("Sessions/*/*.md"))
+    for age in (files, files[::-1]):
+        for number, file in enumerate(age):
+            os.utime(file, (number, number))
+        vault.index_now(rebuild=True)
+        for asked in ({"session_id": "chatgpt-8f3a2b1c-1"}, {"before": 100}):
+            assert [o.content for o in vault.timeline(**asked).observations] == texts
+        vault.parts.fell_behind(str(file.relative_to(root)) for file in files)
+        seen = vault.timeline(session_id="chatgpt-8f3a2b1c-1").observations
+        assert [o.content for o in seen] == texts
 
 
 def test_a_file_that_breaks_off_gives_what_it_has(vault: Vault, away: Path) -> None:

@@ -102,7 +102,7 @@ class Gaps:
         missing = self._missing()
         found = self._both(missing, filters, lambda i: i.journals.of_session(session, filters))
         mine = [row for row in found if row.session.casefold() == session.casefold()]
-        return sorted(mine, key=lambda row: row.created or 0) if missing else mine
+        return sorted(mine, key=lambda row: row.place_in_session) if missing else mine
 
     def require_none(self) -> None:
         """For what would be wrong without the notes that the catalog lacks."""

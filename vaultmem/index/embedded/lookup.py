@@ -61,6 +61,11 @@ class Row(NamedTuple):
         names = ("scope", "project", "user", "session", "unclear")
         return {name: getattr(self, name) for name in names}
 
+    @property
+    def place_in_session(self) -> tuple[int, int, str, str]:
+        """By age; parts of one conversation may be equally old, and their keys are numbered."""
+        return self.created or 0, len(self.key), self.key, self.path
+
 
 class PassagePlace(NamedTuple):
     """Where a passage stands."""
@@ -246,14 +251,12 @@ class Journals:
     def of_session(self, session: str, filters: Filters) -> list[Row]:
         """The notes that belong to a session, oldest first; `filters` say of which type."""
         condition, values = where(filters)
-        sql = (
-            f"SELECT note FROM note WHERE {condition} AND casefold(session) = ? "
-            "ORDER BY coalesce(created, 0), note"
-        )
-        return self._rows(sql, [*values, session.casefold()])
+        sql = f"SELECT note FROM note WHERE {condition} AND casefold(session) = ?"
+        found = self._rows(sql, [*values, session.casefold()])
+        return sorted(found, key=lambda row: row.place_in_session)
 
     def latest(self, filters: Filters, count: int) -> list[Row]:
-        """The journals that hold the latest observations, and the latest journals."""
+        """The journals that hold the latest observations, and the latest journals; oldest first."""
         condition, values = where(filters)
         observed = (
             "SELECT DISTINCT note FROM (SELECT note FROM passage JOIN note USING (note) "
@@ -262,7 +265,7 @@ class Journals:
         )
         begun = f"SELECT note FROM note WHERE {condition} ORDER BY created DESC, note DESC LIMIT ?"
         found = self._rows(observed, [*values, count]) + self._rows(begun, [*values, count])
-        return list({row.note: row for row in found}.values())
+        return sorted({row.note: row for row in found}.values(), key=lambda r: r.place_in_session)
 
     def with_observation(self, block: str, filters: Filters) -> list[Row]:
         condition, values = where(filters)
