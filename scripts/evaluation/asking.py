@@ -77,7 +77,7 @@ class Haystack:
         parts.bring_up_to_date()  # type: ignore[attr-defined]
         embedder = parts.embedder() if vectors else None
         if embedder is not None:
-            _embed_all(parts.reconciler, Keeping(embedder, kept))
+            embed_all(parts.reconciler, Keeping(embedder, kept))
         return time.perf_counter() - started
 
     def ask(self, question: Question, strategy: str) -> Scored:
@@ -94,6 +94,6 @@ class Haystack:
         self.vault.close()
 
 
-def _embed_all(sync: Reconciler, embedder: Keeping) -> None:
+def embed_all(sync: Reconciler, embedder: Keeping) -> None:
     while sync.embed_some(embedder):
         pass

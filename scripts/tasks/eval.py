@@ -1,4 +1,4 @@
-"""Measure recall on retrieval sets, through the product: scripts/run eval DATA [--set S] [--quick]"""
+"""Measure recall, context and silence on sets, through the product: scripts/run eval DATA [--set S]"""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from evaluation import sets, vaults
+from evaluation import life, sets, vaults
 from evaluation.asking import Haystack
-from evaluation.measures import Scored, mean
+from evaluation.measures import Figure, Scored, mean
 
 STRATEGIES = ("keyword", "vector", "hybrid", "graph")
 QUICK_QUESTIONS = 60
@@ -37,8 +37,14 @@ RETRIEVABLE = (
 def main() -> None:
     asked = _arguments()
     with _workplace(asked.work) as work:
-        names = asked.set or (QUICK_SETS if asked.quick else sets.names_in(asked.data))
-        results = [line for name in names for line in _measured(name, asked, work)]
+        every = [*sets.names_in(asked.data), *life.names_in(asked.data)]
+        names = asked.set or (QUICK_SETS if asked.quick else every)
+        lives = set(life.names_in(asked.data))
+        results = [
+            line
+            for name in names
+            for line in (_lived if name in lives else _measured)(name, asked, work)
+        ]
     if asked.json:
         print(json.dumps({"commit": _commit(), "results": results}, indent=1))
 
@@ -85,6 +91,20 @@ def _measured(name: str, asked: argparse.Namespace, work: Path) -> Iterator[dict
         yield {"set": title, "category": category, "strategy": strategy, "n": len(rows), **one}
 
 
+def _lived(name: str, asked: argparse.Namespace, work: Path) -> Iterator[dict[str, object]]:
+    """Context and silence on a person's vault."""
+    data = life.read(asked.data / name)
+    vectors = asked.strategy != ["keyword"]
+    vault = life.LifeVault(data, work / name / "vault", work / "kept.db", vectors=vectors)
+    found = list(life.figures(data, vault))
+    vault.close()
+    if not asked.json:
+        _print_figures(name, found)
+    for figure in found:
+        rounded = {k: round(v, 4) if k != "name" else v for k, v in asdict(figure).items()}
+        yield {"set": name, **rounded}
+
+
 def _haystacks(
     data: sets.Set, asked: argparse.Namespace, work: Path
 ) -> Iterator[tuple[Haystack, list[sets.Question]]]:
@@ -127,6 +147,16 @@ def _print_table(
             f"| {m.ndcg10:.3f} | {m.mrr:.3f} | {m.milliseconds:.1f} |",
             flush=True,
         )
+
+
+def _print_figures(title: str, found: Iterable[Figure]) -> None:
+    print(f"\n{title}: {dt.date.today()}, {_commit()}")
+    print("| measure | n | value | from | to |")
+    print("|---|---|---|---|---|")
+    for each in found:
+        form = ".0f" if each.high > 1 else ".3f"
+        numbers = " | ".join(f"{value:{form}}" for value in (each.value, each.low, each.high))
+        print(f"| {each.name} | {each.n} | {numbers} |", flush=True)
 
 
 @contextlib.contextmanager

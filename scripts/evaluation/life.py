@@ -1,0 +1,162 @@
+"""A person's vault: what is put before an agent for a task, and silence where nothing is known."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluation.asking import Keeping, embed_all
+from evaluation.measures import Figure, mean_figure, share_figure
+from vaultmem import Vault
+from vaultmem.base.token_count import tokens
+from vaultmem.hooks import answer
+
+BUDGET = 2000
+_NAMED = re.compile(r"\[\[([^\]|#]+)\]\]\)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Task:
+    text: str
+    project: str
+    files: tuple[str, ...]
+    notes: frozenset[str]  # that belong into its context
+    noise: frozenset[str]  # that would embarrass there
+
+
+@dataclass(frozen=True)
+class Life:
+    name: str
+    notes: Path
+    tasks: tuple[Task, ...]
+    nothing: tuple[str, ...]  # prompts about which the vault knows nothing
+    questions: tuple[str, ...]  # about which it does
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(place.parent.name for place in folder.glob("*/tasks.jsonl"))
+
+
+def read(folder: Path) -> Life:
+    return Life(
+        folder.name,
+        folder / "notes",
+        tuple(map(_task, _rows(folder / "tasks.jsonl"))),
+        tuple(row["question"] for row in _rows(folder / "nothing.jsonl")),
+        tuple(row["question"] for row in _rows(folder / "questions.jsonl")),
+    )
+
+
+def _task(row: dict[str, Any]) -> Task:
+    return Task(
+        row["task"],
+        row.get("project", ""),
+        tuple(row.get("files", ())),
+        frozenset(row["notes"]),
+        frozenset(row.get("noise", ())),
+    )
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    if file.exists():
+        with file.open(encoding="utf-8") as lines:
+            yield from (json.loads(line) for line in lines if line.strip())
+
+
+# --- asking ---------------------------------------------------------------------------------
+
+
+class LifeVault:
+    """A copy of the notes, indexed, and its three entrances for what nobody asked for."""
+
+    def __init__(self, life: Life, root: Path, kept: Path, *, vectors: bool) -> None:
+        shutil.copytree(life.notes, root, dirs_exist_ok=True)
+        (root / ".vaultmem").mkdir(exist_ok=True)
+        self.vault = Vault.open(str(root), {"exclude": ""} if vectors else {"model": "off"})
+        parts = self.vault.parts
+        parts.bring_up_to_date()
+        embedder = parts.embedder()
+        if embedder is not None:
+            embed_all(parts.reconciler, Keeping(embedder, kept))
+        self._titles = {
+            path.stem: path.relative_to(root).as_posix()
+            for path in sorted(root.rglob("*.md"))
+            if ".vaultmem" not in path.parts
+        }
+        self._asked = 0
+
+    def context(self, task: Task) -> str:
+        return self.vault.context(
+            task.text, files=task.files, project=task.project or None, max_tokens=BUDGET
+        ).context_block
+
+    def hook(self, prompt: str, project: str = "") -> str:
+        """Each prompt is a session of its own, so that nothing counts as shown before."""
+        self._asked += 1
+        event = {"session_id": f"asked-{self._asked}", "prompt": prompt, "project": project}
+        said = answer.to_event(self.vault, {"event": "UserPromptSubmit", "payload": event})
+        return str(said.get("context", ""))
+
+    def recall(self, prompt: str) -> str:
+        return "\n".join(hit.path for hit in self.vault.recall(prompt, counted=False).memories)
+
+    def named(self, block: str) -> list[str]:
+        """The notes that a block quotes, each once, in order."""
+        found = (self._titles.get(title) for title in _NAMED.findall(block))
+        return list(dict.fromkeys(path for path in found if path))
+
+    def close(self) -> None:
+        self.vault.close()
+
+
+# --- measuring ------------------------------------------------------------------------------
+
+
+def figures(life: Life, vault: LifeVault) -> Iterator[Figure]:
+    yield from _of_context("context", life.tasks, vault, vault.context)
+    yield from _of_context(
+        "hook", life.tasks, vault, lambda task: vault.hook(task.text, task.project)
+    )
+    tasks = [task.text for task in life.tasks]
+    for entrance, said in (
+        ("context", lambda prompt: vault.context(Task(prompt, "", (), frozenset(), frozenset()))),
+        ("hook", vault.hook),
+        ("recall", vault.recall),
+    ):
+        yield _spoken(f"{entrance}: speaks of nothing", life.nothing, said, wrong=True)
+        yield _spoken(f"{entrance}: silent on a task", tasks, said, wrong=False)
+        yield _spoken(f"{entrance}: silent on a question", life.questions, said, wrong=False)
+
+
+def _of_context(
+    entrance: str, tasks: Sequence[Task], vault: LifeVault, said: Callable[[Task], str]
+) -> Iterator[Figure]:
+    blocks = [said(task) for task in tasks]
+    shown = [set(vault.named(block)) for block in blocks]
+    both = list(zip(tasks, shown, strict=True))
+    every = [(task, path) for task, paths in both for path in paths]
+    yield share_figure(
+        f"{entrance}: names a note that belongs", (bool(p & t.notes) for t, p in both)
+    )
+    yield mean_figure(
+        f"{entrance}: recall of notes", [len(p & t.notes) / len(t.notes) for t, p in both]
+    )
+    yield share_figure(f"{entrance}: precision", (path in t.notes for t, path in every))
+    yield share_figure(
+        f"{entrance}: noise among the notes shown", (path in t.noise for t, path in every)
+    )
+    yield share_figure(
+        f"{entrance}: shows something embarrassing", (bool(p & t.noise) for t, p in both)
+    )
+    yield mean_figure(f"{entrance}: tokens", [tokens(block) for block in blocks])
+
+
+def _spoken(
+    name: str, prompts: Iterable[str], said: Callable[[str], str], *, wrong: bool
+) -> Figure:
+    return share_figure(name, (bool(said(prompt)) == wrong for prompt in prompts))
