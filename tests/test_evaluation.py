@@ -24,13 +24,9 @@ def test_context_and_silence_of_a_life_are_measured(tmp_path: Path) -> None:
     lines(notes.parent / "tasks.jsonl", {**belongs, "noise": ["Tent.md"]})
     lines(notes.parent / "nothing.jsonl", {"question": "ok"}, {"question": "thanks"})
     lines(notes.parent / "questions.jsonl", {"question": "which seam of the tent is torn?"})
-    done = subprocess.run(
-        [sys.executable, SCRIPTS / "tasks" / "eval.py", tmp_path / "data", "--json"]
-        + ["--strategy", "keyword"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    measure = [sys.executable, SCRIPTS / "tasks" / "eval.py", tmp_path / "data"]
+    options = ["--json", "--strategy", "keyword"]
+    done = subprocess.run([*measure, *options], capture_output=True, text=True, check=True)
     rows = {row["name"]: row for row in json.loads(done.stdout)["results"]}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows.values())
     assert rows["hook: names a note that belongs"]["value"] == 1
