@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from vaultmem.operations.remember import Remembering
     from vaultmem.operations.sessions import Sessions
     from vaultmem.operations.versions import VersionHistory
-    from vaultmem.operations.wording import Wordings
     from vaultmem.operations.writing import Writing
     from vaultmem.storage.history import Commit
     from vaultmem.transfer.operations import Transfer
@@ -147,12 +146,6 @@ class Vault:
         return Reader(self.view)
 
     @cached_property
-    def _wordings(self) -> Wordings:
-        from vaultmem.operations.wording import Wordings
-
-        return Wordings(self.view, self._writing)
-
-    @cached_property
     def _facts(self) -> KnownFacts:
         from vaultmem.operations.facts import KnownFacts
 
@@ -174,28 +167,19 @@ class Vault:
     def _remembering(self) -> Remembering:
         from vaultmem.operations.remember import Remembering
 
-        return Remembering(
-            self.view, self._writing, self._input, self._facts, self._wordings, self._projects
-        )
+        return Remembering(self.view, self._writing, self._input, self._facts)
 
     @cached_property
     def _memories(self) -> Memories:
         from vaultmem.operations.memories import Memories
 
-        return Memories(
-            self.view,
-            self._writing,
-            self._input,
-            self._sessions,
-            self._wordings,
-            self._remembering,
-        )
+        return Memories(self.view, self._writing, self._input, self._sessions, self._remembering)
 
     @cached_property
     def _forgetting(self) -> Forgetting:
         from vaultmem.operations.forget import Forgetting
 
-        return Forgetting(self.view, self._writing, self._input, self._projects, self._remembering)
+        return Forgetting(self.view, self._writing, self._input)
 
     @cached_property
     def _versions(self) -> VersionHistory:
@@ -230,9 +214,7 @@ class Vault:
     def _consolidation(self) -> Consolidation:
         from vaultmem.upkeep.consolidate import Consolidation
 
-        return Consolidation(
-            self.view, self._writing, self._input, self._sessions, self._projects, self._review
-        )
+        return Consolidation(self.view, self._writing, self._input, self._sessions, self._review)
 
     @cached_property
     def _health(self) -> Health:

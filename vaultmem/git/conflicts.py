@@ -304,7 +304,8 @@ class Exchange:
 
     def _keep_beside(self, repo: Repo, path: str, raw: bytes) -> None:
         folder, _, name = path.rpartition("/")
-        written = self._writing.place(folder, name.removesuffix(".md"), raw)
+        note = parse(raw, path, self._view.settings.properties)
+        written = self._writing.place_note(folder, name.removesuffix(".md"), note)
         repo.act("add", "--", repo.theirs(written.path))
 
     def _put(self, path: str, raw: bytes | None) -> None:
@@ -320,16 +321,16 @@ class Exchange:
                     opened.write(raw)
         elif self._view.store.stat(path) is None and raw is not None:
             self._view.store.create(path, raw)
-            self._writing.wrote([path])
+            self._writing.index_paths([path])
         elif raw is None and self._view.store.stat(path) is not None:
-            self._writing.trash(self._view.store.note(path), "resolve")
+            self._writing.trash_note(self._view.store.note(path), "resolve")
         elif raw is not None:
-            self._writing.rewrite(self._view.store.note(path), "resolve", lambda current: raw)
+            self._writing.rewrite_note(self._view.store.note(path), "resolve", lambda current: raw)
 
     def _resolve_markers(self, note: Note, side: str) -> Resolved:
         """Markers that git knows nothing of any more: ours is what stands above."""
         text = chosen(note.text, side)
-        written = self._writing.rewrite(
+        written = self._writing.rewrite_note(
             note, "resolve", lambda current: text.encode("utf-8", "surrogateescape")
         )
         left = len(self.conflicts(diffs=False).conflicts)
@@ -347,9 +348,9 @@ class Exchange:
             done = merge.merge(base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH)
             raw, clean = done.raw, marked.clean
         wanted = raw
-        written = self._writing.rewrite(original, "resolve", lambda current: wanted)
-        place = self._writing.trash(copy, "resolve")
-        self._writing.wrote([original.path, copy.path])
+        written = self._writing.rewrite_note(original, "resolve", lambda current: wanted)
+        place = self._writing.trash_note(copy, "resolve")
+        self._writing.index_paths([original.path, copy.path])
         left = len(self.conflicts(diffs=False).conflicts)
         return Resolved(original.path, side, written.version, clean, left, trashed=place)
 

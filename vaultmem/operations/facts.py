@@ -27,7 +27,7 @@ from vaultmem.notes.frontmatter import Writable
 from vaultmem.notes.links import as_link, link_key, link_target, relation_key, unwrapped
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import Note, has_ended, moment, parse
+from vaultmem.notes.note import Note, body_of, has_ended, moment, parse, title_of
 from vaultmem.operations.input import Input, now_utc, require_share
 from vaultmem.operations.references import ULID, find, plain_ref
 from vaultmem.operations.view import View
@@ -164,13 +164,16 @@ class KnownFacts:
             planned[:] = [plan(current, new, multi=multi, dated=bool(since), now=now_utc())]
             return stamped(current, planned[0].note, now_utc())
 
-        self._writing.rewrite(note, "assert", change)
-        return _asserted(planned[0], note)
+        self._writing.rewrite_note(note, "assert", change)
+        return _asserted(planned[0], note.title, note.path)
 
     def _graph_first_fact(self, name: str, new: Fact) -> Asserted:
         bare = parse(b"", f"{safe_name(name)}.md")
         made = plan(bare, new, multi=True, dated=True, now=now_utc())
-        return _asserted(made, self._view.store.parse(self._graph_create(name, "", made.note.text)))
+        stored = self._graph_made(name, "", made.note.text)
+        if not isinstance(stored, Written):
+            self._writing.index_written(stored, body_of(stored.raw))
+        return _asserted(made, title_of(stored.path), stored.path)
 
     def _graph_text(self, text: str, what: str, most: int) -> str:
         text = self._input.clean(text, what).strip()
@@ -237,9 +240,9 @@ class KnownFacts:
                     made[key] = self._graph_made(name, kind, "")
         unseen = [stored for stored in made.values() if not isinstance(stored, Written)]
         for stored in unseen:
-            self._writing.to_vectors(stored)
+            self._writing.embed_written(stored)
         if unseen:
-            self._writing.wrote([stored.path for stored in unseen])
+            self._writing.index_paths([stored.path for stored in unseen])
         return [stored.path for stored in made.values()]
 
     def _graph_has(self, name: str) -> bool:
@@ -286,10 +289,6 @@ class KnownFacts:
             return find(self._view.store, None, name, self._view.visible)
         return None
 
-    def _graph_create(self, name: str, kind: str, body: str) -> Written:
-        made = self._graph_made(name, kind, body)
-        return made if isinstance(made, Written) else self._writing.written(made)
-
     def _graph_made(self, name: str, kind: str, body: str) -> Stored | Written:
         """In the caller's own namespace; the index does not know it yet. A name that files cannot
         have, or that another namespace has taken, is kept as an alias."""
@@ -306,11 +305,11 @@ class KnownFacts:
             "created": now_utc(),
         }
         if taken:
-            return self._writing.create(folder, title, values, body)
+            return self._writing.create_note(folder, title, values, body)
         names = self._view.settings.properties
         raw = made_note({k: v for k, v in values.items() if v}, body, names=names).raw
         stored = self._view.store.create(f"{folder}/{title}.md", raw)
-        self._writing.noted(stored.path, raw, "add", str(values["id"]))
+        self._writing.record_write(stored.path, stored.version, "add", str(values["id"]))
         return stored
 
     def graph_numbers(self, paths: Collection[str]) -> list[int]:
@@ -320,9 +319,9 @@ class KnownFacts:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _asserted(made: FactChange, note: Note) -> Asserted:
-    closed = (_view(note.title, note.path, fact) for fact in made.closed)
-    return Asserted(made.status, _view(note.title, note.path, made.fact), tuple(closed))
+def _asserted(made: FactChange, subject: str, path: str) -> Asserted:
+    closed = (_view(subject, path, fact) for fact in made.closed)
+    return Asserted(made.status, _view(subject, path, made.fact), tuple(closed))
 
 
 def _view(subject: str, path: str, fact: Fact | FactRow) -> FactView:

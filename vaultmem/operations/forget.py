@@ -15,8 +15,6 @@ from vaultmem.notes.edit import Change, RemoveProperty, SetProperty, edited
 from vaultmem.notes.note import Note, moment, version
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.input import Input, now_utc, require_one_of
-from vaultmem.operations.projects import ProjectNotes
-from vaultmem.operations.remember import Remembering
 from vaultmem.operations.results import (
     Forgotten,
     Promoted,
@@ -35,19 +33,10 @@ _HOURS: Final = {"h": 1, "d": 24, "w": 168}
 
 
 class Forgetting:
-    def __init__(
-        self,
-        view: View,
-        writing: Writing,
-        input: Input,
-        projects: ProjectNotes,
-        remembering: Remembering,
-    ) -> None:
+    def __init__(self, view: View, writing: Writing, input: Input) -> None:
         self._view = view
         self._writing = writing
         self._input = input
-        self._projects = projects
-        self._remembering = remembering
 
     @bounded()
     def forget(
@@ -66,7 +55,7 @@ class Forgetting:
         ]
         if why:
             changes.append(SetProperty("forgotten_reason", why))
-        written = self._writing.edited(note, "forget", *changes, expect=expected_version)
+        written = self._writing.edit_note(note, "forget", *changes, expect=expected_version)
         return Forgotten(identity(note), written.path, "forgotten", written.version, why or None)
 
     @bounded()
@@ -90,8 +79,9 @@ class Forgetting:
                 f"This memory has scope {before} already; promote it to a broader one, or leave it."
             )
         changes: list[Change] = [SetProperty("scope", target_scope)]
-        own = known["project"] or None
-        project = self._remembering.project(target_scope, own) if target_scope == "project" else ""
+        project = ""
+        if target_scope == "project":
+            project = self._view.own_project(self._input.line(known["project"], "project", 100))
         if project:
             changes.append(SetProperty("project", project))
         drop = () if target_scope == "project" else ("project",)
@@ -102,7 +92,7 @@ class Forgetting:
         if note.path.startswith(VOLATILE):
             written = self._settle(note, changes, project, expected_version)
         else:
-            written = self._writing.edited(note, "promote", *changes, expect=expected_version)
+            written = self._writing.edit_note(note, "promote", *changes, expect=expected_version)
         why = self._input.line(reason or "", "reason") or None
         return Promoted(identity(note), written.path, before, target_scope, written.version, why)
 
@@ -116,8 +106,8 @@ class Forgetting:
             )
         self._view.parts.history.take(note, "promote")
         after = edited(note, *changes)
-        folder = self._projects.folder({"scope": "project", "project": project, "session": ""})
-        return self._writing.place(folder, note.title, after.raw, id=after.id, instead_of=note.path)
+        folder = self._writing.memory_folder("project", project)
+        return self._writing.place_note(folder, note.title, after, instead_of=note.path)
 
     # --- clearing up ---------------------------------------------------------------------
 
@@ -125,7 +115,7 @@ class Forgetting:
     def remove(self, memory_id: str, *, expected_version: str | None = None) -> Removed:
         """Move one memory to the trash."""
         note = self._view.note(memory_id)
-        self._writing.trash(note, "remove", expected_version)
+        self._writing.trash_note(note, "remove", expected_version)
         return Removed(identity(note), note.path, f"restore_memory {identity(note)}")
 
     @bounded(scope=WORD)
@@ -169,7 +159,7 @@ class Forgetting:
     def _pruned(self, row: Row, *, dry_run: bool) -> PrunedNote:
         if dry_run:
             return PrunedNote(row.id, row.path, row.title)
-        self._writing.trash(self._view.store.note(row.path), "prune")
+        self._writing.trash_note(self._view.store.note(row.path), "prune")
         return PrunedNote(row.id, row.path, row.title, f"restore_memory {row.id}")
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import masking
-from vaultmem.notes.note import printable
 from vaultmem.notes.tags import is_tag, tag_key, tag_of
 
 MOST_BYTES: Final = 1_000_000  # of one memory's text
+_LONGEST_LINE: Final = {"session_id": 200, "project": 100, "room": 100, "title": 300}
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -67,6 +67,13 @@ class Input:
             raise InvalidInput(f"{what} has more than {most} characters; make it shorter.")
         return text
 
+    def lines(self, **texts: str | None) -> dict[str, str]:
+        """Texts for the properties of these names."""
+        return {
+            name: self.line(text or "", name, _LONGEST_LINE.get(name, 500))
+            for name, text in texts.items()
+        }
+
     def tags(self, tags: Iterable[str]) -> tuple[str, ...]:
         """Each once."""
         found: dict[str, str] = {}
@@ -84,12 +91,6 @@ def now_utc() -> dt.datetime:
     return dt.datetime.now(dt.UTC).replace(microsecond=0)
 
 
-def several(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if not value:
-        return ()
-    return tuple(map(printable, (value,) if isinstance(value, str) else value))
-
-
 def require_share(value: Any, name: str) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 <= value <= 1:
@@ -105,3 +106,11 @@ def require_one_of(value: str, allowed: Sequence[str], name: str) -> str:
 def plain_key(key: str) -> str:
     """A key as a property holds it: on one line."""
     return " ".join(key.split())
+
+
+def source_text(source: str | Mapping[str, Any] | None) -> str:
+    """`{"tool": "Edit", "file": "a.py", "conversation_turn": 3}` as `tool=Edit; file=a.py; turn=3`."""
+    if source is None or isinstance(source, str):
+        return source or ""
+    named = {"turn" if key == "conversation_turn" else key: value for key, value in source.items()}
+    return "; ".join(f"{key}={value}" for key, value in named.items() if value not in (None, ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vaultmem.config import PROPERTIES
@@ -22,7 +22,8 @@ from vaultmem.notes.edit import (
     edited,
     stamped,
 )
-from vaultmem.notes.note import Note, version
+from vaultmem.notes.note import Note, encode, version
+from vaultmem.notes.passages import is_one_passage
 from vaultmem.notes.tags import bare_tag
 from vaultmem.operations import references
 from vaultmem.operations.input import Input, now_utc, require_share
@@ -39,8 +40,48 @@ from vaultmem.operations.results import (
 )
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
-from vaultmem.operations.wording import Wording, Wordings
-from vaultmem.operations.writing import Writing
+from vaultmem.operations.writing import WAYS_TO_CHANGE, Writing
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What is to become of a text: some words of it, all of it, or more at its end."""
+
+    new: str
+    old: str = ""
+    whole: bool = False
+    section: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        content: str | None,
+        old_text: str | None,
+        new_text: str | None,
+        append: str | None,
+        section: str | None,
+    ) -> Wording | None:
+        """One way at a time; None where the text is not to change."""
+        ways = [content is not None, (old_text or new_text) is not None, append is not None]
+        if sum(ways) > 1:
+            raise InvalidInput(
+                "content, old_text with new_text, and append are three ways to change a text; "
+                "take one of them at a time."
+            )
+        if section and append is None:
+            raise InvalidInput("section says where to append; give the text in append.")
+        if content is not None:
+            return cls(content, whole=True)
+        if append is not None:
+            return cls(append, section=section or "")
+        if old_text is None and new_text is None:
+            return None
+        if not old_text or new_text is None:
+            raise InvalidInput(
+                "Give both: old_text, the words as they stand in the note, and new_text, what is "
+                "to stand there instead (empty to delete them)."
+            )
+        return cls(new_text, old=old_text)
 
 
 class Memories:
@@ -50,14 +91,12 @@ class Memories:
         writing: Writing,
         input: Input,
         sessions: Sessions,
-        wordings: Wordings,
         remembering: Remembering,
     ) -> None:
         self._view = view
         self._writing = writing
         self._input = input
         self._sessions = sessions
-        self._wordings = wordings
         self._remembering = remembering
 
     @bounded()
@@ -157,8 +196,8 @@ class Memories:
         note = self._view.note(memory_id)
         words = Wording.of(content, old_text, new_text, append, section)
         if words is not None and words.whole:
-            self._wordings.require_open(note)
-            expected_version = self._wordings.whole_reading(note, expected_version, shown_whole)
+            self._writing.require_no_private_passages(note)
+            expected_version = self._whole_reading(note, expected_version, shown_whole)
         fields: dict[str, Sequence[Change]] = {
             "content": self._new_words(note, words),
             "importance": _new_importance(importance),
@@ -173,12 +212,12 @@ class Memories:
                 "importance, tags, metadata or related_entities."
             )
         changed: list[str] = []
-        written = self._writing.rewrite(
+        written = self._writing.rewrite_note(
             note, "update", self._each(given, changed), expected_version
         )
         self._remembering.ensure_entities(add_entities)
         if words is not None and words.whole:
-            self._wordings.wrote_whole(written)
+            self._writing.mark_seen_whole(written, as_author=True)
         searchable = self._writing.searchable(written) if changed else "text"
         said = words.new if words is not None else ""
         return Updated(
@@ -213,19 +252,51 @@ class Memories:
     def _new_words(self, note: Note, words: Wording | None) -> Sequence[Change]:
         if words is None:
             return ()
-        self._wordings.leave_secrets(note.body if words.whole else words.old, words.new)
+        self._require_no_secrets(note.body if words.whole else words.old, words.new)
         if words.old:
             return (ReplaceText(words.old, self._input.clean(words.new, "new_text")),)
         text = self._remembering.content(words.new)
         return (ReplaceBody(text + "\n") if words.whole else AppendText(text, words.section),)
+
+    def _whole_reading(self, note: Note, expected: str | None, shown_whole: bool) -> str:
+        """The version of which the caller has seen all; refuses where it may not have."""
+        known, path, body = self._view.parts.authorship, note.path, note.body
+        if expected:
+            self._writing.require_no_part_seen(note, expected)
+            return expected
+        seen = self._writing.has_seen_whole(path, body)
+        short = shown_whole or is_one_passage(note)
+        seen_another = not seen and known.has_seen_another(self._view.caller, path)
+        if short and (seen or (known.is_written(body) and (shown_whole or not seen_another))):
+            return version(note.raw)
+        if not short and not seen_another:
+            raise InvalidInput(
+                f"{path} has more text than one passage ({len(encode(body)):,} bytes), and "
+                f"content would replace all of it. {WAYS_TO_CHANGE}"
+            )
+        unseen = f"{path} is not as you last saw it, or you have not read it."
+        raise self._writing.unread_conflict(note, unseen, "content")
+
+    def _require_no_secrets(self, old: str, new: str) -> None:
+        """A person's own secret would be redacted on its way back into the note."""
+        if not self._view.settings["privacy.redact"]:
+            return
+        from vaultmem.base import redaction
+
+        found = redaction.find(old, self._view.settings["privacy.patterns"])
+        if any(old[secret.start : secret.end] in new for secret in found):
+            raise InvalidInput(
+                "The text has a key or password in it that its owner wrote there, and it would be "
+                "redacted. Quote less of the note in old_text, so that it is not part of that."
+            )
 
     @bounded(text=OURS)
     def rewrite(self, memory_id: str, text: str, expected_version: str) -> Updated:
         """A note's whole text, as a person left it in an editor."""
         note = self._view.note(memory_id)
         raw = text.encode("utf-8", "surrogateescape")
-        written = self._writing.rewrite(note, "edit", lambda current: raw, expected_version)
-        self._writing.shown(written)
+        written = self._writing.rewrite_note(note, "edit", lambda current: raw, expected_version)
+        self._writing.mark_seen_whole(written)
         fields = ("content",) if written.version != version(note.raw) else ()
         return Updated(identity(note), written.path, fields, False, written.version)
 
@@ -290,9 +361,8 @@ class Memories:
             raise InvalidInput("Say which tags to add or to remove.")
         note = self._view.note(memory_id)
         changes = self._new_tags(add, remove)
-        written = self._writing.edited(note, "tag", *changes, expect=expected_version)
-        after = self._writing.note(written)
-        return Tagged(identity(note), written.path, after.tags, written.version)
+        written = self._writing.edit_note(note, "tag", *changes, expect=expected_version)
+        return Tagged(identity(note), written.path, written.note.tags, written.version)
 
 
 def _new_importance(importance: float | None) -> Sequence[Change]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from ulid_transform import ulid_now
 
-from vaultmem.base import lock
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import TYPES
@@ -21,7 +18,6 @@ from vaultmem.operations.input import Input, now_utc
 from vaultmem.operations.results import Project, Projects, content_of, identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
-from vaultmem.storage.paths import VOLATILE
 
 PROJECT: Final = "project"  # the kind of note that says what a project is
 
@@ -69,7 +65,7 @@ class ProjectNotes:
             self._input.clean(description, "The description").strip(),
         )
         self._view.gaps.require_none()
-        with self.keyed(name):
+        with self._writing.key_lock(name):
             try:
                 known = self.project(name)
             except NotFound:
@@ -91,7 +87,7 @@ class ProjectNotes:
             after = edited(current, ReplaceBody(new + rest, as_it_is=True))
             return stamped(current, after, now_utc())
 
-        self._writing.rewrite(note, "update", change)
+        self._writing.rewrite_note(note, "update", change)
 
     def _describe(self, name: str, text: str) -> None:
         values: dict[str, Writable] = {
@@ -104,7 +100,7 @@ class ProjectNotes:
             "source": self._view.caller.client,
             "created": now_utc(),
         }
-        self._writing.create(
+        self._writing.create_note(
             self._view.settings["folders.entities"], name, values, f"{text}\n" if text else ""
         )
 
@@ -118,7 +114,7 @@ class ProjectNotes:
 
     def _described(self, name: str, memories: int) -> Project:
         """The project with what its own note says of it."""
-        folder = self.folder({"scope": "project", "project": name})
+        folder = self._writing.memory_folder("project", name)
         rows, _ = self._view.gaps.select(
             self._view.filters(type="entity", kind=PROJECT, project=name), "created"
         )
@@ -131,19 +127,3 @@ class ProjectNotes:
             return known
         said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
         return replace(known, description=said, id=identity(note), path=note.path)
-
-    def folder(self, values: Mapping[str, Writable]) -> str:
-        if values["scope"] == "session":
-            return VOLATILE + safe_name(str(values["session"]))
-        folder: str = self._view.settings["folders.memories"].strip("/")
-        project = str(values["project"] or "")
-        return f"{folder}/{safe_name(project)}" if project else folder
-
-    @contextlib.contextmanager
-    def keyed(self, key: str) -> Iterator[None]:
-        """Two callers with one new key take turns, so that only one makes the note."""
-        if not key:
-            yield
-            return
-        with lock.held(self._view.store.local() / "keys.lock", timeout=10, what="storing by key"):
-            yield

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.index import TROUBLE, Filters, Index
+from vaultmem.index import Filters, Index
 from vaultmem.notes.file_names import copy_rank, escaped, is_unicode, name_key
 from vaultmem.notes.note import Note, title_of
 from vaultmem.storage.store import Store, Stored
@@ -99,23 +99,6 @@ def _stored(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
     for path in paths:
         with contextlib.suppress(VaultmemError):
             yield store.read(path)
-
-
-class TakenNames:
-    """The names of all notes in the vault, asked for one at a time."""
-
-    def __init__(self, paths_named: Callable[[str], list[str]], apart_from: str) -> None:
-        self.also: set[str] = set()
-        self._paths_named = paths_named
-        self._apart_from = apart_from
-
-    def __contains__(self, key: object) -> bool:
-        if key in self.also:
-            return True
-        try:
-            return any(path != self._apart_from for path in self._paths_named(str(key)))
-        except TROUBLE:
-            return False  # without an index the store refuses at least a clash in one folder
 
 
 def near(index: Index, ref: str, filters: Filters) -> list[str]:

@@ -32,11 +32,15 @@ from vaultmem.notes.frontmatter import Writable
 from vaultmem.notes.note import Note
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.facts import KnownFacts
-from vaultmem.operations.input import Input, now_utc, require_one_of, require_share
-from vaultmem.operations.projects import ProjectNotes
-from vaultmem.operations.results import Remembered, Similar, identity, source_text
+from vaultmem.operations.input import (
+    Input,
+    now_utc,
+    require_one_of,
+    require_share,
+    source_text,
+)
+from vaultmem.operations.results import Remembered, Similar, identity
 from vaultmem.operations.view import View
-from vaultmem.operations.wording import Wordings
 from vaultmem.operations.writing import Writing, Written
 from vaultmem.recall.recall import query_words
 from vaultmem.storage.authorship import same_words
@@ -78,21 +82,11 @@ class Restated:
 
 
 class Remembering:
-    def __init__(
-        self,
-        view: View,
-        writing: Writing,
-        input: Input,
-        facts: KnownFacts,
-        wordings: Wordings,
-        projects: ProjectNotes,
-    ) -> None:
+    def __init__(self, view: View, writing: Writing, input: Input, facts: KnownFacts) -> None:
         self._view = view
         self._writing = writing
         self._input = input
         self._facts = facts
-        self._wordings = wordings
-        self._projects = projects
 
     @bounded(type=WORD, scope=WORD)
     def remember(
@@ -127,29 +121,38 @@ class Remembering:
         require_one_of(type, TYPES, "type")
         require_one_of(scope, SCOPES, "scope")
         text = self.content(content)
-        session = self._input.line(session_id or self._view.caller.session, "session_id", 200)
-        if scope == "session" and not session:
+        caller = self._view.caller
+        lines = self._input.lines(
+            key=key,
+            session_id=session_id or caller.session,
+            project=project,
+            room=room,
+            source=source_text(source) or caller.client,
+            title=title,
+        )
+        if scope == "session" and not lines["session_id"]:
             raise InvalidInput("A session memory needs a session: give session_id.")
+        own = self._view.own_project(lines["project"])  # with none known, the vault itself
         values: dict[str, Writable] = {
-            "key": self._input.line(key or "", "key"),
+            "key": lines["key"],
             "type": type,
             "scope": scope,
-            "project": self.project(scope, project),
-            "session": session,
-            "user": self._view.caller.user,
-            "room": self._input.line(room or "", "room", 100),
+            "project": own if scope == "project" else lines["project"],
+            "session": lines["session_id"],
+            "user": caller.user,
+            "room": lines["room"],
             "importance": _share(importance, "importance"),
             "confidence": _share(confidence, "confidence"),
             "tags": list(self._input.tags(tags)),
-            "source": self._input.line(source_text(source) or self._view.caller.client, "source"),
+            "source": lines["source"],
             **self.edges(related_entities),
         }
-        name = self._title(title, text)
+        name = _required_title(lines["title"]) or derived_title(text)
         given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
         with contextlib.suppress(*TROUBLE):  # a note can be written without an index
             self._view.parts.catch_up()
         similar = self._view.parts.aside.submit(self._similar, text)  # it never raises
-        with self._projects.keyed(str(values["key"] or "")):
+        with self._writing.key_lock(lines["key"]) if lines["key"] else contextlib.nullcontext():
             if known := self._with_key(values):
                 stated = values if source else {**values, "source": ""}
                 words = Restated(text, expected_version, keys_alone)
@@ -169,23 +172,6 @@ class Remembering:
         if not text.strip():
             raise InvalidInput("There is nothing to remember: the content is empty.")
         return text
-
-    def project(self, scope: str, project: str | None) -> str:
-        """Where a project memory belongs; with no project known, to the vault itself."""
-        wanted = self._input.line(project or "", "project", 100)
-        own = self._view.own_project(wanted)
-        return own if scope == "project" else wanted
-
-    def _title(self, title: str | None, text: str) -> str:
-        title = self._input.line(title or "", "title", 300)
-        if not title:
-            return derived_title(text)
-        if "/" in title or "\\" in title:
-            raise InvalidInput(
-                f"{title!r} looks like a path; a title is a name. The note's place is chosen by "
-                "its scope and project."
-            )
-        return title
 
     def edges(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
         """Links to entities, in a list under the relationship's name."""
@@ -214,11 +200,12 @@ class Remembering:
         values = {"id": ulid_now(), **values, "created": now_utc()}
         if title and safe_name(name) != name:
             values["aliases"] = [name]
-        written = self._writing.create(self._projects.folder(values), name, values, text + "\n")
+        home = [str(values[place] or "") for place in ("scope", "project", "session")]
+        folder = self._writing.memory_folder(*home)
+        written = self._writing.create_note(folder, name, values, text + "\n")
+        self._writing.mark_seen_whole(written, as_author=True)
         if values["key"]:
-            self._stored(written, str(values["id"]), text, cast(list[str], values["tags"]))
-        else:
-            self._wordings.wrote_whole(written)
+            self._keep_stored(written, str(values["id"]), text, cast(list[str], values["tags"]))
         self.ensure_entities(entities)
         edges = sum(len(links) for _, links in _link_lists(values))
         return self._receipt(written, values, edges, similar, created=True)
@@ -240,8 +227,8 @@ class Remembering:
             changes.append(AddItems("tags", tuple(tags)))
         known, expected, merged = self._view.parts.authorship, words.expected, False
         if expected:
-            self._wordings.require_open(note)
-            expected = self._wordings.whole_reading(note, expected, shown_whole=False)
+            self._writing.require_no_private_passages(note)
+            self._writing.require_no_part_seen(note, expected)
 
         def change(current: Note) -> Note:
             nonlocal merged
@@ -250,12 +237,14 @@ class Remembering:
             after = edited(current, ReplaceBody(body, as_it_is=True), *changes, *taken)
             return stamped(current, after, now_utc())
 
-        written = self._writing.rewrite(note, "update", change, expected)
+        written = self._writing.rewrite_note(note, "update", change, expected)
         edges = sum(len(links) for _, links in _link_lists(values))
         done = self._receipt(
             written, {**values, "id": identity(note)}, edges, similar, created=False
         )
-        self._stored(written, note.id, words.text, tags, merged=merged)
+        if not merged:
+            self._writing.mark_seen_whole(written, as_author=True)
+        self._keep_stored(written, note.id, words.text, tags)
         return replace(done, warnings=(*done.warnings, *((_MERGED,) if merged else ())))
 
     def _restated(self, note: Note, words: Restated) -> tuple[str, bool]:
@@ -276,15 +265,11 @@ class Remembering:
             found = restatement.merged(old, body, text, both=words.keys_alone)
         if found is None:
             said = f"{note.path} was changed by hand since it was last stored under this key."
-            raise self._wordings.unread(note, said, "store_memory")
+            raise self._writing.unread_conflict(note, said, "store_memory")
         return found, True
 
-    def _stored(
-        self, written: Written, id: str, text: str, tags: Sequence[str], *, merged: bool = False
-    ) -> None:
+    def _keep_stored(self, written: Written, id: str, text: str, tags: Sequence[str]) -> None:
         """Keep what this store wrote, so that the next one can tell it from a person's words."""
-        if not merged:
-            self._wordings.wrote_whole(written)
         if written.path.startswith(VOLATILE):  # it ends with its session, and so must its text
             return
         names = self._view.settings.properties
@@ -321,6 +306,8 @@ class Remembering:
 
     def ensure_entities(self, entities: Iterable[EntityRef]) -> None:
         typed = [entity for entity in entities if entity.get("type")]
+        if not typed:
+            return
         names = (self._input.line(entity["name"], "An entity's name", 100) for entity in typed)
         kinds = (entity["type"] for entity in typed)
         self._facts.graph_ensure(zip(map(entity_name, names), kinds, strict=True))
@@ -364,6 +351,15 @@ class Remembering:
                 id_ = hit.block if hit.is_observation and hit.block else row.id or row.path
                 alike.append(Similar(id_, row.title, row.path, score))
         return tuple(sorted(alike, key=lambda s: -s.relevance_score))
+
+
+def _required_title(title: str) -> str:
+    if "/" in title or "\\" in title:
+        raise InvalidInput(
+            f"{title!r} looks like a path; a title is a name. The note's place is chosen by "
+            "its scope and project."
+        )
+    return title
 
 
 def derived_title(text: str) -> str:

@@ -390,14 +390,6 @@ def _link_name(link: str) -> str:
 _SOURCE: Final = re.compile(r"(?:tool|file|turn)=")
 
 
-def source_text(source: str | Mapping[str, Any] | None) -> str:
-    """`{"tool": "Edit", "file": "a.py", "conversation_turn": 3}` as `tool=Edit; file=a.py; turn=3`."""
-    if source is None or isinstance(source, str):
-        return source or ""
-    named = {"turn" if key == "conversation_turn" else key: value for key, value in source.items()}
-    return "; ".join(f"{key}={value}" for key, value in named.items() if value not in (None, ""))
-
-
 def source_value(text: str) -> Any:
     """The reverse: an object where the text is one, else the text."""
     if not text:

@@ -18,10 +18,10 @@ from vaultmem.notes import journal, sentences
 from vaultmem.notes.attributes import TYPES
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.markdown import Observation
-from vaultmem.notes.note import Note, one_line, printable
+from vaultmem.notes.note import Note, body_of, one_line, printable
 from vaultmem.operations.input import Input, now_utc
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing, Written
+from vaultmem.operations.writing import Writing
 
 _AROUND: Final = 10  # observations before and after one, unless told
 _MOST: Final = 1000  # in one answer
@@ -145,13 +145,12 @@ class Sessions:
         block = journal.new_block(now)
         lines = journal.entry(now, kind, text, names, block)
         try:
-            written = self._append(self._journal_of(session), lines)
+            path, *behind = self._append(self._journal_of(session), lines)
         except NotFound:  # moved or deleted by a person a moment ago
             self._view.parts.reconciler.everything()
-            written = self._append(self._journal_of(session), lines)
-        behind = (written.behind,) if written.behind else ()
+            path, *behind = self._append(self._journal_of(session), lines)
         return LoggedObservation(
-            block, session, written.path, (*behind, *self._input.redactions(content, text))
+            block, session, path, (*filter(None, behind), *self._input.redactions(content, text))
         )
 
     @bounded()
@@ -191,11 +190,11 @@ class Sessions:
     def clear_session(self) -> int:
         """Delete what was stored for the caller's session alone."""
         session = self._view.caller.session
-        return self._writing.drop_volatile(session) if session else 0
+        return self._writing.drop_session_notes(session) if session else 0
 
     def _end_volatile(self, session: str, keep: bool | None) -> int:
         if not (self._view.settings["sessions.keep"] if keep is None else keep):
-            return self._writing.drop_volatile(session)
+            return self._writing.drop_session_notes(session)
         self._view.parts.session_folders.keep(safe_name(session))
         return 0
 
@@ -339,13 +338,16 @@ class Sessions:
         }
         folder = f"{self._view.settings['folders.sessions'].strip('/')}/{now:%Y}"
         title = f"{now:%Y-%m-%d %H%M} {name}"
-        return self._writing.create(folder, title, values, f"## {journal.LOG}\n").path
+        return self._writing.create_note(folder, title, values, f"## {journal.LOG}\n").path
 
     def _journal_project(self, given: str | None) -> str:
         return self._view.own_project(self._input.line(given or "", "project", 100))
 
-    def _append(self, path: str, lines: str) -> Written:
-        """No snapshot is kept: adding a line loses nothing, and journals grow line by line."""
+    def _append(self, path: str, lines: str) -> tuple[str, str]:
+        """Returns where it stands, and why the index lacks it.
+
+        No snapshot is kept: adding a line loses nothing, and journals grow line by line.
+        """
         known = ""
 
         def append(note: Note) -> bytes:
@@ -354,8 +356,8 @@ class Sessions:
             return journal.append(self._view.still_visible(note), lines)
 
         stored = self._view.store.update(path, append)
-        self._writing.noted(stored.path, stored.raw, "log", known)
-        return self._writing.written(stored)
+        self._writing.record_write(stored.path, stored.version, "log", known)
+        return stored.path, self._writing.index_written(stored, body_of(stored.raw))[0]
 
     def _sum_up(self, note: Note, given: str) -> tuple[str, str]:
         """Where the summary stands, and what it says."""
@@ -368,8 +370,8 @@ class Sessions:
                 known.write(after)
             return new
 
-        written = self._writing.rewrite(note, "end-session", change)
-        said = given or printable(journal.summary_in(self._writing.note(written)))
+        written = self._writing.rewrite_note(note, "end-session", change)
+        said = given or printable(journal.summary_in(written.note))
         return written.path, said or "Nothing was logged in this session."
 
     # --- observations --------------------------------------------------------------------

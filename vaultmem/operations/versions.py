@@ -105,7 +105,7 @@ class VersionHistory:
         if note is not None and note.flag("forgotten"):
             names = ("forgotten", "forgotten_at", "forgotten_reason")
             changes = [RemoveProperty(n) for n in names if note.key_of(n) is not None]
-            written = self._writing.edited(note, "restore", *changes)
+            written = self._writing.edit_note(note, "restore", *changes)
             return Restored(identity(note), written.path, written.version, "forget")
         raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
 
@@ -114,12 +114,12 @@ class VersionHistory:
         if note is not None:
             return self._put_over(note, raw, snapshot.action)
         folder, _, name = path.rpartition("/")
-        written = self._writing.place(folder, name.removesuffix(".md"), raw)
-        place = self._view.parts.history.place(key_of(parse(raw, path)))
+        note = parse(raw, path, self._view.settings.properties)
+        written = self._writing.place_note(folder, name.removesuffix(".md"), note)
+        place = self._view.parts.history.place(key_of(note))
         if place and place.trashed:
             self._view.store.trash.clear(place.trashed, raw)
-        after = self._view.store.parse(written)
-        return Restored(identity(after), written.path, written.version, snapshot.action)
+        return Restored(identity(written.note), written.path, written.version, snapshot.action)
 
     def _put_over(self, note: Note, raw: bytes, action: str) -> Restored:
         """The text that stood there is kept, and the receipt says where if it was a person's."""
@@ -131,14 +131,14 @@ class VersionHistory:
             return raw
 
         foreign = not self._view.store.wrote(version(note.raw))
-        written = self._writing.rewrite(note, "restore", change, of_its_own=False)
+        written = self._writing.rewrite_note(note, "restore", change, of_its_own=False)
         told = (
             f"newer_text_replaced: it had been changed by hand since. That text is kept as version "
             f"{before}; restore_memory with this version brings it back."
         )
         changed = written.version != before
         return Restored(
-            identity(self._writing.note(written)),
+            identity(written.note),
             written.path,
             written.version,
             action,

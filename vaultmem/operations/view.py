@@ -12,7 +12,7 @@ from vaultmem.notes.attributes import attributes_of, belongs
 from vaultmem.notes.note import Note, body_of, moment, printable
 from vaultmem.operations import references
 from vaultmem.operations.caller import Caller
-from vaultmem.operations.input import require_share, several
+from vaultmem.operations.input import require_share
 from vaultmem.recall.gaps import Gaps
 from vaultmem.storage.store import Store
 
@@ -24,14 +24,8 @@ class View:
     def __init__(self, parts: Parts, caller: Caller) -> None:
         self.parts = parts
         self.caller = caller
-
-    @property
-    def settings(self) -> Settings:
-        return self.parts.settings
-
-    @property
-    def store(self) -> Store:
-        return self.parts.store
+        self.settings: Settings = parts.settings
+        self.store: Store = parts.store
 
     @property
     def index(self) -> Index:
@@ -127,12 +121,12 @@ class View:
         if min_importance is not None:
             require_share(min_importance, "min_importance")
         return Filters(
-            types=several(type),
-            scopes=several(scope),
-            tags=several(tags),
-            projects=several(project),
-            rooms=several(room),
-            kinds=several(kind),
+            types=_texts(type),
+            scopes=_texts(scope),
+            tags=_texts(tags),
+            projects=_texts(project),
+            rooms=_texts(room),
+            kinds=_texts(kind),
             folder=printable(folder or ""),
             after=first,
             before=last,
@@ -142,6 +136,12 @@ class View:
             home=self.caller.project,
             session=self.caller.session,
         )
+
+
+def _texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if not value:
+        return ()
+    return tuple(map(printable, (value,) if isinstance(value, str) else value))
 
 
 def _seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:

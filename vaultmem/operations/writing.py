@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.errors import AlreadyExists, Busy, Conflict, NoteMalformed, ReadOnly
+from vaultmem.base import lock
+from vaultmem.errors import AlreadyExists, Busy, Conflict, InvalidInput, NoteMalformed, ReadOnly
 from vaultmem.index import TROUBLE
 from vaultmem.notes import masking
 from vaultmem.notes.file_names import name_key, safe_name, unique_name
 from vaultmem.notes.frontmatter import Writable
-from vaultmem.notes.note import Note, body_of, encode, parse, version
-from vaultmem.operations import references
+from vaultmem.notes.note import Note, encode, parse, printable, version
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.view import View
 from vaultmem.storage.history import Write
@@ -30,15 +31,36 @@ log = logging.getLogger("vaultmem")
 _BY_HAND: Final = ("edit", "restore")  # what a person did, or asked for
 _SHORT: Final = 6_000  # bytes; more would keep the writer waiting
 _EMBEDDED_AT_ONCE: Final = 4  # passages
+WAYS_TO_CHANGE: Final = (
+    "Change a part with old_text and new_text, or add to it with append. To replace all of it, "
+    "read it with get_memories and give the version from there as expected_version."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Written(Stored):
     """A note that was just written, and why the index does not have it yet, if so."""
 
-    note: Note | None = None  # as it reads now, where that is known
+    note: Note  # as it reads now
     behind: str = ""
     embedded: Future[bool] | None = None  # whether it can be found by meaning, all of it
+
+
+class _TakenNames:
+    """The names of all notes in the vault, asked for one at a time."""
+
+    def __init__(self, paths_named: Callable[[str], list[str]], apart_from: str) -> None:
+        self.also: set[str] = set()
+        self._paths_named = paths_named
+        self._apart_from = apart_from
+
+    def __contains__(self, key: object) -> bool:
+        if key in self.also:
+            return True
+        try:
+            return any(path != self._apart_from for path in self._paths_named(str(key)))
+        except TROUBLE:
+            return False  # without an index the store refuses at least a clash in one folder
 
 
 class Writing:
@@ -53,21 +75,36 @@ class Writing:
             raise ReadOnly(f"This vault is read-only ({origin}); nothing was changed.")
         self._view.store.require_writable()
 
-    def create(self, folder: str, title: str, values: Mapping[str, Writable], body: str) -> Written:
+    # --- new notes -------------------------------------------------------------------------
+
+    def memory_folder(self, scope: str, project: str, session: str = "") -> str:
+        """Where a memory's note is put."""
+        if scope == "session":
+            return VOLATILE + safe_name(session)
+        folder: str = self._view.settings["folders.memories"].strip("/")
+        return f"{folder}/{safe_name(project)}" if project else folder
+
+    @contextlib.contextmanager
+    def key_lock(self, key: str) -> Iterator[None]:
+        """Two callers with one new key take turns, so that only one makes the note."""
+        with lock.held(self._view.store.local() / "keys.lock", timeout=10, what="storing by key"):
+            yield
+
+    def create_note(
+        self, folder: str, title: str, values: Mapping[str, Writable], body: str
+    ) -> Written:
         """A new note whose name no other note of the vault has."""
         self.require_writable()
         from vaultmem.notes.edit import made_note
 
         kept = {name: v for name, v in values.items() if v not in (None, "", [], ())}
-        made = made_note(kept, body, names=self._view.settings.properties)
-        return self.place(folder, title, made.raw, id=made.id)
+        names = self._view.settings.properties
+        return self.place_note(folder, title, made_note(kept, body, names=names))
 
-    def place(
-        self, folder: str, title: str, raw: bytes, *, id: str | None = None, instead_of: str = ""
-    ) -> Written:
-        """Give bytes a place in the vault; the volatile note they replace goes away."""
-        self._hold(folder)
-        taken = references.TakenNames(self._view.gaps.paths_named, instead_of)
+    def place_note(self, folder: str, title: str, note: Note, *, instead_of: str = "") -> Written:
+        """Give a note a place in the vault; the volatile note that it replaces goes away."""
+        self._hold_session_folder(folder)
+        taken, raw = _TakenNames(self._view.gaps.paths_named, instead_of), note.raw
         for _ in range(100):
             path = f"{folder.rstrip('/')}/{unique_name(title, taken)}.md".lstrip("/")
             try:
@@ -77,11 +114,13 @@ class Writing:
                 continue
             if instead_of:
                 self._view.store.discard(instead_of)
-            self.noted(stored.path, raw, "add", id)
-            return self.written(stored, instead_of)
+            self.record_write(stored.path, stored.version, "add", note.id)
+            return self._written(stored, replace(note, path=stored.path), instead_of)
         raise Busy(f"No free name could be found for {title!r}; try another title.")
 
-    def edited(
+    # --- changes ---------------------------------------------------------------------------
+
+    def edit_note(
         self, note: Note, action: str, *changes: Change, expect: str | None = None
     ) -> Written:
         """Edit a note as splices, and say when; its old bytes are kept before it is written."""
@@ -90,9 +129,9 @@ class Writing:
         def change(current: Note) -> Note:
             return stamped(current, edited(current, *changes), now_utc())
 
-        return self.rewrite(note, action, change, expect)
+        return self.rewrite_note(note, action, change, expect)
 
-    def rewrite(
+    def rewrite_note(
         self,
         note: Note,
         action: str,
@@ -103,7 +142,7 @@ class Writing:
     ) -> Written:
         """A change of the caller's own making: who knew all of the text still does."""
         self.require_writable()
-        self._hold(note.path.rpartition("/")[0])
+        self._hold_session_folder(note.path.rpartition("/")[0])
         wrote = known = False
         after = note
 
@@ -112,7 +151,7 @@ class Writing:
             made = change(self._view.still_visible(current))
             after = made if isinstance(made, Note) else parse(made, note.path, note.names)
             raw = after.raw if isinstance(made, Note) else made
-            known = self.has_seen(current.path, current.body)
+            known = self.has_seen_whole(current.path, current.body)
             wrote = raw != current.raw
             if wrote and action not in _BY_HAND:
                 _require_private_kept(current, raw)
@@ -124,51 +163,15 @@ class Writing:
             stored = self._view.store.update(note.path, remembered, expect=expect)
         except Conflict as error:
             current = self._view.still_visible(parse(encode(error.text), note.path, note.names))
-            shown = self._view.parts.authorship.show
-            shown(self._view.caller, note.path, current.body, error.version)
+            self._mark_seen(note.path, current.body, error.version)
             raise
         if wrote:
-            self.noted(stored.path, stored.raw, action, after.id)
+            self.record_write(stored.path, stored.version, action, after.id)
         if known and of_its_own:
-            self.shown(stored)
-        return replace(self.written(stored), note=after)
+            self._mark_seen(stored.path, after.body, stored.version)
+        return self._written(stored, after)
 
-    def has_seen(self, path: str, body: str) -> bool:
-        return self._view.parts.authorship.has_seen(self._view.caller, path, body)
-
-    def shown(self, stored: Stored) -> None:
-        """The caller has seen all of this text, or written it."""
-        body = body_of(stored.raw)
-        self._view.parts.authorship.show(self._view.caller, stored.path, body, stored.version)
-
-    def noted(self, path: str, raw: bytes | None, action: str, id: str | None = None) -> None:
-        """Let the next commit say who wrote this, and what for."""
-        if path.startswith(VOLATILE):
-            return
-        made = version(raw) if raw is not None else ""
-        names = self._view.settings.properties
-        known = parse(raw or b"", path, names).id if id is None else id
-        self._view.parts.history.wrote(Write(path, made, action, known, self._view.caller.client))
-
-    def written(self, stored: Stored, *gone: str) -> Written:
-        embedded = self.to_vectors(stored)
-        behind = self.wrote([stored.path, *filter(None, gone)])
-        if not self.has_seen(stored.path, body_of(stored.raw)):
-            self._view.parts.authorship.tell(self._view.caller, stored.path, stored.version)
-        return Written(stored.path, stored.raw, stored.stat, behind=behind, embedded=embedded)
-
-    def note(self, written: Written) -> Note:
-        return written.note or self._view.store.parse(written)
-
-    def to_vectors(self, stored: Stored) -> Future[bool] | None:
-        """A short note gets its vectors while the index takes in its words."""
-        embedder = self._view.parts.loaded_embedder()
-        if embedder is None or len(stored.raw) > _SHORT:
-            return None
-        embed = self._view.parts.reconciler.embed_note
-        return self._view.parts.aside.submit(embed, embedder, stored.path, _EMBEDDED_AT_ONCE)
-
-    def trash(self, note: Note, action: str, expect: str | None = None) -> str:
+    def trash_note(self, note: Note, action: str, expect: str | None = None) -> str:
         """Move a note to the trash (a volatile one is deleted); its bytes are kept first."""
         self.require_writable()
         self._view.parts.history.take(self._view.still_visible(note), action)
@@ -179,16 +182,16 @@ class Writing:
             place = self._view.store.remove(note.path, expect=expect)
             self._view.parts.authorship.drop(note)
             self._view.parts.history.trashed(note, place)
-            self.noted(note.path, None, action, note.id)
-        self.wrote([note.path])
+            self.record_write(note.path, "", action, note.id)
+        self.index_paths([note.path])
         return place
 
-    def _hold(self, folder: str) -> None:
+    def _hold_session_folder(self, folder: str) -> None:
         """While this process works in a session's folder nobody takes the session for dead."""
         if folder.startswith(VOLATILE):
             self._view.parts.session_folders.hold(folder.removeprefix(VOLATILE))
 
-    def drop_volatile(self, session: str) -> int:
+    def drop_session_notes(self, session: str) -> int:
         """Delete what was meant to last for this session only, as far as the caller sees it."""
         self.require_writable()
         self._view.parts.session_folders.let_go(safe_name(session))
@@ -197,10 +200,82 @@ class Writing:
         for path in gone:
             self._view.store.discard(path)
         if gone:
-            self.wrote(gone)
+            self.index_paths(gone)
         return len(gone)
 
-    def wrote(self, paths: Sequence[str]) -> str:
+    def record_write(self, path: str, made: str, action: str, id: str) -> None:
+        """Let the next commit say who wrote this version, and what for."""
+        if not path.startswith(VOLATILE):
+            client = self._view.caller.client
+            self._view.parts.history.wrote(Write(path, made, action, id, client))
+
+    # --- what the caller knows of a text ---------------------------------------------------
+
+    def has_seen_whole(self, path: str, body: str) -> bool:
+        return self._view.parts.authorship.has_seen(self._view.caller, path, body)
+
+    def _mark_seen(self, path: str, body: str, made: str) -> None:
+        self._view.parts.authorship.show(self._view.caller, path, body, made)
+
+    def mark_seen_whole(self, written: Written, *, as_author: bool = False) -> None:
+        """The caller has seen all of this text; as its author, it wrote all of it."""
+        body = written.note.body
+        self._mark_seen(written.path, body, written.version)
+        if as_author:
+            self._view.parts.authorship.write(body)
+
+    def require_no_private_passages(self, note: Note) -> None:
+        """Whoever replaces all of a text has not seen what is private in it."""
+        if masking.private(note.body):
+            raise InvalidInput(
+                f"{note.path} has private passages, which a new content would delete. Change "
+                "what you mean with old_text and new_text, or add to it with append."
+            )
+
+    def require_no_part_seen(self, note: Note, expected: str) -> None:
+        """Refuses a version that came with a part of the note; another one is a conflict."""
+        known, caller = self._view.parts.authorship, self._view.caller
+        current = expected == version(note.raw)
+        if current and not self.has_seen_whole(note.path, note.body):
+            if known.was_told(caller, note.path, expected):
+                raise InvalidInput(
+                    "This expected_version came with a part of the note, not with all of it. "
+                    f"{WAYS_TO_CHANGE}"
+                )
+
+    def unread_conflict(self, note: Note, said: str, how: str) -> Conflict:
+        """The text goes with the refusal, so that the next try can know all of it."""
+        made = version(note.raw)
+        self._mark_seen(note.path, note.body, made)
+        advice = f"try again with old_text and new_text, or with {how} and expected_version {made}"
+        message = f"{said} Its text is given here: look at it, and {advice}."
+        return Conflict(message, text=printable(note.text), version=made)
+
+    # --- into the index --------------------------------------------------------------------
+
+    def _written(self, stored: Stored, note: Note, *gone: str) -> Written:
+        behind, embedded = self.index_written(stored, note.body, *gone)
+        return Written(stored.path, stored.raw, stored.stat, note, behind, embedded)
+
+    def index_written(
+        self, stored: Stored, body: str, *gone: str
+    ) -> tuple[str, Future[bool] | None]:
+        """Why the index does not have it yet, if so, and whether it is being embedded."""
+        embedded = self.embed_written(stored)
+        behind = self.index_paths([stored.path, *filter(None, gone)])
+        if not self.has_seen_whole(stored.path, body):
+            self._view.parts.authorship.tell(self._view.caller, stored.path, stored.version)
+        return behind, embedded
+
+    def embed_written(self, stored: Stored) -> Future[bool] | None:
+        """A short note gets its vectors while the index takes in its words."""
+        embedder = self._view.parts.loaded_embedder()
+        if embedder is None or len(stored.raw) > _SHORT:
+            return None
+        embed = self._view.parts.reconciler.embed_note
+        return self._view.parts.aside.submit(embed, embedder, stored.path, _EMBEDDED_AT_ONCE)
+
+    def index_paths(self, paths: Sequence[str]) -> str:
         """Bring what was written into the index at once; the notes are safe either way."""
         behind = ""
         try:

@@ -140,7 +140,7 @@ class Importing:
             settled = [t for t in done if t.key and t.action in ("add", "update", "here")]
             sorting.ledger.keep(self._entries(settled, sorting))
         notes = [todo.path for todo in written if self._view.store.paths.is_note(todo.path)]
-        return done, self._writing.wrote(notes) if notes else ""
+        return done, self._writing.index_paths(notes) if notes else ""
 
     def _entries(self, settled: Sequence[Todo], sorting: Decisions) -> Iterator[KnownRecord]:
         for todo in settled:

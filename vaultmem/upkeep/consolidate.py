@@ -28,7 +28,6 @@ from vaultmem.notes.markdown import shown
 from vaultmem.notes.note import Note, one_line, printable, property_links
 from vaultmem.notes.passages import passage_hash
 from vaultmem.operations.input import Input, now_utc, require_one_of
-from vaultmem.operations.projects import ProjectNotes
 from vaultmem.operations.remember import derived_title
 from vaultmem.operations.results import identity
 from vaultmem.operations.sessions import Sessions
@@ -118,14 +117,12 @@ class Consolidation:
         writing: Writing,
         input: Input,
         sessions: Sessions,
-        projects: ProjectNotes,
         review: Review,
     ) -> None:
         self._view = view
         self._writing = writing
         self._input = input
         self._sessions = sessions
-        self._projects = projects
         self._review = review
 
     @bounded()
@@ -354,7 +351,7 @@ class Consolidation:
 
     def _carry_out(self, draft: MemoryDraft, session: str, write: bool) -> ConsolidatedMemory:
         title, values = derived_title(draft.title), self._values(draft, session)
-        folder = self._projects.folder(values)
+        folder = self._writing.memory_folder(draft.scope, draft.project, session)
         planned = ConsolidatedMemory(
             content=draft.content,
             type=draft.type,
@@ -367,7 +364,7 @@ class Consolidation:
         if not write:
             return planned
         values = {"id": ulid_now(), **values, "created": now_utc()}
-        path = self._writing.create(folder, title, values, draft.content + "\n").path
+        path = self._writing.create_note(folder, title, values, draft.content + "\n").path
         name = path.rpartition("/")[2].removesuffix(".md")
         return replace(planned, id=str(values["id"]), path=path, title=name)
 

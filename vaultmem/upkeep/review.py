@@ -237,7 +237,7 @@ class Review:
             stored = store.update(REVIEW, change)
         if stored.version == before:
             return False
-        self._writing.noted(REVIEW, stored.raw, "upkeep")
+        self._writing.record_write(REVIEW, stored.version, "upkeep", "")
         return True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from vaultmem.notes.note import version
-from vaultmem.operations.results import source_text
+from vaultmem.operations.input import source_text
 from vaultmem.transfer.sources.json_stream import values
 from vaultmem.transfer.sources.opening import OpenedExport, parts
 from vaultmem.transfer.sources.records import (
