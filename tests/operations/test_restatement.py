@@ -166,7 +166,7 @@ def test_every_line_of_a_person_is_kept_or_nothing_is_written(
         lines.insert(chance.randrange(len(lines) + 1), chance.choice(OWN))
     now = "\n".join(lines) + "\n"
     now = now.replace("\n", "\r\n") if crlf else now
-    after = restatement.merged(last, now, new, both=both)
+    after = restatement.merged_restatement(last, now, new, both=both)
     if after is None:
         return
     for own in ("By hand.", "- mine", "secret"):

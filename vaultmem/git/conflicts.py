@@ -134,7 +134,7 @@ class Exchange:
             notes = [self._view.store.note(path) for path in (view.path, view.original) if path]
         except VaultmemError:
             return False
-        return all(map(self._view.visible, notes))
+        return all(map(self._view.is_visible, notes))
 
     def _may_see_sides(self, path: str, *sides: bytes | None) -> bool:
         if not self._view.is_bound():
@@ -142,7 +142,7 @@ class Exchange:
         notes = (
             parse(raw, path, self._view.settings.properties) for raw in sides if raw is not None
         )
-        return all(map(self._view.visible, notes))
+        return all(map(self._view.is_visible, notes))
 
     def _unmerged(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
         if repo is None:

@@ -29,7 +29,7 @@ from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, body_of, has_ended, moment, parse, title_of
 from vaultmem.operations.input import Input, now_utc, require_share
-from vaultmem.operations.references import ULID, find, plain_ref
+from vaultmem.operations.references import ULID, find_referenced_note, plain_reference
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, Written
 from vaultmem.storage.store import Stored
@@ -89,33 +89,33 @@ class KnownFacts:
         `own` leaves out what is in notes that all projects share.
         """
         lacks = self._view.gaps.look()
-        filters, relations = self._graph_filters(own), self._view.index.relations
-        notes = None if subject is None else self._graph_subjects(subject, filters)
+        filters, relations = self._fact_filters(own), self._view.index.relations
+        notes = None if subject is None else self._subject_notes(subject, filters)
         rows = relations.facts(filters, notes)
         if predicate is not None:
             rows = [r for r in rows if relation_key(r.predicate) == relation_key(predicate)]
         if object is not None:
-            keys = _names_of(relations, object, filters)
+            keys = _object_keys(relations, object, filters)
             rows = [row for row in rows if link_key(unwrapped(row.object)) in keys]
         if as_of is not None:
-            at = _end_of_day(as_of)
-            rows = [row for row in rows if _holds(row, at)]
+            at = _end_of_as_of(as_of)
+            rows = [row for row in rows if _fact_holds_at(row, at)]
         elif not include_closed:
             now = now_utc()
             rows = [row for row in rows if not has_ended(row.valid_to, now)]
         newest = rows[::-1]  # of one day's, the line further down
-        newest.sort(key=lambda row: _sortable(row.valid_from), reverse=True)
-        shown = tuple(_view(row.title, row.path, row) for row in newest[:limit])
+        newest.sort(key=lambda row: _fact_order(row.valid_from), reverse=True)
+        shown = tuple(_fact_view(row.title, row.path, row) for row in newest[:limit])
         more = len(newest) > limit
         return Facts(shown, more or None, len(newest) if more else None, lacks())
 
-    def _graph_filters(self, own: bool) -> Filters:
+    def _fact_filters(self, own: bool) -> Filters:
         return self._view.filters(project=self._view.caller.project if own else None)
 
-    def _graph_subjects(self, subject: str, filters: Filters) -> list[int]:
-        name = plain_ref(subject)
+    def _subject_notes(self, subject: str, filters: Filters) -> list[int]:
+        name = plain_reference(subject)
         if ULID.match(name):
-            return self.graph_numbers(self._view.index.lookup.find(name))
+            return self.entity_note_numbers(self._view.index.lookup.find(name))
         found = self._view.index.relations.named(name, filters)
         return [node.ref for node in found if isinstance(node.ref, int)]
 
@@ -140,24 +140,24 @@ class KnownFacts:
         """
         self._writing.require_writable()
         self._view.parts.catch_up()
-        name = plain_ref(self._graph_text(subject, "The subject", 200))
+        name = plain_reference(self._fact_text(subject, "The subject", 200))
         if confidence is not None:
             require_share(confidence, "confidence")
-        since, until = _date_text(valid_from, "valid_from"), _date_text(valid_to, "valid_to")
+        since, until = _fact_date(valid_from, "valid_from"), _fact_date(valid_to, "valid_to")
         new = Fact(
-            _predicate(predicate),
-            self._graph_object(self._graph_text(object, "The object", 2000), own),
+            _fact_predicate(predicate),
+            self._fact_object(self._fact_text(object, "The object", 2000), own),
             since or yaml_writer.utc_text(now_utc()),
             until,
             None if confidence is None else float(confidence),
-            self._graph_provenance(provenance or ""),
+            self._fact_provenance(provenance or ""),
         )
         try:
-            note = self._graph_note(name, own)
+            note = self._subject_note(name, own)
             if note is None:
-                return self._graph_first_fact(name, new)
+                return self._assert_first_fact(name, new)
         except AlreadyExists:  # another process made it just now
-            note = self._graph_unindexed(name, own) or self._graph_known(name, own)
+            note = self._unindexed_entity(name, own) or self._subject_by_id(name, own)
         planned: list[FactChange] = []
 
         def change(current: Note) -> Note:
@@ -165,18 +165,18 @@ class KnownFacts:
             return stamped(current, planned[0].note, now_utc())
 
         self._writing.rewrite_note(note, "assert", change)
-        return _asserted(planned[0], note.title, note.path)
+        return _asserted_facts(planned[0], note.title, note.path)
 
-    def _graph_first_fact(self, name: str, new: Fact) -> Asserted:
+    def _assert_first_fact(self, name: str, new: Fact) -> Asserted:
         bare = parse(b"", f"{safe_name(name)}.md")
         made = plan(bare, new, multi=True, dated=True, now=now_utc())
-        stored = self._graph_made(name, "", made.note.text)
+        stored = self._create_entity(name, "", made.note.text)
         if not isinstance(stored, Written):
             self._writing.index_written(stored, body_of(stored.raw))
-        return _asserted(made, title_of(stored.path), stored.path)
+        return _asserted_facts(made, title_of(stored.path), stored.path)
 
-    def _graph_text(self, text: str, what: str, most: int) -> str:
-        text = self._input.clean(text, what).strip()
+    def _fact_text(self, text: str, what: str, most: int) -> str:
+        text = self._input.clean_text(text, what).strip()
         if not text:
             raise InvalidInput(f"{what} of the fact is empty.")
         if len(text.splitlines()) > 1:
@@ -190,7 +190,7 @@ class KnownFacts:
             raise InvalidInput(f"{what} has %% or <!-- in it, which would begin a comment.")
         return text
 
-    def _graph_object(self, text: str, own: bool) -> str:
+    def _fact_object(self, text: str, own: bool) -> str:
         """A link where there is a note or an entity of that name; an alias becomes the title,
         except where the words of an `own` fact are to come back as they were given."""
         filters, target = self._view.filters(), link_target(text)
@@ -205,15 +205,15 @@ class KnownFacts:
             return as_link(text) or text
         return text
 
-    def _graph_provenance(self, text: str) -> str:
+    def _fact_provenance(self, text: str) -> str:
         if not text.strip():
             return ""
-        text = self._graph_text(text, "The provenance", 500)
+        text = self._fact_text(text, "The provenance", 500)
         ref = text.removeprefix("memory:").strip()
         if link_target(text):
             return text
         if ULID.match(ref):
-            numbers = self.graph_numbers(self._view.index.lookup.find(ref))
+            numbers = self.entity_note_numbers(self._view.index.lookup.find(ref))
             found = list(self._view.index.relations.nodes(numbers, self._view.filters()).values())
         else:
             found = self._view.index.relations.named(ref, self._view.filters())
@@ -224,20 +224,25 @@ class KnownFacts:
     @bounded()
     def ensure_entity(self, name: str, kind: str = "") -> str | None:
         """Make a note for an entity that has none; returns its path if it was made."""
-        return next(iter(self.graph_ensure([(name, kind)])), None)
+        return next(iter(self.ensure_entities([(name, kind)])), None)
 
-    def graph_ensure(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
+    def ensure_entities(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
         """Notes for the entities that have none. They are all made first, and then the index
         learns of them: each for itself would cost it a commit."""
         made: dict[str, Stored] = {}
         for given, sort in wanted:
-            name = self._input.line(link_target(given.strip()) or given, "The entity's name", 200)
+            name = self._input.property_line(
+                link_target(given.strip()) or given, "The entity's name", 200
+            )
             if not name:
                 raise InvalidInput("An entity needs a name.")
-            key, kind = name_key(safe_name(name)), self._input.line(sort, "The entity's kind", 100)
-            if key not in made and not self._graph_has(name):
+            key, kind = (
+                name_key(safe_name(name)),
+                self._input.property_line(sort, "The entity's kind", 100),
+            )
+            if key not in made and not self._entity_is_known(name):
                 with contextlib.suppress(AlreadyExists):  # another process made it just now
-                    made[key] = self._graph_made(name, kind, "")
+                    made[key] = self._create_entity(name, kind, "")
         unseen = [stored for stored in made.values() if not isinstance(stored, Written)]
         for stored in unseen:
             self._writing.embed_written(stored)
@@ -245,51 +250,51 @@ class KnownFacts:
             self._writing.index_paths([stored.path for stored in unseen])
         return [stored.path for stored in made.values()]
 
-    def _graph_has(self, name: str) -> bool:
+    def _entity_is_known(self, name: str) -> bool:
         known = self._view.index.relations.named(name, self._view.filters())
-        return bool(known) or self._graph_unindexed(name, False) is not None
+        return bool(known) or self._unindexed_entity(name, False) is not None
 
-    def _graph_note(self, name: str, own: bool) -> Note | None:
+    def _subject_note(self, name: str, own: bool) -> Note | None:
         """The note of a subject; None when it has none yet."""
         if ULID.match(name):
-            return self._graph_known(name, own)
-        found = self._view.index.relations.named(name, self._graph_filters(own))
+            return self._subject_by_id(name, own)
+        found = self._view.index.relations.named(name, self._fact_filters(own))
         if len(found) > 1:
-            raise ambiguous(name, (node.path for node in found))
+            raise ambiguous_entity(name, (node.path for node in found))
         try:
             if found:
-                return self._view.still_visible(self._view.store.note(found[0].path))
-            return self._graph_unindexed(name, own)
+                return self._view.require_visible(self._view.store.note(found[0].path))
+            return self._unindexed_entity(name, own)
         except NotFound:  # gone since it was indexed
             return None
 
-    def _graph_known(self, ref: str, own: bool) -> Note:
-        note = self._view.note(ref)
+    def _subject_by_id(self, ref: str, own: bool) -> Note:
+        note = self._view.visible_note(ref)
         if own and not attributes_of(note, self._view.settings)["project"]:
             raise NotFound(f"{ref} is shared by all projects, so none can say more of it.")
         return note
 
-    def _graph_unindexed(self, name: str, own: bool) -> Note | None:
+    def _unindexed_entity(self, name: str, own: bool) -> Note | None:
         """The entity's note where the index has not seen it yet."""
         path = f"{self._view.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
         if self._view.store.stat(path) is not None:
             note = self._view.store.note(path)
-        elif (found := self._graph_in_files(name)) is not None:
+        elif (found := self._entity_in_files(name)) is not None:
             note = found
         else:
             return None
         shared = not attributes_of(note, self._view.settings)["project"]
-        return note if self._view.visible(note) and not (own and shared) else None
+        return note if self._view.is_visible(note) and not (own and shared) else None
 
-    def _graph_in_files(self, name: str) -> Note | None:
+    def _entity_in_files(self, name: str) -> Note | None:
         """Of all notes, where the index lacks some: a second note of a name is not made."""
         if not self._view.gaps.are_left():
             return None
         with contextlib.suppress(NotFound):
-            return find(self._view.store, None, name, self._view.visible)
+            return find_referenced_note(self._view.store, None, name, self._view.is_visible)
         return None
 
-    def _graph_made(self, name: str, kind: str, body: str) -> Stored | Written:
+    def _create_entity(self, name: str, kind: str, body: str) -> Stored | Written:
         """In the caller's own namespace; the index does not know it yet. A name that files cannot
         have, or that another namespace has taken, is kept as an alias."""
         folder, title = self._view.settings["folders.entities"].strip("/"), safe_name(name)
@@ -312,19 +317,19 @@ class KnownFacts:
         self._writing.record_write(stored.path, stored.version, "add", str(values["id"]))
         return stored
 
-    def graph_numbers(self, paths: Collection[str]) -> list[int]:
+    def entity_note_numbers(self, paths: Collection[str]) -> list[int]:
         return [row.note for row in self._view.index.lookup.at(list(paths)).values()]
 
 
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _asserted(made: FactChange, subject: str, path: str) -> Asserted:
-    closed = (_view(subject, path, fact) for fact in made.closed)
-    return Asserted(made.status, _view(subject, path, made.fact), tuple(closed))
+def _asserted_facts(made: FactChange, subject: str, path: str) -> Asserted:
+    closed = (_fact_view(subject, path, fact) for fact in made.closed)
+    return Asserted(made.status, _fact_view(subject, path, made.fact), tuple(closed))
 
 
-def _view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
+def _fact_view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
     return FactView(
         subject,
         fact.predicate,
@@ -338,23 +343,23 @@ def _view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
     )
 
 
-def _names_of(relations: Relations, name: str, filters: Filters) -> set[str]:
+def _object_keys(relations: Relations, name: str, filters: Filters) -> set[str]:
     """All folded names of what is meant by a name."""
     name = unwrapped(name.strip())
     nodes = relations.named(name, filters)
     return {link_key(name)} | relations.keys([node.ref for node in nodes])
 
 
-def _holds(fact: FactRow, at: dt.datetime) -> bool:
+def _fact_holds_at(fact: FactRow, at: dt.datetime) -> bool:
     since = moment(fact.valid_from)
     return (since is None or since <= at) and not has_ended(fact.valid_to, at)
 
 
-def _sortable(valid_from: str) -> dt.datetime:
+def _fact_order(valid_from: str) -> dt.datetime:
     return moment(valid_from) or dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
-def ambiguous(name: str, paths: Iterable[str]) -> InvalidInput:
+def ambiguous_entity(name: str, paths: Iterable[str]) -> InvalidInput:
     places = ", ".join(sorted(paths))
     return InvalidInput(f"{name!r} could be any of these notes; name one by its path: {places}")
 
@@ -362,7 +367,7 @@ def ambiguous(name: str, paths: Iterable[str]) -> InvalidInput:
 # --- what is asked for ------------------------------------------------------------------------
 
 
-def _predicate(text: str) -> str:
+def _fact_predicate(text: str) -> str:
     text = without_private(text).strip()
     if not _PREDICATE.fullmatch(text):
         plain = re.sub(r"[^\w-]+", "_", text).strip("_-")[:64]
@@ -373,7 +378,7 @@ def _predicate(text: str) -> str:
     return text
 
 
-def _date_text(value: str | dt.date | None, name: str) -> str:
+def _fact_date(value: str | dt.date | None, name: str) -> str:
     """As a note has it: a date, or a date and time in UTC."""
     if value is None or value == "":
         return ""
@@ -386,8 +391,8 @@ def _date_text(value: str | dt.date | None, name: str) -> str:
     return text if len(text) == 10 and yaml_writer.is_date(text) else yaml_writer.utc_text(at)
 
 
-def _end_of_day(value: str | dt.date) -> dt.datetime:
-    text = _date_text(value, "as_of")
+def _end_of_as_of(value: str | dt.date) -> dt.datetime:
+    text = _fact_date(value, "as_of")
     at = moment(text)
     if at is None:
         raise InvalidInput("as_of must be a date like 2026-01-31.")

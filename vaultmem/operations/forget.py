@@ -44,8 +44,8 @@ class Forgetting:
     ) -> Forgotten:
         """Leave a memory out of recall; the note stays, and `restore` takes it back."""
         self._writing.require_writable()
-        note = self._view.note(memory_id)
-        why = self._input.line(reason or "", "reason")
+        note = self._view.visible_note(memory_id)
+        why = self._input.property_line(reason or "", "reason")
         if note.flag("forgotten") and expected_version in (None, version(note.raw)):
             told = note.string("forgotten_reason") or None
             return Forgotten(identity(note), note.path, "forgotten", version(note.raw), told)
@@ -70,7 +70,7 @@ class Forgetting:
         """From a session to its project, or to all of the user's work."""
         self._writing.require_writable()
         require_one_of(target_scope, ("project", "user"), "target_scope")
-        note = self._view.note(memory_id)
+        note = self._view.visible_note(memory_id)
         known = attributes_of(note, self._view.settings)
         before = known["scope"]
         rank = {name: i for i, name in enumerate(SCOPES)}
@@ -81,7 +81,9 @@ class Forgetting:
         changes: list[Change] = [SetProperty("scope", target_scope)]
         project = ""
         if target_scope == "project":
-            project = self._view.own_project(self._input.line(known["project"], "project", 100))
+            project = self._view.own_project(
+                self._input.property_line(known["project"], "project", 100)
+            )
         if project:
             changes.append(SetProperty("project", project))
         drop = () if target_scope == "project" else ("project",)
@@ -90,13 +92,13 @@ class Forgetting:
             RemoveProperty(name) for name in gone if before == "session" or name != "session"
         ]
         if note.path.startswith(VOLATILE):
-            written = self._settle(note, changes, project, expected_version)
+            written = self._settle_promoted(note, changes, project, expected_version)
         else:
             written = self._writing.edit_note(note, "promote", *changes, expect=expected_version)
-        why = self._input.line(reason or "", "reason") or None
+        why = self._input.property_line(reason or "", "reason") or None
         return Promoted(identity(note), written.path, before, target_scope, written.version, why)
 
-    def _settle(
+    def _settle_promoted(
         self, note: Note, changes: Sequence[Change], project: str, expect: str | None
     ) -> Written:
         """Give a volatile note a place in the vault; it keeps its id."""
@@ -114,7 +116,7 @@ class Forgetting:
     @bounded()
     def remove(self, memory_id: str, *, expected_version: str | None = None) -> Removed:
         """Move one memory to the trash."""
-        note = self._view.note(memory_id)
+        note = self._view.visible_note(memory_id)
         self._writing.trash_note(note, "remove", expected_version)
         return Removed(identity(note), note.path, f"restore_memory {identity(note)}")
 
@@ -138,7 +140,7 @@ class Forgetting:
                 f"Pruning all memories of scope {scope} at once is refused; narrow it with key, "
                 "older_than, tags or project."
             )
-        limit = _cutoff(older_than, now_utc())
+        limit = _prune_cutoff(older_than, now_utc())
         filters = self._view.filters(
             scope=scope, type=TYPES, project=project, include_forgotten=True
         )
@@ -153,17 +155,17 @@ class Forgetting:
             and wanted <= {tag.casefold() for tag in row.tags}
             and (limit is None or row_moment(row) < limit)
         ]
-        gone = [self._pruned(row, dry_run=dry_run) for row in chosen]
+        gone = [self._prune_row(row, dry_run=dry_run) for row in chosen]
         return Pruned(len(gone), tuple(gone), dry_run)
 
-    def _pruned(self, row: Row, *, dry_run: bool) -> PrunedNote:
+    def _prune_row(self, row: Row, *, dry_run: bool) -> PrunedNote:
         if dry_run:
             return PrunedNote(row.id, row.path, row.title)
         self._writing.trash_note(self._view.store.note(row.path), "prune")
         return PrunedNote(row.id, row.path, row.title, f"restore_memory {row.id}")
 
 
-def _cutoff(older_than: str | None, now: dt.datetime) -> dt.datetime | None:
+def _prune_cutoff(older_than: str | None, now: dt.datetime) -> dt.datetime | None:
     if not older_than:
         return None
     if match := _DURATION.match(older_than.strip()):

@@ -18,9 +18,9 @@ from vaultmem.index import LINKS_TO, Edge, EdgeKey, Filters, Node, Ref
 from vaultmem.limits import Whole, bounded
 from vaultmem.notes.links import link_key, link_target, relation_key
 from vaultmem.notes.note import has_ended
-from vaultmem.operations.facts import Asserted, Facts, FactView, KnownFacts, ambiguous
+from vaultmem.operations.facts import Asserted, Facts, FactView, KnownFacts, ambiguous_entity
 from vaultmem.operations.input import now_utc, require_one_of
-from vaultmem.operations.references import ULID, plain_ref
+from vaultmem.operations.references import ULID, plain_reference
 from vaultmem.operations.results import Summary, summary
 from vaultmem.operations.view import View
 
@@ -77,7 +77,7 @@ class GraphAnswer:
 
 
 @dataclass
-class _Found:
+class _GraphWalk:
     """What a walk through the graph came upon."""
 
     nodes: dict[Ref, Node]
@@ -110,15 +110,15 @@ class Graph:
             overview = self._graph_overview(filters, kind, include_memories, limit)
             return replace(overview, warnings=lacks())
         try:
-            start = self._graph_start(entity or "", filters)
+            start = self._start_node(entity or "", filters)
         except NotFound as error:
             if lacks():
                 raise Busy("The index is being filled; try again in a moment.") from error
             raise
         most = max(_FOLLOWED_ALONG_ONE if kind else _FOLLOWED, limit)
-        found = self._graph_walk(start, filters, kind, direction, depth, most)
+        found = self._walk_graph(start, filters, kind, direction, depth, most)
         others = [n for n in found.nodes.values() if n.ref != start.ref and n.is_listed]
-        others = _ranked(others, found.edges)[: limit - 1]
+        others = _ranked_nodes(others, found.edges)[: limit - 1]
         listed = [start, *others]
         stats = GraphStats(
             entities_traversed=sum(n.is_listed or n == start for n in found.nodes.values()),
@@ -129,15 +129,15 @@ class Graph:
         answer = self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
         return replace(answer, warnings=lacks())
 
-    def _graph_start(self, entity: str, filters: Filters) -> Node:
-        relations, name = self._view.index.relations, plain_ref(entity)
+    def _start_node(self, entity: str, filters: Filters) -> Node:
+        relations, name = self._view.index.relations, plain_reference(entity)
         if ULID.match(name):
-            paths = {self._view.note(name).path}
-            found = list(relations.nodes(self._facts.graph_numbers(paths), filters).values())
+            paths = {self._view.visible_note(name).path}
+            found = list(relations.nodes(self._facts.entity_note_numbers(paths), filters).values())
         else:
             found = relations.named(name, filters)
         if len(found) > 1:
-            raise ambiguous(name, (node.path for node in found))
+            raise ambiguous_entity(name, (node.path for node in found))
         if found:
             return found[0]
         if spelling := relations.mentions(name, filters):
@@ -146,12 +146,12 @@ class Graph:
         advice = f"Near it are: {', '.join(near)}." if near else "Ask without an entity to see all."
         raise NotFound(f"Nothing in the graph is named {name!r}. {advice}")
 
-    def _graph_walk(
+    def _walk_graph(
         self, start: Node, filters: Filters, kind: str, direction: str, depth: int, most: int
-    ) -> _Found:
+    ) -> _GraphWalk:
         """Level by level. Journals and forgotten notes lead no further: each would join
         everything that was spoken of on one day."""
-        found = _Found({start.ref: start}, {start.ref: 0})
+        found = _GraphWalk({start.ref: start}, {start.ref: 0})
         frontier: Sequence[Ref] = [start.ref]
         for level in range(1, depth + 1):
             edges, more = self._view.index.relations.edges(
@@ -161,17 +161,17 @@ class Graph:
                 incoming=direction != "outgoing",
                 bounded=not kind,
             )
-            new = self._graph_add(found, edges, filters, kind)
+            new = self._add_edges(found, edges, filters, kind)
             found.depths |= dict.fromkeys((node.ref for node in new), level)
             leading = [n for n in new if n.type != "session" and not n.forgotten]
             found.truncated |= more or (level < depth and len(leading) > most)
-            frontier = [node.ref for node in _ranked(leading, edges)[:most]]
+            frontier = [node.ref for node in _ranked_nodes(leading, edges)[:most]]
             if not frontier or level == depth:
                 break
         return found
 
-    def _graph_add(
-        self, found: _Found, edges: Mapping[EdgeKey, Edge], filters: Filters, kind: str = ""
+    def _add_edges(
+        self, found: _GraphWalk, edges: Mapping[EdgeKey, Edge], filters: Filters, kind: str = ""
     ) -> list[Node]:
         """Take in edges of the wanted kind; returns the ends that are new."""
         if kind:
@@ -200,9 +200,9 @@ class Graph:
             named.values(),
             key=lambda n: (-census.connected[n.ref], n.name.casefold(), n.path),
         )
-        found = _Found(dict(named), {})
+        found = _GraphWalk(dict(named), {})
         around, _ = relations.edges([n.ref for n in ranked], filters, bounded=not kind)
-        self._graph_add(found, around, filters, kind)
+        self._add_edges(found, around, filters, kind)
         touched = {ref for edge in found.edges.values() for ref in (edge.source, edge.target)}
         listed = [node for node in ranked if not kind or node.ref in touched]
         counts = sorted(census.relations.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -219,7 +219,7 @@ class Graph:
     def _graph_answer(
         self,
         listed: Sequence[Node],
-        found: _Found,
+        found: _GraphWalk,
         stats: GraphStats,
         filters: Filters,
         kind: str,
@@ -229,10 +229,10 @@ class Graph:
         refs = [node.ref for node in listed]
         attached = self._view.index.relations.attached(refs, filters)
         counts = attached.counts(refs)
-        edges = _by_end(found, refs)
-        said = self._graph_plain_facts(listed, filters, kind)
+        edges = _edges_by_node(found, refs)
+        said = self._plain_facts(listed, filters, kind)
         entities = tuple(
-            _entity(
+            _graph_entity(
                 node,
                 edges[node.ref],
                 found.nodes,
@@ -244,13 +244,13 @@ class Graph:
         )
         shown: dict[int, None] = {}
         if include_memories:
-            for level in _levels(listed, found.depths):
+            for level in _node_levels(listed, found.depths):
                 if len(shown) < limit:
                     newest = attached.newest(level, shown, limit - len(shown))
                     shown |= dict.fromkeys(newest)
-        return GraphAnswer(entities, self._graph_summaries(list(shown)), stats)
+        return GraphAnswer(entities, self._memory_summaries(list(shown)), stats)
 
-    def _graph_plain_facts(
+    def _plain_facts(
         self, listed: Sequence[Node], filters: Filters, kind: str
     ) -> dict[Ref, list[Relationship]]:
         """Facts whose object is a text: they are said of an entity, and lead nowhere."""
@@ -263,11 +263,11 @@ class Graph:
                 said.setdefault(fact.note, []).append(related)
         return said
 
-    def _graph_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
+    def _memory_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
         rows = self._view.index.lookup.rows(notes)
         found = []
         for note in notes:
-            body = self._view.body_at(rows[note]) if note in rows else None
+            body = self._view.visible_body(rows[note]) if note in rows else None
             if body is not None:
                 found.append(summary(rows[note], body))
         return tuple(found)
@@ -281,7 +281,7 @@ class Graph:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _ranked(nodes: Iterable[Node], edges: Iterable[EdgeKey]) -> list[Node]:
+def _ranked_nodes(nodes: Iterable[Node], edges: Iterable[EdgeKey]) -> list[Node]:
     """Entities first, most connected first."""
     connected: Counter[Ref] = Counter()
     for source, _, target in edges:
@@ -292,12 +292,12 @@ def _ranked(nodes: Iterable[Node], edges: Iterable[EdgeKey]) -> list[Node]:
     )
 
 
-def _levels(listed: Sequence[Node], depths: Mapping[Ref, int]) -> Iterator[list[Ref]]:
+def _node_levels(listed: Sequence[Node], depths: Mapping[Ref, int]) -> Iterator[list[Ref]]:
     for level in sorted({depths.get(node.ref, 0) for node in listed}):
         yield [node.ref for node in listed if depths.get(node.ref, 0) == level]
 
 
-def _by_end(found: _Found, refs: Collection[Ref]) -> dict[Ref, list[Edge]]:
+def _edges_by_node(found: _GraphWalk, refs: Collection[Ref]) -> dict[Ref, list[Edge]]:
     edges: dict[Ref, list[Edge]] = {ref: [] for ref in refs}
     for edge in found.edges.values():
         for ref in (edge.source, edge.target):
@@ -306,7 +306,7 @@ def _by_end(found: _Found, refs: Collection[Ref]) -> dict[Ref, list[Edge]]:
     return edges
 
 
-def _entity(
+def _graph_entity(
     node: Node,
     edges: Iterable[Edge],
     nodes: Mapping[Ref, Node],

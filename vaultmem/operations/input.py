@@ -21,7 +21,7 @@ class Input:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def clean(self, text: str, what: str = "The content") -> str:
+    def clean_text(self, text: str, what: str = "The content") -> str:
         """Text fit for a note: without private passages, bounded, and plain."""
         if len(text.encode(errors="replace")) > MOST_BYTES:
             raise InvalidInput(
@@ -33,21 +33,21 @@ class Input:
                 f"{what} has the control character U+{ord(found[0]):04X} in it, "
                 "perhaps a terminal's colours. Remove such characters and try again."
             )
-        text = self.redacted(masking.without_private(text))
+        text = self.redact_text(masking.without_private(text))
         try:
             text.encode()
         except UnicodeEncodeError:
             raise InvalidInput(f"{what} has half a character (a lone surrogate) in it.") from None
         return text
 
-    def redacted(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         if not self._settings["privacy.redact"]:
             return text
         from vaultmem.base import redaction
 
         return redaction.redacted(text, self._settings["privacy.patterns"])[0]
 
-    def redactions(self, given: str, kept: str) -> tuple[str, ...]:
+    def redaction_warnings(self, given: str, kept: str) -> tuple[str, ...]:
         """What a receipt says about what did not go into the note."""
         from vaultmem.base import redaction
 
@@ -60,25 +60,25 @@ class Input:
         )
         return (*told, *(f"secret_redacted: {kind} was replaced" for kind in named))
 
-    def line(self, text: str, what: str, most: int = 500) -> str:
+    def property_line(self, text: str, what: str, most: int = 500) -> str:
         """Text for a property: one line, not long."""
-        text = " ".join(self.clean(text, what).split())
+        text = " ".join(self.clean_text(text, what).split())
         if len(text) > most:
             raise InvalidInput(f"{what} has more than {most} characters; make it shorter.")
         return text
 
-    def lines(self, **texts: str | None) -> dict[str, str]:
+    def property_lines(self, **texts: str | None) -> dict[str, str]:
         """Texts for the properties of these names."""
         return {
-            name: self.line(text or "", name, _LONGEST_LINE.get(name, 500))
+            name: self.property_line(text or "", name, _LONGEST_LINE.get(name, 500))
             for name, text in texts.items()
         }
 
-    def tags(self, tags: Iterable[str]) -> tuple[str, ...]:
+    def clean_tags(self, tags: Iterable[str]) -> tuple[str, ...]:
         """Each once."""
         found: dict[str, str] = {}
         for given in [tags] if isinstance(tags, str) else tags:
-            tag = tag_of(self.line(given, "A tag", 100))
+            tag = tag_of(self.property_line(given, "A tag", 100))
             if not is_tag(tag):
                 raise InvalidInput(
                     f"{tag!r} cannot be a tag: use letters, digits, - _ and /, not digits alone."

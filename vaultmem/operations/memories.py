@@ -44,7 +44,7 @@ from vaultmem.operations.writing import WAYS_TO_CHANGE, Writing
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class TextChange:
     """What is to become of a text: some words of it, all of it, or more at its end."""
 
     new: str
@@ -60,7 +60,7 @@ class Wording:
         new_text: str | None,
         append: str | None,
         section: str | None,
-    ) -> Wording | None:
+    ) -> TextChange | None:
         """One way at a time; None where the text is not to change."""
         ways = [content is not None, (old_text or new_text) is not None, append is not None]
         if sum(ways) > 1:
@@ -110,7 +110,7 @@ class Memories:
         missing: list[str] = []
         for ref in ids:
             try:
-                found.append(self._memory(ref, room))
+                found.append(self._memory_by_reference(ref, room))
             except NotFound:
                 missing.append(ref)
         if counted:
@@ -119,12 +119,12 @@ class Memories:
             )
         return FetchedMemories(tuple(found), tuple(missing))
 
-    def _memory(self, ref: str, room: int) -> Memory:
-        if ULID.match(references.plain_ref(ref)) and (
-            seen := self._observed(references.plain_ref(ref))
+    def _memory_by_reference(self, ref: str, room: int) -> Memory:
+        if ULID.match(references.plain_reference(ref)) and (
+            seen := self._observation_as_memory(references.plain_reference(ref))
         ):
             return seen
-        note = self._view.note(ref)
+        note = self._view.visible_note(ref)
         stamp = self._view.store.stat(note.path)
         used = self._view.parts.usage.of([identity(note)]).get(identity(note))
         count = used.count if used else 0
@@ -134,7 +134,7 @@ class Memories:
             )
         return memory(note, self._view.settings, stamp.mtime_ns if stamp else 0, count)
 
-    def _observed(self, ref: str) -> Memory | None:
+    def _observation_as_memory(self, ref: str) -> Memory | None:
         """An observation of a journal as a memory of its own."""
         try:
             seen = self._sessions.observation(ref)
@@ -142,7 +142,7 @@ class Memories:
             seen = None
         if seen is None:
             return None
-        note = self._view.still_visible(self._view.store.note(seen.path))
+        note = self._view.require_visible(self._view.store.note(seen.path))
         journal = memory(note, self._view.settings, 0, 0)
         return replace(
             journal,
@@ -162,7 +162,7 @@ class Memories:
     @bounded()
     def source(self, memory_id: str) -> NoteSource:
         """A note as it is on disk, for an editor."""
-        note = self._view.note(memory_id)
+        note = self._view.visible_note(memory_id)
         return NoteSource(identity(note), note.path, note.text, version(note.raw))
 
     # --- changing ------------------------------------------------------------------------
@@ -193,17 +193,17 @@ class Memories:
         parts of memories says so: `shown_whole`.
         """
         self._writing.require_writable()
-        note = self._view.note(memory_id)
-        words = Wording.of(content, old_text, new_text, append, section)
+        note = self._view.visible_note(memory_id)
+        words = TextChange.of(content, old_text, new_text, append, section)
         if words is not None and words.whole:
             self._writing.require_no_private_passages(note)
             expected_version = self._whole_reading(note, expected_version, shown_whole)
         fields: dict[str, Sequence[Change]] = {
-            "content": self._new_words(note, words),
-            "importance": _new_importance(importance),
-            "tags": self._new_tags(add_tags, remove_tags),
-            "metadata": self._new_metadata(note, metadata or {}),
-            "related_entities": self._new_entities(note, add_entities, remove_entities),
+            "content": self._text_changes(note, words),
+            "importance": _importance_changes(importance),
+            "tags": self._tag_changes(add_tags, remove_tags),
+            "metadata": self._metadata_changes(note, metadata or {}),
+            "related_entities": self._entity_changes(note, add_entities, remove_entities),
         }
         given = {name: changes for name, changes in fields.items() if changes}
         if not given:
@@ -213,9 +213,9 @@ class Memories:
             )
         changed: list[str] = []
         written = self._writing.rewrite_note(
-            note, "update", self._each(given, changed), expected_version
+            note, "update", self._apply_fields(given, changed), expected_version
         )
-        self._remembering.ensure_entities(add_entities)
+        self._remembering.ensure_typed_entities(add_entities)
         if words is not None and words.whole:
             self._writing.mark_seen_whole(written, as_author=True)
         searchable = self._writing.searchable(written) if changed else "text"
@@ -228,11 +228,11 @@ class Memories:
             version=written.version,
             warnings=(
                 *((written.behind,) if written.behind else ()),
-                *self._input.redactions(said, self._input.clean(said)),
+                *self._input.redaction_warnings(said, self._input.clean_text(said)),
             ),
         )
 
-    def _each(
+    def _apply_fields(
         self, given: Mapping[str, Sequence[Change]], changed: list[str]
     ) -> Callable[[Note], Note]:
         """Make the changes field by field, and say which of them made a difference."""
@@ -249,13 +249,13 @@ class Memories:
 
         return change
 
-    def _new_words(self, note: Note, words: Wording | None) -> Sequence[Change]:
+    def _text_changes(self, note: Note, words: TextChange | None) -> Sequence[Change]:
         if words is None:
             return ()
         self._require_no_secrets(note.body if words.whole else words.old, words.new)
         if words.old:
-            return (ReplaceText(words.old, self._input.clean(words.new, "new_text")),)
-        text = self._remembering.content(words.new)
+            return (ReplaceText(words.old, self._input.clean_text(words.new, "new_text")),)
+        text = self._remembering.memory_text(words.new)
         return (ReplaceBody(text + "\n") if words.whole else AppendText(text, words.section),)
 
     def _whole_reading(self, note: Note, expected: str | None, shown_whole: bool) -> str:
@@ -293,37 +293,37 @@ class Memories:
     @bounded(text=OURS)
     def rewrite(self, memory_id: str, text: str, expected_version: str) -> Updated:
         """A note's whole text, as a person left it in an editor."""
-        note = self._view.note(memory_id)
+        note = self._view.visible_note(memory_id)
         raw = text.encode("utf-8", "surrogateescape")
         written = self._writing.rewrite_note(note, "edit", lambda current: raw, expected_version)
         self._writing.mark_seen_whole(written)
         fields = ("content",) if written.version != version(note.raw) else ()
         return Updated(identity(note), written.path, fields, False, written.version)
 
-    def _new_tags(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[Change]:
+    def _tag_changes(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[Change]:
         changes: list[Change] = []
         if remove:
             changes.append(RemoveItems("tags", tuple(map(bare_tag, remove))))
-        if new := self._input.tags(add):
+        if new := self._input.clean_tags(add):
             changes.append(AddItems("tags", new))
         return changes
 
-    def _new_metadata(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[Change]:
+    def _metadata_changes(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[Change]:
         changes: list[Change] = []
         for given, value in metadata.items():
-            name = self._input.line(given, "A property's name", 100)
+            name = self._input.property_line(given, "A property's name", 100)
             if name.casefold() in (*PROPERTIES, "tag", "alias"):
                 raise InvalidInput(
                     f"{name!r} is one of vaultmem's own properties; it is changed by its own "
                     "argument or tool, not by metadata."
                 )
             if value is not None:
-                changes.append(SetProperty(name, self._plain_value(name, value)))
+                changes.append(SetProperty(name, self._metadata_value(name, value)))
             elif note.key_of(name) is not None:
                 changes.append(RemoveProperty(name))
         return changes
 
-    def _plain_value(self, name: str, value: Any) -> Any:
+    def _metadata_value(self, name: str, value: Any) -> Any:
         items = value if isinstance(value, (list, tuple)) else [value]
         if any(isinstance(item, (Mapping, list, tuple)) for item in items):
             raise InvalidInput(
@@ -331,21 +331,25 @@ class Memories:
                 "are texts, numbers, true or false, or lists of those."
             )
         clean = [
-            self._input.clean(i, f"The property {name!r}") if isinstance(i, str) else i
+            self._input.clean_text(i, f"The property {name!r}") if isinstance(i, str) else i
             for i in items
         ]
         return clean if items is value else clean[0]
 
-    def _new_entities(
+    def _entity_changes(
         self, note: Note, add: Sequence[EntityRef], remove: Sequence[str]
     ) -> Sequence[Change]:
         changes: list[Change] = []
         for gone in map(entity_name, remove):
             for name, value in note.properties.items():
-                held = [i for i in value if _links_to(i, gone)] if isinstance(value, list) else []
+                held = (
+                    [i for i in value if _is_entity_link(i, gone)]
+                    if isinstance(value, list)
+                    else []
+                )
                 if held:
                     changes.append(RemoveItems(name, tuple(held)))
-        edges = self._remembering.edges(add)
+        edges = self._remembering.entity_link_lists(add)
         return [*changes, *(AddItems(name, tuple(items)) for name, items in edges.items())]  # type: ignore[arg-type]
 
     @bounded()
@@ -359,20 +363,20 @@ class Memories:
     ) -> Tagged:
         if not add and not remove:
             raise InvalidInput("Say which tags to add or to remove.")
-        note = self._view.note(memory_id)
-        changes = self._new_tags(add, remove)
+        note = self._view.visible_note(memory_id)
+        changes = self._tag_changes(add, remove)
         written = self._writing.edit_note(note, "tag", *changes, expect=expected_version)
         return Tagged(identity(note), written.path, written.note.tags, written.version)
 
 
-def _new_importance(importance: float | None) -> Sequence[Change]:
+def _importance_changes(importance: float | None) -> Sequence[Change]:
     if importance is None:
         return ()
     require_share(importance, "importance")
     return (SetProperty("importance", importance),)
 
 
-def _links_to(item: Any, name: str) -> bool:
+def _is_entity_link(item: Any, name: str) -> bool:
     return (
         isinstance(item, str) and item.strip("[]").partition("|")[0].casefold() == name.casefold()
     )

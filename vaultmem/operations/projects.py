@@ -32,14 +32,14 @@ class ProjectNotes:
         """Every project that some note names, by name."""
         counts = self._project_counts()
         names = sorted((name for name, _ in counts.values()), key=str.casefold)
-        return Projects(tuple(self._described(*counts[name.casefold()]) for name in names))
+        return Projects(tuple(self._described_project(*counts[name.casefold()]) for name in names))
 
     @bounded()
     def project(self, name: str) -> Project:
         found = self._project_counts().get(self._project_name(name).casefold())
         if found is None:
             raise NotFound(f"There is no project {name!r}.")
-        return self._described(*found)
+        return self._described_project(*found)
 
     def _project_counts(self) -> dict[str, tuple[str, int]]:
         """Names in their most usual spelling, with the number of memories."""
@@ -62,7 +62,7 @@ class ProjectNotes:
         self._writing.require_writable()
         name, text = (
             self._project_name(name),
-            self._input.clean(description, "The description").strip(),
+            self._input.clean_text(description, "The description").strip(),
         )
         self._view.gaps.require_none()
         with self._writing.key_lock(name):
@@ -71,14 +71,14 @@ class ProjectNotes:
             except NotFound:
                 known = Project(name, 0, "")
             if not known.path:
-                self._describe(known.name, text)
+                self._create_project_note(known.name, text)
             elif text and not known.description:
-                self._describe_anew(self._view.store.note(known.path), text)
+                self._add_project_description(self._view.store.note(known.path), text)
             elif text not in ("", known.description):
                 raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
         return self.project(name)
 
-    def _describe_anew(self, note: Note, text: str) -> None:
+    def _add_project_description(self, note: Note, text: str) -> None:
         """Put a description before what the note says already."""
 
         def change(current: Note) -> Note:
@@ -89,7 +89,7 @@ class ProjectNotes:
 
         self._writing.rewrite_note(note, "update", change)
 
-    def _describe(self, name: str, text: str) -> None:
+    def _create_project_note(self, name: str, text: str) -> None:
         values: dict[str, Writable] = {
             "id": ulid_now(),
             "type": "entity",
@@ -105,14 +105,14 @@ class ProjectNotes:
         )
 
     def _project_name(self, name: str) -> str:
-        plain = self._input.line(name, "A project's name", 100)
+        plain = self._input.property_line(name, "A project's name", 100)
         if not plain or plain.startswith("[["):  # a link would name another project
             raise InvalidInput(f"{plain!r} cannot be the name of a project.")
         if self._view.caller.project and plain.casefold() != self._view.caller.project.casefold():
             raise NotFound(f"There is no project {name!r}.")
         return plain
 
-    def _described(self, name: str, memories: int) -> Project:
+    def _described_project(self, name: str, memories: int) -> Project:
         """The project with what its own note says of it."""
         folder = self._writing.memory_folder("project", name)
         rows, _ = self._view.gaps.select(
@@ -123,7 +123,7 @@ class ProjectNotes:
             note = self._view.store.note(rows[-1].path)
         except (IndexError, NotFound):  # it has none, or no longer
             return known
-        if not self._view.visible(note):
+        if not self._view.is_visible(note):
             return known
         said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
         return replace(known, description=said, id=identity(note), path=note.path)

@@ -86,16 +86,16 @@ class Reader:
         counts = [used[id_].count if id_ in used else 0 for id_ in ids]
         hits = zip(found.hits, counts, strict=True)
         return Recalled(
-            memories=tuple(_recalled(hit, count, explain=explain) for hit, count in hits),
+            memories=tuple(_recalled_memory(hit, count, explain=explain) for hit, count in hits),
             total_matched=found.total,
             strategy_used=found.strategy,
             query_time_ms=round(found.milliseconds, 1),
-            index=self._freshness(),
+            index=self._index_freshness(),
             warnings=tuple(found.warnings),
-            filters=described(with_journals(filters)) if explain else None,
+            filters=described_filters(with_journals(filters)) if explain else None,
         )
 
-    def _freshness(self) -> Freshness:
+    def _index_freshness(self) -> Freshness:
         try:
             everything = self._view.filters(include_forgotten=True)
             return self._view.parts.freshness(everything if self._view.is_bound() else None)
@@ -108,7 +108,7 @@ class Reader:
         """By the index; where it cannot be used, or has gaps, by the files themselves."""
         try:
             lacks = self._view.parts.catch_up()
-            found, gaps = self._ask_index(query, strategy, filters, limit, offset, profile)
+            found, gaps = self._recall_from_index(query, strategy, filters, limit, offset, profile)
         except InvalidInput:
             raise
         except TROUBLE as error:
@@ -128,7 +128,7 @@ class Reader:
             found.warnings.append(lacks)
         return found
 
-    def _ask_index(
+    def _recall_from_index(
         self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
     ) -> tuple[Answer, Sequence[str] | None]:
         """What the index found, and the notes that it cannot have found; None for all of them."""
@@ -176,16 +176,16 @@ class Reader:
         lacks = self._view.gaps.look()
         rows, total = self._view.gaps.select(filters, order, limit, offset)
         more = offset + len(rows)
-        shown = tuple(self._summary(row) for row in rows)
+        shown = tuple(self._row_summary(row) for row in rows)
         return Listed(shown, total, more if more < total else None, lacks())
 
     @bounded()
     def recent(self, limit: int = 20) -> Listed:
         return self.list(limit=limit)
 
-    def _summary(self, row: Row) -> Summary:
+    def _row_summary(self, row: Row) -> Summary:
         self._view.parts.authorship.tell(self._view.caller, row.path, row.version)
-        return summary(row, self._view.body_at(row) or "")
+        return summary(row, self._view.visible_body(row) or "")
 
     def tags(self) -> Tags:
         lacks = self._view.gaps.look()
@@ -207,10 +207,10 @@ class Reader:
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
 
 
-def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
+def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
     row = hit.row
     alone = hit.is_observation and bool(hit.block)  # a memory of its own
-    seen = _observation(hit) if alone else None
+    seen = _journal_observation(hit) if alone else None
     return RecalledMemory(
         id=hit.block if alone else row.id or row.path,
         title=row.title,
@@ -236,13 +236,13 @@ def _recalled(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
     )
 
 
-def _observation(hit: Hit) -> Observation | None:
+def _journal_observation(hit: Hit) -> Observation | None:
     """What a journal's line says, without its time and id; a part of a long one says itself."""
     found = outline(f"## Log\n\n{hit.passage}\n").observations
     return found[0] if len(found) == 1 else None
 
 
-def described(filters: Filters) -> tuple[str, ...]:
+def described_filters(filters: Filters) -> tuple[str, ...]:
     """The conditions that every hit of an answer meets, for a reader."""
     any_of = {
         "type": filters.types,
@@ -256,7 +256,7 @@ def described(filters: Filters) -> tuple[str, ...]:
     if filters.folder:
         said.append(f"in the folder {filters.folder}")
     days = (("made from", filters.after), ("made until", filters.before))
-    said += [f"{word} {_day(bound)}" for word, bound in days if bound is not None]
+    said += [f"{word} {_filter_day(bound)}" for word, bound in days if bound is not None]
     if filters.min_importance is not None:
         said.append(f"importance at least {filters.min_importance}")
     pins = (("user", filters.user), ("project", filters.home), ("session", filters.session))
@@ -264,5 +264,5 @@ def described(filters: Filters) -> tuple[str, ...]:
     return (*said, "forgotten ones too" if filters.forgotten else "not forgotten")
 
 
-def _day(seconds: int) -> str:
+def _filter_day(seconds: int) -> str:
     return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -18,7 +18,7 @@ _LIKE_AN_ID: Final = re.compile(r"[0-7][0-9A-Z]{22,28}\Z", re.IGNORECASE)  # let
 Visible = Callable[[Note], bool]
 
 
-def plain_ref(ref: str) -> str:
+def plain_reference(ref: str) -> str:
     ref = ref.strip().removeprefix("memory:").strip()
     if ref.startswith("[[") and ref.endswith("]]"):
         ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
@@ -29,27 +29,27 @@ def plain_ref(ref: str) -> str:
     return ref
 
 
-def find(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
+def find_referenced_note(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
     """By the index where there is one, else by looking through the files.
 
     The index only proposes: the file decides whether it is the one.
     """
-    given, ref = ref, plain_ref(ref)
+    given, ref = ref, plain_reference(ref)
     if given != ref and store.stat(given) is not None:  # a name may begin or end with a blank
         ref = given
     if "/" in ref or "\\" in ref or ref.lower().endswith(".md"):
-        if found := _by_path(store, ref, visible):
+        if found := _note_at_reference(store, ref, visible):
             return found
     elif index is None:
-        return _one_of(_by_files(store, ref), ref, visible)
+        return _one_referenced_note(_notes_referenced_in_files(store, ref), ref, visible)
     proposed = index.lookup.find(ref) if index else []
-    notes = [note for note in _readable(store, proposed) if _goes_by(note, ref)]
+    notes = [note for note in _readable_notes(store, proposed) if _is_referenced_by(note, ref)]
     if not any(map(visible, notes)) and not ULID.match(ref):
-        notes += _readable(store, _paths_named(store, ref))  # the index may be behind
-    return _one_of(notes, ref, visible)
+        notes += _readable_notes(store, _paths_titled(store, ref))  # the index may be behind
+    return _one_referenced_note(notes, ref, visible)
 
 
-def _by_path(store: Store, ref: str, visible: Visible) -> Note | None:
+def _note_at_reference(store: Store, ref: str, visible: Visible) -> Note | None:
     for path in (ref, ref + ".md"):
         if store.is_there(path):
             with contextlib.suppress(NotFound):
@@ -61,7 +61,7 @@ def _by_path(store: Store, ref: str, visible: Visible) -> Note | None:
     return None
 
 
-def _one_of(notes: Iterable[Note], ref: str, visible: Visible) -> Note:
+def _one_referenced_note(notes: Iterable[Note], ref: str, visible: Visible) -> Note:
     seen = {note.path: note for note in notes if visible(note)}
     if not seen:
         raise NotFound(f"There is no memory with the id, path, key, title or alias {ref!r}.")
@@ -71,37 +71,37 @@ def _one_of(notes: Iterable[Note], ref: str, visible: Visible) -> Note:
     return min(seen.values(), key=lambda note: (copy_rank(note.title), note.path))
 
 
-def _goes_by(note: Note, ref: str) -> bool:
+def _is_referenced_by(note: Note, ref: str) -> bool:
     named = {name_key(name) for name in (note.title, *note.aliases)}
     return ref.upper() == note.id.upper() or ref == note.string("key") or name_key(ref) in named
 
 
-def _paths_named(store: Store, ref: str) -> list[str]:
+def _paths_titled(store: Store, ref: str) -> list[str]:
     wanted = name_key(ref)
     return [path for path in store.walk().notes if name_key(title_of(path)) == wanted]
 
 
-def _by_files(store: Store, ref: str) -> list[Note]:
+def _notes_referenced_in_files(store: Store, ref: str) -> list[Note]:
     """Without any index: titles first, then every note's id, key and aliases."""
-    if named := list(_readable(store, _paths_named(store, ref))):
+    if named := list(_readable_notes(store, _paths_titled(store, ref))):
         return named
     needle = ref.upper().encode()
-    likely = (s for s in _stored(store, store.walk().notes) if needle in s.raw.upper())
-    return [note for note in map(store.parse, likely) if _goes_by(note, ref)]
+    likely = (s for s in _stored_at(store, store.walk().notes) if needle in s.raw.upper())
+    return [note for note in map(store.parse, likely) if _is_referenced_by(note, ref)]
 
 
-def _readable(store: Store, paths: Iterable[str]) -> Iterator[Note]:
-    return (store.parse(stored) for stored in _stored(store, paths))
+def _readable_notes(store: Store, paths: Iterable[str]) -> Iterator[Note]:
+    return (store.parse(stored) for stored in _stored_at(store, paths))
 
 
-def _stored(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
+def _stored_at(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
     """The notes that can be read; one that cannot does not hide the others."""
     for path in paths:
         with contextlib.suppress(VaultmemError):
             yield store.read(path)
 
 
-def near(index: Index, ref: str, filters: Filters) -> list[str]:
+def titles_near_reference(index: Index, ref: str, filters: Filters) -> list[str]:
     """Titles of a few notes that the reference may have meant."""
     from vaultmem.base.line_difference import close_names
 

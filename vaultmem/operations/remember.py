@@ -73,7 +73,7 @@ _MERGED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Restated:
+class Restatement:
     """A text that is stored under a key that is known."""
 
     text: str
@@ -120,9 +120,9 @@ class Remembering:
             raise InvalidInput("expected_version goes with a key: it says what is replaced.")
         require_one_of(type, TYPES, "type")
         require_one_of(scope, SCOPES, "scope")
-        text = self.content(content)
+        text = self.memory_text(content)
         caller = self._view.caller
-        lines = self._input.lines(
+        lines = self._input.property_lines(
             key=key,
             session_id=session_id or caller.session,
             project=project,
@@ -141,45 +141,48 @@ class Remembering:
             "session": lines["session_id"],
             "user": caller.user,
             "room": lines["room"],
-            "importance": _share(importance, "importance"),
-            "confidence": _share(confidence, "confidence"),
-            "tags": list(self._input.tags(tags)),
+            "importance": _checked_share(importance, "importance"),
+            "confidence": _checked_share(confidence, "confidence"),
+            "tags": list(self._input.clean_tags(tags)),
             "source": lines["source"],
-            **self.edges(related_entities),
+            **self.entity_link_lists(related_entities),
         }
         name = _required_title(lines["title"]) or derived_title(text)
         given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
         with contextlib.suppress(*TROUBLE):  # a note can be written without an index
             self._view.parts.catch_up()
-        similar = self._view.parts.aside.submit(self._similar, text)  # it never raises
+        similar = self._view.parts.aside.submit(self._similar_memories, text)  # it never raises
         with self._writing.key_lock(lines["key"]) if lines["key"] else contextlib.nullcontext():
-            if known := self._with_key(values):
+            if known := self._memory_with_key(values):
                 stated = values if source else {**values, "source": ""}
-                words = Restated(text, expected_version, keys_alone)
-                done = self._upsert(known, words, stated, similar)
+                words = Restatement(text, expected_version, keys_alone)
+                done = self._remember_again(known, words, stated, similar)
             elif expected_version:
                 raise NotFound(f"There is no memory with the key {key!r} any more.")
             else:
-                done = self._remember(name, title, text, values, related_entities, similar)
+                done = self._remember_new(name, title, text, values, related_entities, similar)
         return replace(
-            done, warnings=(*done.warnings, *self._input.redactions(given, f"{text}\n\n{name}"))
+            done,
+            warnings=(*done.warnings, *self._input.redaction_warnings(given, f"{text}\n\n{name}")),
         )
 
     # --- parts ---------------------------------------------------------------------------
 
-    def content(self, content: str) -> str:
-        text = self._input.clean(content)
+    def memory_text(self, content: str) -> str:
+        text = self._input.clean_text(content)
         if not text.strip():
             raise InvalidInput("There is nothing to remember: the content is empty.")
         return text
 
-    def edges(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
+    def entity_link_lists(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
         """Links to entities, in a list under the relationship's name."""
         lists: dict[str, list[Writable]] = {}
         for entity in entities:
-            name = entity_name(self._input.line(entity.get("name", ""), "An entity's name", 100))
+            name = entity_name(
+                self._input.property_line(entity.get("name", ""), "An entity's name", 100)
+            )
             relation = relation_name(
-                self._input.line(entity.get("relationship", ""), "A relationship")
+                self._input.property_line(entity.get("relationship", ""), "A relationship")
             )
             link = f"[[{name}]]"
             if link not in lists.setdefault(relation, []):
@@ -188,7 +191,7 @@ class Remembering:
 
     # --- writing -------------------------------------------------------------------------
 
-    def _remember(
+    def _remember_new(
         self,
         name: str,
         title: str | None,
@@ -205,15 +208,17 @@ class Remembering:
         written = self._writing.create_note(folder, name, values, text + "\n")
         self._writing.mark_seen_whole(written, as_author=True)
         if values["key"]:
-            self._keep_stored(written, str(values["id"]), text, cast(list[str], values["tags"]))
-        self.ensure_entities(entities)
-        edges = sum(len(links) for _, links in _link_lists(values))
-        return self._receipt(written, values, edges, similar, created=True)
+            self._keep_stored_text(
+                written, str(values["id"]), text, cast(list[str], values["tags"])
+            )
+        self.ensure_typed_entities(entities)
+        edges = sum(len(links) for _, links in _entity_links(values))
+        return self._remember_receipt(written, values, edges, similar, created=True)
 
-    def _upsert(
+    def _remember_again(
         self,
         note: Note,
-        words: Restated,
+        words: Restatement,
         values: Mapping[str, Writable],
         similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
@@ -221,7 +226,7 @@ class Remembering:
         given = ("type", "importance", "confidence", "room", "source")
         new = [name for name in given if values[name] not in (None, "", note.get(name))]
         changes += [SetProperty(name, values[name]) for name in new]
-        changes += [AddItems(name, tuple(items)) for name, items in _link_lists(values)]
+        changes += [AddItems(name, tuple(items)) for name, items in _entity_links(values)]
         tags = cast(list[str], values["tags"] or [])
         if tags:
             changes.append(AddItems("tags", tuple(tags)))
@@ -232,22 +237,22 @@ class Remembering:
 
         def change(current: Note) -> Note:
             nonlocal merged
-            body, merged = self._restated(current, words)
-            taken = _taken_back(current, known.stored(current), tags) if words.keys_alone else ()
+            body, merged = self._restated_body(current, words)
+            taken = _withdrawn(current, known.stored(current), tags) if words.keys_alone else ()
             after = edited(current, ReplaceBody(body, as_it_is=True), *changes, *taken)
             return stamped(current, after, now_utc())
 
         written = self._writing.rewrite_note(note, "update", change, expected)
-        edges = sum(len(links) for _, links in _link_lists(values))
-        done = self._receipt(
+        edges = sum(len(links) for _, links in _entity_links(values))
+        done = self._remember_receipt(
             written, {**values, "id": identity(note)}, edges, similar, created=False
         )
         if not merged:
             self._writing.mark_seen_whole(written, as_author=True)
-        self._keep_stored(written, note.id, words.text, tags)
+        self._keep_stored_text(written, note.id, words.text, tags)
         return replace(done, warnings=(*done.warnings, *((_MERGED,) if merged else ())))
 
-    def _restated(self, note: Note, words: Restated) -> tuple[str, bool]:
+    def _restated_body(self, note: Note, words: Restatement) -> tuple[str, bool]:
         """The body with the text that is stored anew, and whether lines of a person are in it."""
         from vaultmem.operations import restatement  # seldom needed, and not light
 
@@ -256,19 +261,19 @@ class Remembering:
         text, body = words.text, note.body
         volatile = note.path.startswith(VOLATILE) and known.is_written(body)
         if words.expected or volatile or (last and same_words(last.body, body)):
-            return restatement.replaced(body, text), False
+            return restatement.restated_over(body, text), False
         if same_words(text, body):
             return body, False
         found = None
         if last is not None or words.keys_alone:
             old = last.body if last is not None else None
-            found = restatement.merged(old, body, text, both=words.keys_alone)
+            found = restatement.merged_restatement(old, body, text, both=words.keys_alone)
         if found is None:
             said = f"{note.path} was changed by hand since it was last stored under this key."
             raise self._writing.unread_conflict(note, said, "store_memory")
         return found, True
 
-    def _keep_stored(self, written: Written, id: str, text: str, tags: Sequence[str]) -> None:
+    def _keep_stored_text(self, written: Written, id: str, text: str, tags: Sequence[str]) -> None:
         """Keep what this store wrote, so that the next one can tell it from a person's words."""
         if written.path.startswith(VOLATILE):  # it ends with its session, and so must its text
             return
@@ -277,7 +282,7 @@ class Remembering:
         kept = {name: value for name, value in kept.items() if value}
         self._view.parts.authorship.store(made_note(kept, text, written.path, names))
 
-    def _receipt(
+    def _remember_receipt(
         self,
         written: Written,
         values: Mapping[str, Writable],
@@ -304,17 +309,19 @@ class Remembering:
             warnings=(written.behind,) if written.behind else (),
         )
 
-    def ensure_entities(self, entities: Iterable[EntityRef]) -> None:
+    def ensure_typed_entities(self, entities: Iterable[EntityRef]) -> None:
         typed = [entity for entity in entities if entity.get("type")]
         if not typed:
             return
-        names = (self._input.line(entity["name"], "An entity's name", 100) for entity in typed)
+        names = (
+            self._input.property_line(entity["name"], "An entity's name", 100) for entity in typed
+        )
         kinds = (entity["type"] for entity in typed)
-        self._facts.graph_ensure(zip(map(entity_name, names), kinds, strict=True))
+        self._facts.ensure_entities(zip(map(entity_name, names), kinds, strict=True))
 
     # --- what is there already -----------------------------------------------------------
 
-    def _with_key(self, values: Mapping[str, Writable]) -> Note | None:
+    def _memory_with_key(self, values: Mapping[str, Writable]) -> Note | None:
         if not values["key"]:
             return None
         filters = self._view.filters(scope=str(values["scope"]), include_forgotten=True)
@@ -324,11 +331,11 @@ class Remembering:
             same_session = row.session == values["session"] or values["scope"] != "session"
             if same_home and same_user and same_session:
                 note = self._view.store.note(row.path)
-                if self._view.visible(note):
+                if self._view.is_visible(note):
                     return note
         return None
 
-    def _similar(self, text: str) -> tuple[Similar, ...]:
+    def _similar_memories(self, text: str) -> tuple[Similar, ...]:
         """Memories that say nearly the same: the writer decides what to do about them. What is
         being written meanwhile may be among them."""
         strategy = "hybrid" if self._view.parts.loaded_embedder() else "keyword"
@@ -390,7 +397,7 @@ def relation_name(relationship: str) -> str:
     return name if _RELATION.match(name) and name not in PROPERTIES else "about"
 
 
-def _taken_back(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[Change]:
+def _withdrawn(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[Change]:
     """Tags of the last store that are no longer given, and the mark of being forgotten."""
     given = set(map(tag_key, tags))
     stored = set(map(tag_key, (last or note).strings("tags")))
@@ -403,7 +410,7 @@ def _taken_back(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[
             yield RemoveProperty(name)
 
 
-def _link_lists(values: Mapping[str, Writable]) -> list[tuple[str, tuple[Writable, ...]]]:
+def _entity_links(values: Mapping[str, Writable]) -> list[tuple[str, tuple[Writable, ...]]]:
     return [
         (name, tuple(value))
         for name, value in values.items()
@@ -411,7 +418,7 @@ def _link_lists(values: Mapping[str, Writable]) -> list[tuple[str, tuple[Writabl
     ]
 
 
-def _share(value: float | None, name: str) -> float | None:
+def _checked_share(value: float | None, name: str) -> float | None:
     if value is not None:
         require_share(value, name)
     return value

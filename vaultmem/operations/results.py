@@ -330,10 +330,10 @@ def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
         key=note.string("key") or None,
         kind=attributes["kind"] or None,
         confidence=note.number("confidence"),
-        about=_names(note.strings("about")),
+        about=_linked_names(note.strings("about")),
         source=source_value(note.string("source")),
-        derived_from=_names(note.strings("derived_from")),
-        superseded_by=(_names(note.strings("superseded_by")) or (None,))[0],
+        derived_from=_linked_names(note.strings("derived_from")),
+        superseded_by=(_linked_names(note.strings("superseded_by")) or (None,))[0],
         forgotten_reason=note.string("forgotten_reason") or None,
         facts=note.facts or None,
         observations=note.observations or None,
@@ -357,7 +357,7 @@ def summary(row: Row, body: str) -> Summary:
         tags=row.tags,
         version=row.version,
         created_at=created,
-        updated_at=_moment(updated if updated is not None else row.mtime_ns // 1_000_000_000),
+        updated_at=_row_second(updated if updated is not None else row.mtime_ns // 1_000_000_000),
         importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
         forgotten=bool(row.forgotten),
         project=row.project or None,
@@ -366,17 +366,17 @@ def summary(row: Row, body: str) -> Summary:
 
 def row_moment(row: Row) -> dt.datetime:
     """When the memory was made; of a person's note without a date, when it was last saved."""
-    return _moment(row.created if row.created is not None else row.mtime_ns // 1_000_000_000)
+    return _row_second(row.created if row.created is not None else row.mtime_ns // 1_000_000_000)
 
 
-def _moment(seconds: int) -> dt.datetime:
+def _row_second(seconds: int) -> dt.datetime:
     try:
         return dt.datetime.fromtimestamp(seconds, dt.UTC)
     except (OverflowError, OSError, ValueError):
         return dt.datetime.fromtimestamp(0, dt.UTC)
 
 
-def _names(links: tuple[str, ...]) -> tuple[str, ...] | None:
+def _linked_names(links: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(map(_link_name, links)) or None
 
 

@@ -125,7 +125,7 @@ class Sessions:
         if not session or (not session_id and not self._view.caller.session):
             session = self._new_session()
         return StartedSession(
-            session, self._journal_of(session, self._journal_project(project), title)
+            session, self._open_journal(session, self._journal_project(project), title)
         )
 
     @bounded(type=WORD)
@@ -139,18 +139,25 @@ class Sessions:
     ) -> LoggedObservation:
         """Add an observation to the session's journal, which is made if there is none yet."""
         self._writing.require_writable()
-        text, kind, names = self._said(content), self._kind_of(type), self._input.tags(tags)
+        text, kind, names = (
+            self._observation_text(content),
+            self._observation_kind(type),
+            self._input.clean_tags(tags),
+        )
         session = self.session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
         block = journal.new_block(now)
         lines = journal.entry(now, kind, text, names, block)
         try:
-            path, *behind = self._append(self._journal_of(session), lines)
+            path, *behind = self._append_to_journal(self._open_journal(session), lines)
         except NotFound:  # moved or deleted by a person a moment ago
             self._view.parts.reconciler.everything()
-            path, *behind = self._append(self._journal_of(session), lines)
+            path, *behind = self._append_to_journal(self._open_journal(session), lines)
         return LoggedObservation(
-            block, session, path, (*filter(None, behind), *self._input.redactions(content, text))
+            block,
+            session,
+            path,
+            (*filter(None, behind), *self._input.redaction_warnings(content, text)),
         )
 
     @bounded()
@@ -169,8 +176,11 @@ class Sessions:
         session = self.session_of(session_id)
         if not session:
             raise NotFound("There is no session to end: start one first, or give session_id.")
-        clean = self._input.clean(summary or "", "The summary")
-        given, warnings = journal.below_heading(clean), self._input.redactions(summary or "", clean)
+        clean = self._input.clean_text(summary or "", "The summary")
+        given, warnings = (
+            journal.below_heading(clean),
+            self._input.redaction_warnings(summary or "", clean),
+        )
         notes = self._journals(session)
         if not notes:
             self._view.gaps.warnings()
@@ -178,11 +188,11 @@ class Sessions:
         if not notes and session != self.session_of(None):
             self.require_known(session)
         if not notes and given:
-            notes = [self._view.store.note(self._journal_of(session))]
+            notes = [self._view.store.note(self._open_journal(session))]
         path, said = None, "Nothing was logged in this session, so it has no journal."
         if notes:
-            path, said = self._sum_up(notes[-1], given)
-        removed = self._end_volatile(session, keep)
+            path, said = self._sum_up_journal(notes[-1], given)
+        removed = self._end_session_notes(session, keep)
         if session == self._own_session:
             self._own_session = ""
         return EndedSession(session, said, path, removed, warnings)
@@ -192,7 +202,7 @@ class Sessions:
         session = self._view.caller.session
         return self._writing.drop_session_notes(session) if session else 0
 
-    def _end_volatile(self, session: str, keep: bool | None) -> int:
+    def _end_session_notes(self, session: str, keep: bool | None) -> int:
         if not (self._view.settings["sessions.keep"] if keep is None else keep):
             return self._writing.drop_session_notes(session)
         self._view.parts.session_folders.keep(safe_name(session))
@@ -213,19 +223,21 @@ class Sessions:
         lacks = self._view.gaps.look()
         session = self.session_of(session_id) if session_id else ""
         if observation_id:
-            return Timeline(self._around(observation_id, session, before, after), lacks())
+            return Timeline(
+                self._observations_around(observation_id, session, before, after), lacks()
+            )
         if session:
             found = self._observations(self._journals(session))
             if not found:
                 self.require_known(session)
         else:
             rows = self._view.index.journals.latest(
-                self._view.filters(type="session"), _count(before, after)
+                self._view.filters(type="session"), _timeline_length(before, after)
             )
             found = self._observations(self.notes_at(row.path for row in rows))
         if session and before is None and after is not None:
             return Timeline(tuple(found[:after]), lacks())  # from its start
-        many = _MOST if session and before is None else _count(before, after)
+        many = _MOST if session and before is None else _timeline_length(before, after)
         return Timeline(tuple(found[-many:] if many else ()), lacks())
 
     @bounded()
@@ -257,12 +269,12 @@ class Sessions:
         return SessionSummary(
             session_id=session,
             memories_stored=len(stored),
-            stored_by_type=_by_type(stored),
+            stored_by_type=_stored_by_type(stored),
             queries=queries,
             memories_served=served,
             observations=len(seen),
             topics=sentences.topics(tags, [o.content for o in seen], _TOPICS),
-            started_at=_first_moment(notes, stored),
+            started_at=_session_start(notes, stored),
             path=notes[-1].path if notes else None,
             project=(notes[-1].string("project") or None) if notes else None,
             summary=(printable(journal.summary_in(notes[-1])) or None) if notes else None,
@@ -271,7 +283,7 @@ class Sessions:
     # --- which session -------------------------------------------------------------------
 
     def session_of(self, given: str | None) -> str:
-        if given and (session := self._input.line(given, "session_id", 200)):
+        if given and (session := self._input.property_line(given, "session_id", 200)):
             return session.removeprefix("session:")
         return self._view.caller.session or self._own_session
 
@@ -306,10 +318,10 @@ class Sessions:
                 note = self._view.store.note(path)
             except VaultmemError:
                 continue
-            if self._view.visible(note):
+            if self._view.is_visible(note):
                 yield note
 
-    def _journal_of(
+    def _open_journal(
         self, session: str, project: str | None = None, title: str | None = None
     ) -> str:
         """The journal to write in. Two processes that need a new one take turns."""
@@ -325,7 +337,7 @@ class Sessions:
     def _new_journal(self, session: str, project: str | None, title: str | None) -> str:
         now = now_utc()
         project = self._journal_project(None) if project is None else project
-        name = self._input.line(title or "", "title", 300) or "Session"
+        name = self._input.property_line(title or "", "title", 300) or "Session"
         values = {
             "id": ulid_now(),
             "type": "session",
@@ -341,9 +353,9 @@ class Sessions:
         return self._writing.create_note(folder, title, values, f"## {journal.LOG}\n").path
 
     def _journal_project(self, given: str | None) -> str:
-        return self._view.own_project(self._input.line(given or "", "project", 100))
+        return self._view.own_project(self._input.property_line(given or "", "project", 100))
 
-    def _append(self, path: str, lines: str) -> tuple[str, str]:
+    def _append_to_journal(self, path: str, lines: str) -> tuple[str, str]:
         """Returns where it stands, and why the index lacks it.
 
         No snapshot is kept: adding a line loses nothing, and journals grow line by line.
@@ -353,13 +365,13 @@ class Sessions:
         def append(note: Note) -> bytes:
             nonlocal known
             known = note.id
-            return journal.append(self._view.still_visible(note), lines)
+            return journal.append(self._view.require_visible(note), lines)
 
         stored = self._view.store.update(path, append)
         self._writing.record_write(stored.path, stored.version, "log", known)
         return stored.path, self._writing.index_written(stored, body_of(stored.raw))[0]
 
-    def _sum_up(self, note: Note, given: str) -> tuple[str, str]:
+    def _sum_up_journal(self, note: Note, given: str) -> tuple[str, str]:
         """Where the summary stands, and what it says."""
         now, known = now_utc(), self._view.parts.authorship
 
@@ -378,13 +390,13 @@ class Sessions:
 
     def _observations(self, notes: Iterable[Note]) -> list[ObservationView]:
         found = [
-            (journal.time_of(seen, note), _view(seen, note))
+            (journal.time_of(seen, note), _observation_view(seen, note))
             for note in notes
             for seen in journal.entries_of(note)
         ]
         return [view for _, view in sorted(found, key=lambda pair: pair[0])]
 
-    def _around(
+    def _observations_around(
         self, wanted: str, session: str, before: int | None, after: int | None
     ) -> tuple[ObservationView, ...]:
         middle = self.observation(wanted)
@@ -401,14 +413,14 @@ class Sessions:
         first = max(0, at - (_AROUND if before is None else before))
         return tuple(found[first : at + 1 + (_AROUND if after is None else after)])
 
-    def _said(self, content: str) -> str:
-        text = self._input.clean(content, "The observation")
+    def _observation_text(self, content: str) -> str:
+        text = self._input.clean_text(content, "The observation")
         if not text.strip():
             raise InvalidInput("There is nothing to log: the content is empty.")
         return text
 
-    def _kind_of(self, given: str | None) -> str:
-        kind = self._input.line(given or "", "The type") or journal.KIND
+    def _observation_kind(self, given: str | None) -> str:
+        kind = self._input.property_line(given or "", "The type") or journal.KIND
         if not journal.is_kind(kind) or len(kind) > 50:
             raise InvalidInput(
                 f"{kind!r} cannot be a type of observation: it is one word, like decision or bug."
@@ -416,7 +428,7 @@ class Sessions:
         return kind
 
 
-def _view(seen: Observation, note: Note) -> ObservationView:
+def _observation_view(seen: Observation, note: Note) -> ObservationView:
     return ObservationView(
         id=seen.block,
         session_id=printable(note.string("session")),
@@ -429,15 +441,15 @@ def _view(seen: Observation, note: Note) -> ObservationView:
     )
 
 
-def _count(before: int | None, after: int | None) -> int:
+def _timeline_length(before: int | None, after: int | None) -> int:
     return 2 * _AROUND if before is None and after is None else (before or 0) + (after or 0)
 
 
-def _by_type(rows: Sequence[Row]) -> dict[str, int]:
+def _stored_by_type(rows: Sequence[Row]) -> dict[str, int]:
     return {kind: count for kind in TYPES if (count := sum(row.type == kind for row in rows))}
 
 
-def _first_moment(notes: Sequence[Note], stored: Sequence[Row]) -> dt.datetime | None:
+def _session_start(notes: Sequence[Note], stored: Sequence[Row]) -> dt.datetime | None:
     moments = [note.created for note in notes if note.created]
     moments += [dt.datetime.fromtimestamp(row.created, dt.UTC) for row in stored if row.created]
     return min(moments, default=None)

@@ -32,11 +32,11 @@ class VersionHistory:
     def history(self, memory_id: str, *, git: bool = False) -> Versions:
         """The texts a memory had before each change by an agent, newest first; with `git`
         also those of its commits, from before it was renamed too."""
-        note, key, path = self._past(memory_id)
-        kept = self._snapshots(key, path)
+        note, key, path = self._note_or_past(memory_id)
+        kept = self._visible_snapshots(key, path)
         versions = [Version(s.version, s.taken_at, s.action, s.size, False) for s in kept]
         if git:
-            versions = self._with_commits(path, versions)
+            versions = self._versions_with_commits(path, versions)
         if note is not None:
             stamp = self._view.store.stat(note.path)
             saved = dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9 if stamp else 0, dt.UTC)
@@ -48,9 +48,9 @@ class VersionHistory:
         number = changes + (note is not None)
         return Versions(identity(note) if note else key, path, tuple(versions), number)
 
-    def _with_commits(self, path: str, kept: list[Version]) -> list[Version]:
+    def _versions_with_commits(self, path: str, kept: list[Version]) -> list[Version]:
         """Snapshots and commits in one line; a text that git has is shown as a commit."""
-        commits = self._own_commits(path)
+        commits = self._visible_commits(path)
         known = {commit.version for commit in commits}
         found = [
             Version(c.version, c.when, c.action, len(c.raw), False, c.commit, c.author, c.subject)
@@ -60,31 +60,31 @@ class VersionHistory:
         second = dt.timedelta(seconds=1)  # git counts in whole ones: a commit is at its end
         return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
 
-    def _own_commits(self, path: str) -> list[Commit]:
+    def _visible_commits(self, path: str) -> list[Commit]:
         return [c for c in self._commits(path) if self._was_visible(c, c.path)]
 
-    def _snapshots(self, key: str, path: str) -> list[Snapshot]:
+    def _visible_snapshots(self, key: str, path: str) -> list[Snapshot]:
         return [s for s in self._view.parts.history.snapshots(key) if self._was_visible(s, path)]
 
     def _was_visible(self, kept: Snapshot | Commit, path: str) -> bool:
         """A text from a time when the note was another's stays theirs."""
         if not self._view.is_bound():
             return True
-        return self._view.visible(parse(kept.raw, path, self._view.settings.properties))
+        return self._view.is_visible(parse(kept.raw, path, self._view.settings.properties))
 
     @bounded()
     def version_text(self, memory_id: str, wanted: str) -> str:
-        note, key, path = self._past(memory_id)
+        note, key, path = self._note_or_past(memory_id)
         if note is not None and len(wanted) >= 4 and version(note.raw).startswith(wanted.lower()):
             return note.text
-        return self._kept(key, path, wanted).raw.decode("utf-8", "surrogateescape")
+        return self._kept_version(key, path, wanted).raw.decode("utf-8", "surrogateescape")
 
-    def _kept(self, key: str, path: str, wanted: str) -> Snapshot | Commit:
+    def _kept_version(self, key: str, path: str, wanted: str) -> Snapshot | Commit:
         """An earlier version, by its name or by that of its commit."""
-        for snapshot in self._snapshots(key, path):
+        for snapshot in self._visible_snapshots(key, path):
             if len(wanted) >= 4 and snapshot.version.startswith(wanted.lower()):
                 return snapshot
-        for commit in self._own_commits(path):
+        for commit in self._visible_commits(path):
             names = commit.version, commit.commit
             if len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names):
                 return commit
@@ -96,12 +96,12 @@ class VersionHistory:
     def restore(self, memory_id: str, version: str | None = None) -> Restored:
         """Undo the last change by an agent, or go back to the version named."""
         self._writing.require_writable()
-        note, key, path = self._past(memory_id)
+        note, key, path = self._note_or_past(memory_id)
         if version:
-            return self._put_back(note, path, self._kept(key, path, version))
-        kept = [s for s in self._snapshots(key, path) if note is None or s.raw != note.raw]
+            return self._restore_snapshot(note, path, self._kept_version(key, path, version))
+        kept = [s for s in self._visible_snapshots(key, path) if note is None or s.raw != note.raw]
         if kept:
-            return self._put_back(note, path, kept[0])
+            return self._restore_snapshot(note, path, kept[0])
         if note is not None and note.flag("forgotten"):
             names = ("forgotten", "forgotten_at", "forgotten_reason")
             changes = [RemoveProperty(n) for n in names if note.key_of(n) is not None]
@@ -109,10 +109,12 @@ class VersionHistory:
             return Restored(identity(note), written.path, written.version, "forget")
         raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
 
-    def _put_back(self, note: Note | None, path: str, snapshot: Snapshot | Commit) -> Restored:
+    def _restore_snapshot(
+        self, note: Note | None, path: str, snapshot: Snapshot | Commit
+    ) -> Restored:
         raw = snapshot.raw
         if note is not None:
-            return self._put_over(note, raw, snapshot.action)
+            return self._restore_over(note, raw, snapshot.action)
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
         written = self._writing.place_note(folder, name.removesuffix(".md"), note)
@@ -121,7 +123,7 @@ class VersionHistory:
             self._view.store.trash.clear(place.trashed, raw)
         return Restored(identity(written.note), written.path, written.version, snapshot.action)
 
-    def _put_over(self, note: Note, raw: bytes, action: str) -> Restored:
+    def _restore_over(self, note: Note, raw: bytes, action: str) -> Restored:
         """The text that stood there is kept, and the receipt says where if it was a person's."""
         before = ""
 
@@ -146,22 +148,24 @@ class VersionHistory:
             (told,) if changed and foreign else (),
         )
 
-    def _past(self, ref: str) -> tuple[Note | None, str, str]:
+    def _note_or_past(self, ref: str) -> tuple[Note | None, str, str]:
         """A note, or what is known of one that was pruned: its history and where it was."""
         try:
-            note = self._view.note(ref)
+            note = self._view.visible_note(ref)
             return note, key_of(note), note.path
         except NotFound:
-            wanted = references.plain_ref(ref)
+            wanted = references.plain_reference(ref)
             for key in self._view.parts.history.notes():
                 place = self._view.parts.history.place(key)
-                if place is None or (wanted.upper() != key and wanted not in _names_of(place.path)):
+                if place is None or (
+                    wanted.upper() != key and wanted not in _references_to(place.path)
+                ):
                     continue
-                if self._is_gone(key, place.path):
+                if self._was_pruned(key, place.path):
                     return None, key, place.path
             raise
 
-    def _is_gone(self, key: str, path: str) -> bool:
+    def _was_pruned(self, key: str, path: str) -> bool:
         """Whether there was such a note of this caller's and is none any more: one that became
         someone else's is there, and was not lost."""
         kept = self._view.parts.history.snapshots(key)
@@ -170,11 +174,13 @@ class VersionHistory:
         if not ULID.match(key):
             return self._view.store.stat(path) is None
         try:
-            references.find(self._view.store, self._view.index, key, lambda note: True)
+            references.find_referenced_note(
+                self._view.store, self._view.index, key, lambda note: True
+            )
         except NotFound:
             return True
         return False
 
 
-def _names_of(path: str) -> tuple[str, ...]:
+def _references_to(path: str) -> tuple[str, ...]:
     return path, path.removesuffix(".md"), path.rpartition("/")[2].removesuffix(".md")

@@ -35,7 +35,7 @@ class View:
     def gaps(self) -> Gaps:
         return Gaps(self.parts)
 
-    def note(self, ref: str) -> Note:
+    def visible_note(self, ref: str) -> Note:
         """The one note behind a reference that this caller may see."""
         index: Index | None
         try:
@@ -44,28 +44,30 @@ class View:
         except TROUBLE:
             index, begun = None, ""  # no index to be had: the files will do
         try:
-            return references.find(self.store, index, ref, self.visible)
+            return references.find_referenced_note(self.store, index, ref, self.is_visible)
         except (NotFound, Damaged) as error:
             self.store.home.require()
             if index is not None and self.gaps.since(begun):
-                return references.find(self.store, None, ref, self.visible)
+                return references.find_referenced_note(self.store, None, ref, self.is_visible)
             if not isinstance(error, NotFound):
                 raise
-            raise NotFound(f"{error} {self._advice(index, ref)}") from None
+            raise NotFound(f"{error} {self._near_references(index, ref)}") from None
 
-    def _advice(self, index: Index | None, ref: str) -> str:
+    def _near_references(self, index: Index | None, ref: str) -> str:
         close: list[str] = []
         if index is not None:
             try:
-                close = references.near(index, references.plain_ref(ref), self.filters())
+                close = references.titles_near_reference(
+                    index, references.plain_reference(ref), self.filters()
+                )
             except TROUBLE:
                 close = []
         if close:
             return f"Near it are: {', '.join(close)}."
         return "Recall or list memories to see which there are."
 
-    def visible(self, note: Note) -> bool:
-        return self.sees(attributes_of(note, self.settings))
+    def is_visible(self, note: Note) -> bool:
+        return self.sees_attributes(attributes_of(note, self.settings))
 
     def is_bound(self) -> bool:
         """Whether there may be notes that this caller must not know of."""
@@ -78,24 +80,24 @@ class View:
             raise InvalidInput(f"This server is bound to the project {bound!r}; leave project out.")
         return bound or wanted or self.caller.default_project
 
-    def body_at(self, row: Row) -> str | None:
+    def visible_body(self, row: Row) -> str | None:
         """The text of a note that the index named, as it is now; None where it is gone, or has
         become someone else's since it was indexed."""
         try:
             stored = self.store.read(row.path)
         except VaultmemError:
             return None
-        if stored.version != row.version and not self.visible(self.store.parse(stored)):
+        if stored.version != row.version and not self.is_visible(self.store.parse(stored)):
             return None
         return body_of(stored.raw)
 
-    def still_visible(self, note: Note) -> Note:
+    def require_visible(self, note: Note) -> Note:
         """Before it is changed: meanwhile it may have become someone else's."""
-        if not self.visible(note):
+        if not self.is_visible(note):
             raise NotFound(f"There is no memory {note.path}.")
         return note
 
-    def sees(self, attributes: Mapping[str, str]) -> bool:
+    def sees_attributes(self, attributes: Mapping[str, str]) -> bool:
         who = self.caller
         return belongs(attributes, user=who.user, project=who.project, session=who.session)
 
@@ -115,18 +117,21 @@ class View:
         include_forgotten: bool = False,
     ) -> Filters:
         """What was asked for, within what this caller may see."""
-        first, last = _seconds(after, "after"), _seconds(before, "before", whole_day=True)
+        first, last = (
+            _filter_seconds(after, "after"),
+            _filter_seconds(before, "before", whole_day=True),
+        )
         if first is not None and last is not None and first > last:
             raise InvalidInput(f"The time range runs backwards: {after} is later than {before}.")
         if min_importance is not None:
             require_share(min_importance, "min_importance")
         return Filters(
-            types=_texts(type),
-            scopes=_texts(scope),
-            tags=_texts(tags),
-            projects=_texts(project),
-            rooms=_texts(room),
-            kinds=_texts(kind),
+            types=_filter_texts(type),
+            scopes=_filter_texts(scope),
+            tags=_filter_texts(tags),
+            projects=_filter_texts(project),
+            rooms=_filter_texts(room),
+            kinds=_filter_texts(kind),
             folder=printable(folder or ""),
             after=first,
             before=last,
@@ -138,13 +143,13 @@ class View:
         )
 
 
-def _texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
+def _filter_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     if not value:
         return ()
     return tuple(map(printable, (value,) if isinstance(value, str) else value))
 
 
-def _seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:
+def _filter_seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:
     if not text:
         return None
     found = moment(text)

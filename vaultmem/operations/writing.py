@@ -148,7 +148,7 @@ class Writing:
 
         def remembered(current: Note) -> bytes:
             nonlocal wrote, known, after
-            made = change(self._view.still_visible(current))
+            made = change(self._view.require_visible(current))
             after = made if isinstance(made, Note) else parse(made, note.path, note.names)
             raw = after.raw if isinstance(made, Note) else made
             known = self.has_seen_whole(current.path, current.body)
@@ -162,7 +162,7 @@ class Writing:
         try:
             stored = self._view.store.update(note.path, remembered, expect=expect)
         except Conflict as error:
-            current = self._view.still_visible(parse(encode(error.text), note.path, note.names))
+            current = self._view.require_visible(parse(encode(error.text), note.path, note.names))
             self._mark_seen(note.path, current.body, error.version)
             raise
         if wrote:
@@ -174,7 +174,7 @@ class Writing:
     def trash_note(self, note: Note, action: str, expect: str | None = None) -> str:
         """Move a note to the trash (a volatile one is deleted); its bytes are kept first."""
         self.require_writable()
-        self._view.parts.history.take(self._view.still_visible(note), action)
+        self._view.parts.history.take(self._view.require_visible(note), action)
         place = ""
         if note.path.startswith(VOLATILE):
             self._view.store.discard(note.path)
@@ -196,7 +196,7 @@ class Writing:
         self.require_writable()
         self._view.parts.session_folders.let_go(safe_name(session))
         kept = self._view.store.volatile(safe_name(session))
-        gone = [path for path in kept if self._view.visible(self._view.store.note(path))]
+        gone = [path for path in kept if self._view.is_visible(self._view.store.note(path))]
         for path in gone:
             self._view.store.discard(path)
         if gone:

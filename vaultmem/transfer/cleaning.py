@@ -42,12 +42,12 @@ class Cleaning:
             raise UnfitRecord(f"it has more than {MOST_BYTES:,} bytes")
         plain = _STEERING.sub("", printable(given))
         self.stripped += plain != given
-        kept = self._input.clean(plain)
+        kept = self._input.clean_text(plain)
         self.redacted += kept != masking.without_private(plain)
         return kept
 
     def without_secrets(self, text: str) -> str:
-        return self._input.redacted(text)
+        return self._input.redact_text(text)
 
     def line(self, given: str, most: int = _LINE) -> str:
         return " ".join(self.text(given[: most * 4]).split())[:most]

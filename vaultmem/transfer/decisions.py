@@ -17,7 +17,7 @@ from vaultmem.notes.links import link_key, relation_key
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, parse, printable, version
 from vaultmem.notes.scalars import Writable
-from vaultmem.operations.facts import ambiguous
+from vaultmem.operations.facts import ambiguous_entity
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.references import ULID
 from vaultmem.operations.view import View
@@ -208,11 +208,11 @@ class Decisions:
         for each in dict.fromkeys((name, safe_name(name))):
             found = self._view.index.relations.named(each, filters)
             if len(found) > 1:
-                raise ambiguous(name, (node.path for node in found))
+                raise ambiguous_entity(name, (node.path for node in found))
             if found:
                 return self._view.store.note(found[0].path)
         note = self._note_at(known.path) if known else None
-        return note if note and self._view.visible(note) else None
+        return note if note and self._view.is_visible(note) else None
 
     def _aliased(self, todo: Todo, draft: NoteDraft) -> Todo:
         """An entity whose name was not free keeps it as an alias."""
@@ -240,7 +240,7 @@ class Decisions:
         note = parse(raw, path, self._view.settings.properties)
         if is_note and not self._view.store.paths.is_note(path):
             raise UnfitRecord("it would be no note here: its place is for templates, or excluded")
-        if is_note and not self._view.visible(note):
+        if is_note and not self._view.is_visible(note):
             raise UnfitRecord("it belongs to another user or project")
         key = f"{self.system}:{record.id}"
         todo = Todo("add", path, path, key=key, digest=version(raw), id=note.id)
@@ -273,7 +273,7 @@ class Decisions:
         """Where this file is in the vault already: by its id, by what was imported, by name."""
         if note is not None and self._has_id(note):
             owner = self._ids[note.id.upper()]
-            if (known_note := self._note_at(owner)) and not self._view.visible(known_note):
+            if (known_note := self._note_at(owner)) and not self._view.is_visible(known_note):
                 raise UnfitRecord("it belongs to another user or project")
             return owner
         if known and (known.path in self._all or self._read(known.path) is not None):

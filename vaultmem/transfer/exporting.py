@@ -147,7 +147,7 @@ class Exporting:
                 continue
             note = self._view.store.parse(stored)
             attributes = attributes_of(note, self._view.settings)
-            if self._view.sees(attributes) and self.wanted(note, attributes):
+            if self._view.sees_attributes(attributes) and self.wanted(note, attributes):
                 self.notes += 1
                 yield stored, note
             if self.progress:

@@ -166,7 +166,7 @@ class Consolidation:
             self._sessions.session_of(session_id), bool(session_id), strategy
         )
         return tuple(
-            ProseWanted(draft.key, _INSTRUCTIONS, self._input.redacted(_quoted(draft)))
+            ProseWanted(draft.key, _INSTRUCTIONS, self._input.redact_text(_quoted(draft)))
             for draft in drafts[:_MOST_PROSE]
         )
 
@@ -178,13 +178,13 @@ class Consolidation:
         if not given:
             return draft, ()
         try:
-            text = self._input.clean(given[:_TEXT_READ], "The model's text")
+            text = self._input.clean_text(given[:_TEXT_READ], "The model's text")
         except VaultmemError:
             return draft, (_UNUSABLE,)
         made = patterns.in_prose(draft, text)
         if made is None:
             return draft, (_UNUSABLE,)
-        return made, self._input.redactions(given, text)
+        return made, self._input.redaction_warnings(given, text)
 
     def _to_review(self) -> str | None:
         return self._review.review_note() if self._review.to_review() else None

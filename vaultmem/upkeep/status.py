@@ -170,7 +170,7 @@ class Health:
     def _unseen(self, paths: list[str]) -> set[str]:
         """Those of other sessions' notes."""
         rows = self._view.index.lookup.at(paths)
-        return {path for path, row in rows.items() if not self._view.sees(row.belonging)}
+        return {path for path, row in rows.items() if not self._view.sees_attributes(row.belonging)}
 
     def _counts(self, type: Sequence[str]) -> Counts:
         lookup, mine = self._view.index.lookup, self._view.filters(type=type)

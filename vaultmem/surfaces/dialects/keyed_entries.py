@@ -220,7 +220,7 @@ class KeyedEntries:
 
     def _read(self, rows: Iterable[Row]) -> Iterator[KeyedEntry]:
         for row in rows:
-            body = self._view.body_at(row)
+            body = self._view.visible_body(row)
             if body is None:
                 continue
             made = row_moment(row)
