@@ -69,17 +69,17 @@ QUESTIONS: dict[str, Callable[[Index], object]] = {
     "journals": lambda i: i.journals.derived("superseded_by"),
     "nodes": lambda i: i.relations.nodes(SOME, Filters()),
     "facts": lambda i: i.relations.facts(Filters(), SOME),
-    "passages": lambda i: i.vectors.engine.of_notes(SOME),
+    "passages": lambda i: i.vectors.passage_hashes(SOME),
     "vectors": lambda i: i.vectors.of_notes(IDENTITY, SOME),
     "texts": lambda i: i.vectors.of_texts(IDENTITY, TEXTS[:1000]),
     "missing": lambda i: i.vectors.missing(IDENTITY, TEXTS[:1000]),
-    "similarities": lambda i: i.vectors.engine.store().similarities(SOME, np.ones(4)),
+    "similarities": lambda i: i.vectors.store().similarities(SOME, np.ones(4)),
 }
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_any_number_may_be_asked_for_at_once(index: Index, question: str) -> None:
-    databases = (index.catalog, index.vectors.engine.store())
+    databases = (index.catalog, index.vectors.store())
     before = [each.db.setlimit(VARIABLES, 20) for each in databases]
     try:
         QUESTIONS[question](index)

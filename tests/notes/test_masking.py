@@ -177,7 +177,8 @@ It went well. <private>canary11</private>
 def test_a_note_shows_nothing_private_and_keeps_every_byte() -> None:
     note = parse(NOTE, "A.md")
     said = [
-        note.shown, note.tags, note.aliases, note.links, note.outline, note.string("source"),
+        note.shown, note.tags, note.aliases, note.links, note.headings, note.blocks,
+        note.facts, note.observations, note.relations, note.string("source"),
         content_of(note), passages(note), journal.summary_in(note), note.get("mood"),
     ]  # fmt: skip
     assert "canary" not in repr(said)

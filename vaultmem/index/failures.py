@@ -6,15 +6,13 @@ import errno
 import functools
 import sqlite3
 from collections.abc import Callable
-from types import FunctionType
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from vaultmem.errors import Busy, StorageFull, Unavailable, VaultmemError
 
 TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
 P = ParamSpec("P")
 R = TypeVar("R")
-C = TypeVar("C")
 
 _BROKEN: Final = (  # of SQLite's codes, the low byte
     sqlite3.SQLITE_CORRUPT,
@@ -29,7 +27,6 @@ _UNREADABLE: Final = (
 _NOT_OF_THE_FILES: Final = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
 _OF_THE_MACHINE: Final = ("os error 24", "os error 23", "os error 12")  # files, memory
 _BUSY: Final = ("LockBusy", "Lockfile")
-_RAW: Final = ("transaction", "noticed", "passes_check")  # told by whoever calls them
 
 
 class Damaged(Unavailable):
@@ -101,23 +98,3 @@ def _of_engine(error: BaseException) -> VaultmemError:
     if any(word in text for word in _OF_THE_MACHINE):
         return Unavailable(f"The full text cannot be read now: {text}")
     return Damaged(f"The full text is damaged and will be rebuilt: {text}")
-
-
-def watched(kind: type[C]) -> type[C]:
-    """A class that asks the catalog: what SQLite raises in its methods becomes what we say of it,
-    and a file that seems to be broken is looked at before it is used again."""
-    for name, method in list(vars(kind).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_") and name not in _RAW:
-            setattr(kind, name, _watched(method))
-    return kind
-
-
-def _watched(method: FunctionType) -> FunctionType:
-    @functools.wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return method(self, *args, **kwargs)
-        except sqlite3.Error as error:
-            raise self._catalog.noticed(error) from error
-
-    return call  # type: ignore[return-value]

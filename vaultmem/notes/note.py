@@ -8,7 +8,7 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -49,17 +49,20 @@ class Note:
     block: tuple[int, int] | None  # span of the frontmatter between its fences
     body_start: int
     properties: Mapping[str, Value]
-    outline: Outline
-    problems: tuple[Problem, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)  # our property names -> the vault's
+    body: str
+    headings: tuple[Heading, ...]
+    body_tags: tuple[str, ...]
+    body_links: tuple[Link, ...]
+    blocks: tuple[Block, ...]
+    facts: tuple[Fact, ...]
+    observations: tuple[Observation, ...]
+    relations: tuple[Relation, ...]
+    problems: tuple[Problem, ...]
+    names: Mapping[str, str]  # our property names -> the vault's
 
     @property
     def raw(self) -> bytes:
         return encode(self.text)
-
-    @property
-    def body(self) -> str:
-        return self.text[self.body_start :]
 
     @property
     def newline(self) -> str:
@@ -69,7 +72,7 @@ class Note:
     def title(self) -> str:
         return title_of(self.path)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """What nobody could ask for is no id; the note goes by its path then."""
         found = self.string("id")
@@ -82,7 +85,7 @@ class Note:
         for name in ("tags", "tag"):
             for tag in _tag_names(self.get(name)):
                 found.setdefault(tag.casefold(), tag)
-        for tag in self.outline.tags:
+        for tag in self.body_tags:
             found.setdefault(tag.casefold(), tag)
         fitting = (tag for tag in found.values() if len(tag) <= LONGEST_TAG)
         return tuple(itertools.islice(fitting, MOST_TAGS))
@@ -93,27 +96,7 @@ class Note:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        return (*property_links(self.shown), *self.outline.links)
-
-    @property
-    def headings(self) -> tuple[Heading, ...]:
-        return self.outline.headings
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        return self.outline.blocks
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        return self.outline.facts
-
-    @property
-    def observations(self) -> tuple[Observation, ...]:
-        return self.outline.observations
-
-    @property
-    def relations(self) -> tuple[Relation, ...]:
-        return self.outline.relations
+        return (*property_links(self.shown), *self.body_links)
 
     @cached_property
     def created(self) -> dt.datetime | None:
@@ -185,7 +168,7 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         problems.append(Problem("not-utf8", "Some bytes are not UTF-8; the rest is searched."))
     if "\0" in text:
         problems.append(Problem("binary", "This is not text: it has NUL bytes in it."))
-        return Note(path, text, None, 0, {}, Outline(), tuple(problems), names or {})
+        return Note(path, text, None, 0, {}, text, *Outline(), tuple(problems), names or {})
     start = len(BOM) if text.startswith(BOM) else 0
     block, body_start = _frontmatter(text, start)
     values = _read_properties(text, start, block, problems)
@@ -194,11 +177,10 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         problems += _conflict_markers(text)
     if len(body) > MAX_SCANNED:
         problems.append(Problem("too-long", "Only the first 4 million characters are read."))
-        body = body[:MAX_SCANNED]
-    outline = markdown.outline(body)
+    outline = markdown.outline(body[:MAX_SCANNED])
     if len(outline.tags) > MOST_TAGS:
         problems.append(Problem("too-many-tags", f"Only the first {MOST_TAGS} tags are read."))
-    return Note(path, text, block, body_start, values, outline, tuple(problems), names or {})
+    return Note(path, text, block, body_start, values, body, *outline, tuple(problems), names or {})
 
 
 def body_of(raw: bytes) -> str:

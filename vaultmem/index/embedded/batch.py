@@ -19,7 +19,6 @@ from vaultmem.index.embedded.rows import (
     Skip,
     columns,
 )
-from vaultmem.index.failures import watched
 
 
 @dataclass
@@ -90,12 +89,12 @@ def recover(catalog: Catalog, store: FullText) -> None:
             rows.finish()
 
 
-@watched
 class CatalogWriter:
     """The rows of one batch, written inside a transaction of the caller."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._db = catalog.db
         self._parts = BatchRows()
         self._there: frozenset[str] = frozenset()  # paths of the batch that were indexed before
         self._left_out: frozenset[str] = frozenset()  # and those that were skipped
@@ -106,8 +105,7 @@ class CatalogWriter:
             db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
         there = db.execute(f"SELECT path FROM note WHERE path IN {LISTED}", (listed(paths),))
         self._there = frozenset(row[0] for row in there)
-        left_out = self._catalog.db.execute("SELECT path FROM skipped").fetchall()
-        self._left_out = frozenset(row[0] for row in left_out)
+        self._left_out = frozenset(row[0] for row in db.execute("SELECT path FROM skipped"))
 
     def put(self, entry: IndexEntry, old_path: str = "") -> tuple[int, list[int]] | None:
         """Insert or replace a note; returns its number and its passages'.
@@ -131,9 +129,9 @@ class CatalogWriter:
             if old_path:
                 self.remove(entry.note.path)
             self._clear(note)
-            self._catalog.db.execute(UPDATE, (*values, note))
+            self._db.execute(UPDATE, (*values, note))
         else:
-            note = int(self._catalog.db.execute(INSERT, values).lastrowid or 0)
+            note = int(self._db.execute(INSERT, values).lastrowid or 0)
         self._parts.add(note, entry.note)
         if self._parts.last_passage < 0:
             self._parts.last_passage = self._catalog.last_passage()
@@ -143,23 +141,23 @@ class CatalogWriter:
         if not old_path and path not in self._there:
             return None
         sql = "SELECT note, version, mtime_ns, size, inode, ctime_ns FROM note WHERE path = ?"
-        row: tuple[Any, ...] | None = self._catalog.db.execute(sql, (old_path or path,)).fetchone()
+        row: tuple[Any, ...] | None = self._db.execute(sql, (old_path or path,)).fetchone()
         return row
 
     def _clear(self, note: int) -> None:
         for table in OF_NOTE:
-            self._catalog.db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
+            self._db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
 
     def remove(self, path: str) -> None:
-        row = self._catalog.db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
+        row = self._db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
         if row:
             self._clear(row[0])
-            self._catalog.db.execute("DELETE FROM note WHERE note = ?", row)
+            self._db.execute("DELETE FROM note WHERE note = ?", row)
         self.unskip(path)
 
     def touch(self, path: str, stat: FileStat, version: str) -> None:
         """A note that is still what it was has another stamp."""
-        self._catalog.db.execute(
+        self._db.execute(
             "UPDATE note SET mtime_ns = ?, size = ?, inode = ?, ctime_ns = ? "
             "WHERE path = ? AND version = ?",
             (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, path, version),
@@ -168,20 +166,20 @@ class CatalogWriter:
 
     def unsettle(self, path: str) -> None:
         """What the full text has of a note is not what the row says: it is to be done again."""
-        self._catalog.db.execute("UPDATE note SET size = -1, version = '' WHERE path = ?", (path,))
+        self._db.execute("UPDATE note SET size = -1, version = '' WHERE path = ?", (path,))
 
     def skip(self, skip: Skip) -> None:
         stat = skip.stat
         values = (skip.path, skip.reason, skip.id)
         stamp = (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns)
         sql = "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._catalog.db.execute(sql, (*values, *stamp))
+        self._db.execute(sql, (*values, *stamp))
 
     def unskip(self, path: str) -> None:
         if path in self._left_out:
-            self._catalog.db.execute("DELETE FROM skipped WHERE path = ?", (path,))
+            self._db.execute("DELETE FROM skipped WHERE path = ?", (path,))
 
     def finish(self) -> None:
         """The batch is in the full text."""
-        self._parts.write(self._catalog.db)
+        self._parts.write(self._db)
         self._catalog.next_revision()

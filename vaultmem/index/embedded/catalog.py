@@ -10,24 +10,89 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from vaultmem.base.database import COMPANIONS, LISTED, Database, listed
 from vaultmem.base.file_stamps import FileStat
 from vaultmem.base.own_path import OwnPath
-from vaultmem.errors import VaultmemError
-from vaultmem.index.embedded.catalog_state import (
-    SCHEMA,
-    SCHEMA_VERSION,
-    CatalogState,
-    Stamp,
-    current_state,
-)
+from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index.embedded.rows import Skip
-from vaultmem.index.failures import explained, is_damage, watched
+from vaultmem.index.failures import Damaged, explained, is_damage
 
-__all__ = ["Catalog", "CatalogState", "Inventory", "KnownNote", "Stamp"]
+SCHEMA_VERSION: Final = 8
+SCHEMA: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE note (
+  note INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,
+  mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
+  ctime_ns INTEGER NOT NULL, version TEXT NOT NULL,
+  id TEXT NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL, type TEXT NOT NULL, scope TEXT NOT NULL,
+  project TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL, session TEXT NOT NULL,
+  kind TEXT NOT NULL, unclear TEXT NOT NULL, importance REAL, created INTEGER, updated INTEGER,
+  forgotten INTEGER NOT NULL, more TEXT NOT NULL);
+CREATE INDEX note_id ON note (id) WHERE id <> '';
+CREATE INDEX note_forgotten ON note (note) WHERE forgotten = 1;
+CREATE INDEX note_volatile ON note (session) WHERE scope = 'session';
+CREATE INDEX note_unclear ON note (note) WHERE unclear = 'session';
+CREATE INDEX note_key ON note (key) WHERE key <> '';
+CREATE TABLE passage (
+  passage INTEGER PRIMARY KEY AUTOINCREMENT, note INTEGER NOT NULL, hash BLOB NOT NULL,
+  heading TEXT NOT NULL, kind TEXT NOT NULL, block TEXT NOT NULL,
+  start INTEGER NOT NULL, end INTEGER NOT NULL, part INTEGER NOT NULL);
+CREATE INDEX passage_note ON passage (note);
+CREATE INDEX passage_hash ON passage (hash);
+CREATE INDEX passage_block ON passage (block) WHERE block <> '';
+CREATE TABLE tag (note INTEGER NOT NULL, folded TEXT NOT NULL, tag TEXT NOT NULL);
+CREATE INDEX tag_note ON tag (note);
+CREATE INDEX tag_folded ON tag (folded);
+CREATE TABLE name (note INTEGER NOT NULL, folded TEXT NOT NULL, kind TEXT NOT NULL);
+CREATE INDEX name_note ON name (note);
+CREATE INDEX name_folded ON name (folded);
+CREATE TABLE link (note INTEGER NOT NULL, target TEXT NOT NULL, folded TEXT NOT NULL,
+  relation TEXT NOT NULL);
+CREATE INDEX link_note ON link (note);
+CREATE INDEX link_folded ON link (folded);
+CREATE INDEX link_replaced ON link (relation)
+  WHERE relation IN ('superseded_by', 'derived_from');
+CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
+  valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
+  block TEXT NOT NULL);
+CREATE INDEX fact_note ON fact (note);
+CREATE TABLE problem (note INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL,
+  line INTEGER NOT NULL);
+CREATE INDEX problem_note ON problem (note);
+CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL, id TEXT NOT NULL,
+  mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
+  ctime_ns INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+Stamp = tuple[str, str]
+
+
+class CatalogState(NamedTuple):
+    version: str  # of the tables
+    uuid: str
+    revision: str
+    language: str  # of the full text that belongs to it
+    text: str  # and the stamp of that
+    whole: str  # the uuid, once everything in the vault was brought in
+    home: str  # the inode it was made with: a copy has another
+
+    @property
+    def stamp(self) -> Stamp:
+        """The same in every thread, and another one whenever something was indexed."""
+        return self.uuid, self.revision
+
+    @property
+    def identity(self) -> str:
+        """Another one whenever the index was begun anew, or put back from a copy."""
+        return f"{self.uuid} {self.home}"
+
+    @property
+    def is_whole(self) -> bool:
+        return self.whole == self.uuid
+
 
 _HEIRS: Final = """
 SELECT path FROM skipped WHERE id <> '' AND NOT EXISTS
@@ -35,6 +100,7 @@ SELECT path FROM skipped WHERE id <> '' AND NOT EXISTS
 """
 VECTORS: Final = "vectors.db"  # beside the catalog
 _SOME: Final = 24  # paths, from everywhere
+_OLDER: Final = "The index was made by an older vaultmem and will be rebuilt."
 
 
 class KnownNote(NamedTuple):
@@ -46,17 +112,12 @@ class KnownNote(NamedTuple):
     id: str
 
 
-@watched
 class Catalog(Database):
-    def __init__(self, file: Path | OwnPath) -> None:
+    def __init__(self, file: OwnPath) -> None:
         super().__init__(file)
         self.doubt = ""  # what SQLite said that makes us doubt the file
 
     # --- opening ---------------------------------------------------------------------
-
-    @property
-    def _catalog(self) -> Catalog:
-        return self
 
     def _connect(self) -> sqlite3.Connection:
         db = super()._connect()
@@ -64,17 +125,8 @@ class Catalog(Database):
         db.execute("PRAGMA wal_autocheckpoint=0")  # only who holds the lock changes the file
         return db
 
-    def noticed(self, error: sqlite3.Error) -> VaultmemError:
-        """What to say of it; a file that seems to be broken is looked at before the next use."""
-        if is_damage(error):
-            self.doubt = str(error)
-        return explained(error)
-
-    def state(self) -> CatalogState:
-        return current_state(self.db, SCHEMA_VERSION, self._local)
-
     def create(self, uuid: str, language: str, text: str) -> None:
-        with self.transaction() as db:
+        with self.explained(), self.transaction() as db:
             for statement in SCHEMA.split(";"):
                 db.execute(statement)
             made = CatalogState(str(SCHEMA_VERSION), uuid, "0", language, text, "", str(self.inode))
@@ -82,7 +134,7 @@ class Catalog(Database):
 
     def begin_text(self, uuid: str, language: str, text: str) -> None:
         """Whatever the full text had is to be brought in again."""
-        with self.transaction() as db:
+        with self.explained(), self.transaction() as db:
             for key, value in (("uuid", uuid), ("language", language), ("text", text)):
                 self.set_meta(key, value)
             db.execute("UPDATE note SET size = -1, version = ''")
@@ -90,18 +142,43 @@ class Catalog(Database):
 
     def settle_here(self) -> None:
         """This is a copy, of whatever age: all of it is to be compared with the files."""
-        with self.transaction():
+        with self.explained(), self.transaction():
             self.set_meta("home", str(self.inode))
             self.set_meta("whole", "")
 
     def empty_log(self) -> bool:
         """Put the log into the file; says whether nothing is left in it. Never waits."""
-        self.db.execute("PRAGMA busy_timeout=0")
-        try:
-            busy, _, _ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        finally:
-            self.db.execute("PRAGMA busy_timeout=10000")
+        with self.explained():
+            self.db.execute("PRAGMA busy_timeout=0")
+            try:
+                busy, _, _ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self.db.execute("PRAGMA busy_timeout=10000")
         return not busy
+
+    # --- asking and writing --------------------------------------------------------------
+
+    def noticed(self, error: Exception) -> VaultmemError:
+        """What to say of it; a file that seems to be broken is looked at before the next use."""
+        if isinstance(error, sqlite3.Error) and is_damage(error):
+            self.doubt = str(error)
+        return explained(error)
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """What SQLite raises as what we say of it."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self.noticed(error) from error
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        with self.explained():
+            return self.db.execute(sql, values).fetchall()
+
+    def column(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """The first column of an answer."""
+        return [row[0] for row in self.query(sql, values)]
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -115,32 +192,39 @@ class Catalog(Database):
             raise
         db.execute("COMMIT")
 
-    # --- what it knows -----------------------------------------------------------------
+    # --- what it says of itself ------------------------------------------------------------
+
+    def state(self) -> CatalogState:
+        """Read again only after somebody wrote: one question asks for it several times."""
+        with self.explained():
+            db, thread = self.db, self._local
+            if db.in_transaction:
+                return _read_state(db)
+            others = db.execute("PRAGMA main.data_version").fetchone()[0]  # moves when others write
+            now = db, others, db.total_changes
+            if getattr(thread, "state_at", None) != now:
+                thread.state, thread.state_at = _read_state(db), now
+            state: CatalogState = thread.state
+            return state
 
     def meta(self, key: str) -> str:
-        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else ""
+        return next(iter(self.column("SELECT value FROM meta WHERE key = ?", (key,))), "")
 
     def set_meta(self, key: str, value: str) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-    @property
-    def revision(self) -> int:
-        return int(self.meta("revision") or 0)
 
     def stamp(self) -> Stamp:
         return self.state().stamp
 
     def pending(self) -> list[str]:
-        return [row[0] for row in self.db.execute("SELECT path FROM pending")]
+        return self.column("SELECT path FROM pending")
 
     def count(self, table: str) -> int:
-        return int(self.db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+        return int(self.column(f"SELECT count(*) FROM {table}")[0])
 
     def last_passage(self) -> int:
         """The highest number a passage was ever given."""
-        row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passage'").fetchone()
-        return int(row[0]) if row else 0
+        return next(iter(self.column("SELECT seq FROM sqlite_sequence WHERE name = 'passage'")), 0)
 
     def next_revision(self) -> None:
         """Nothing is pending, and readers should look anew."""
@@ -150,24 +234,41 @@ class Catalog(Database):
     def attach_vectors(self) -> bool:
         """Have the vectors, kept in a database of their own, beside the rest as `v`; False when
         there are none."""
-        if "v" in {row[1] for row in self.db.execute("PRAGMA database_list")}:
+        if "v" in {row[1] for row in self.query("PRAGMA database_list")}:
             return True
         file = self.place.parent / VECTORS
         if not file.path.exists():
             return False
-        self.db.execute("ATTACH ? AS v", (str(file.checked(*COMPANIONS)),))
+        self.query("ATTACH ? AS v", (str(file.checked(*COMPANIONS)),))
         return True
 
-    def contents(self, table: str, without: Collection[str]) -> Iterator[tuple[Any, ...]]:
+    def contents(self, table: str, without: Collection[str]) -> list[tuple[Any, ...]]:
         """Every row of a table with the path of its note; of notes the version comes next."""
-        columns = [row[1] for row in self.db.execute(f"PRAGMA table_info({table})")]
+        columns = [row[1] for row in self.query(f"PRAGMA table_info({table})")]
         kept = [f"t.{name}" for name in columns if name not in without]
         kept.sort(key=lambda name: name != "t.version")
-        sql = f"SELECT n.path, {', '.join(kept)} FROM {table} t JOIN note n USING (note)"
-        yield from self.db.execute(sql)
+        return self.query(
+            f"SELECT n.path, {', '.join(kept)} FROM {table} t JOIN note n USING (note)"
+        )
 
 
-@watched
+def _read_state(db: sqlite3.Connection) -> CatalogState:
+    found = dict(db.execute("SELECT key, value FROM meta"))
+    try:
+        state = CatalogState(*map(found.__getitem__, CatalogState._fields))
+        made = int(state.version)
+    except (KeyError, ValueError) as error:
+        raise Damaged(_OLDER) from error
+    if made > SCHEMA_VERSION:
+        raise Unavailable(
+            "The index was made by a newer vaultmem than this one. End this process and start it "
+            "again."
+        )
+    if made != SCHEMA_VERSION:
+        raise Damaged(_OLDER)
+    return state
+
+
 class Inventory:
     """What is indexed and what was left out, by path: what the road in compares files with."""
 
@@ -190,33 +291,31 @@ class Inventory:
 
     def _at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
         if paths is None:
-            return self._catalog.db.execute(sql)
-        return self._catalog.db.execute(f"{sql} WHERE path IN {LISTED}", (listed(paths),))
+            return self._catalog.query(sql)
+        return self._catalog.query(f"{sql} WHERE path IN {LISTED}", (listed(paths),))
 
     def owner(self, id_: str) -> str:
         """The path of the note that is indexed under this id, or nothing."""
         sql = "SELECT path FROM note WHERE id = ? AND id <> ''"
-        row = self._catalog.db.execute(sql, (id_,)).fetchone()
-        return row[0] if row else ""
+        return next(iter(self._catalog.column(sql, (id_,))), "")
 
     def twins(self, ids: Sequence[str]) -> list[str]:
         """Notes left out because another has one of these ids."""
         sql = f"SELECT path FROM skipped WHERE id <> '' AND id IN {LISTED}"
-        return [row[0] for row in self._catalog.db.execute(sql, (listed(ids),))]
+        return self._catalog.column(sql, (listed(ids),))
 
     def heirs(self) -> list[str]:
         """Notes left out because of another's id that nobody has any more."""
-        return [row[0] for row in self._catalog.db.execute(_HEIRS)]
+        return self._catalog.column(_HEIRS)
 
     def some_paths(self) -> list[str]:
         """A few of the notes in the vault itself, from everywhere."""
         sql = "SELECT path FROM note WHERE path NOT LIKE '.%' ORDER BY random() LIMIT ?"
-        return [row[0] for row in self._catalog.db.execute(sql, (_SOME,))]
+        return self._catalog.column(sql, (_SOME,))
 
     def skipped(self) -> list[tuple[str, str]]:
         """Notes that are not wholly searchable, and why."""
-        rows = self._catalog.db.execute(
+        return self._catalog.query(
             "SELECT path, reason FROM skipped UNION ALL "
             "SELECT note.path, problem.message FROM problem JOIN note USING (note) ORDER BY 1"
         )
-        return rows.fetchall()

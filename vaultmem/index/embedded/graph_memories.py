@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from vaultmem.base.database import LISTED, listed
@@ -25,12 +24,12 @@ class GraphMemories:
 
     def __init__(
         self,
-        db: sqlite3.Connection,
+        query: Callable[[str, Sequence[object]], list[Any]],
         names: Mapping[str, Ref],
         pairs: Collection[tuple[Ref, int]],
         filters: Filters,
     ) -> None:
-        self._db = db
+        self._query = query
         self._names = names
         self._pairs = pairs
         self._visible = where(filters)
@@ -44,14 +43,14 @@ class GraphMemories:
         sql = f"SELECT DISTINCT note {{}} AND note NOT IN {LISTED} {_NEWEST} LIMIT ?"
         return [row[0] for row in self._ask(sql, refs, (numbers(apart_from), limit))]
 
-    def _ask(self, sql: str, refs: Sequence[Ref], more: Sequence[object]) -> Iterator[Any]:
+    def _ask(self, sql: str, refs: Sequence[Ref], more: Sequence[object]) -> list[Any]:
         codes = {ref: ref if isinstance(ref, int) else -1 - i for i, ref in enumerate(refs)}
         names = [(name, codes[ref]) for name, ref in self._names.items() if ref in codes]
         pairs = [(codes[ref], note) for ref, note in self._pairs if ref in codes]
         visible, values = self._visible
         statement = sql.format(f"{_ATTACHED} AND {visible}")
         parameters = (json.dumps(names, ensure_ascii=False), json.dumps(pairs), *values, *more)
-        return self._db.execute(statement, parameters)
+        return self._query(statement, parameters)
 
 
 def numbers(refs: Iterable[Ref]) -> str:

@@ -77,7 +77,7 @@ def _facts(relations: Relations, filters: Filters) -> list[_Pointing]:
     )
     return [
         _Pointing(note, predicate, link[1], not has_ended(valid_to, now))
-        for note, predicate, text, valid_to in relations.db.execute(sql, values)
+        for note, predicate, text, valid_to in relations.query(sql, values)
         if (link := object_link(text))[0]
     ]
 
@@ -89,7 +89,7 @@ def _linked(relations: Relations, filters: Filters) -> list[tuple[str, str, int,
         f"SELECT folded, min(target), count(DISTINCT note), max(relation NOT IN {ORIGINS}) "
         f"FROM link WHERE note NOT IN {hidden} AND {NO_FILE} GROUP BY folded ORDER BY folded"
     )
-    return relations.db.execute(sql, values).fetchall()
+    return relations.query(sql, values)
 
 
 def _entities(relations: Relations, filters: Filters) -> dict[Ref, int]:
@@ -99,12 +99,12 @@ def _entities(relations: Relations, filters: Filters) -> dict[Ref, int]:
         "SELECT note.note, count(DISTINCT folded) FROM note LEFT JOIN link USING (note) "
         f"WHERE lower(note.type) = 'entity' AND {visible} GROUP BY note.note"
     )
-    return dict(relations.db.execute(sql, values).fetchall())
+    return dict(relations.query(sql, values))
 
 
 def _journals(relations: Relations, refs: Iterable[Ref]) -> set[int]:
     sql = f"SELECT note FROM note WHERE note IN {LISTED} AND lower(type) = 'session'"
-    return {row[0] for row in relations.db.execute(sql, (numbers(refs),))}
+    return {row[0] for row in relations.query(sql, (numbers(refs),))}
 
 
 def _kinds(relations: Relations, filters: Filters, facts: list[_Pointing]) -> dict[str, int]:
@@ -113,13 +113,13 @@ def _kinds(relations: Relations, filters: Filters, facts: list[_Pointing]) -> di
     seen = f"note NOT IN {hidden} AND {NO_FILE}"
     labelled = f"SELECT DISTINCT note, folded, relation FROM link WHERE {seen} AND relation <> ?"
     sql = f"SELECT relation, count(*) FROM ({labelled}) GROUP BY relation"
-    counts: dict[str, int] = dict(relations.db.execute(sql, [*values, LINKS_TO]).fetchall())
+    counts: dict[str, int] = dict(relations.query(sql, [*values, LINKS_TO]))
     bare = (
         f"SELECT note, folded FROM link WHERE {seen} AND relation = ? EXCEPT "
         "SELECT note, folded FROM link WHERE relation <> ?"
     )
     sql = f"SELECT count(*) FROM ({bare})"
-    counts[LINKS_TO] = relations.db.execute(sql, [*values, LINKS_TO, LINKS_TO]).fetchone()[0]
+    counts[LINKS_TO] = relations.query(sql, [*values, LINKS_TO, LINKS_TO])[0][0]
     counts[LINKS_TO] -= len({(fact.note, fact.folded) for fact in facts})
     for fact in facts:
         if fact.is_open:

@@ -22,7 +22,7 @@ from vaultmem.index.embedded.catalog import Catalog, CatalogState, Inventory, St
 from vaultmem.index.embedded.files import JUST_NOW, NOTHING, OFTEN, IndexFiles
 from vaultmem.index.embedded.fulltext import FullText, TextHits
 from vaultmem.index.embedded.lookup import Journals, Lookup
-from vaultmem.index.failures import Damaged, explained
+from vaultmem.index.failures import Damaged
 from vaultmem.index.filters import Filters
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Index:
     def close(self) -> None:
         self.files.close()
         if "vectors" in self.__dict__:
-            self.vectors.engine.close()
+            self.vectors.close()
 
     def settle(self) -> None:
         """Somebody has time: leave the files so that nothing can happen to what is in them."""
@@ -92,10 +92,10 @@ class Index:
             if self.files.is_away():
                 return self.files.last
             state = self.files.look(lasts)
-            if "vectors" in self.__dict__ and not self.vectors.engine.is_sound():
+            if "vectors" in self.__dict__ and not self.vectors.is_sound():
                 state = self.files.look(lasts=0.0)  # whoever did that may have done more
                 with self.files.guard:
-                    self.vectors.engine.mend()
+                    self.vectors.mend()
             return state
 
     def state(self) -> CatalogState:
@@ -127,11 +127,11 @@ class Index:
 
     def _check_vectors(self) -> None:
         if "vectors" in self.__dict__:
-            self.vectors.engine.check()
+            self.vectors.check()
 
     def _forget_places(self) -> None:
         if "vectors" in self.__dict__:
-            self.vectors.engine.forget_places()
+            self.vectors.forget_places()
 
     @property
     def revision(self) -> int:
@@ -166,12 +166,9 @@ class Index:
             except Damaged as error:
                 self.files.doubt_text(error)
                 raise
-            except sqlite3.Error as error:
+            except (sqlite3.Error, ValueError) as error:
                 self.files.give_room()
                 raise self.catalog.noticed(error) from error
-            except ValueError as error:
-                self.files.give_room()
-                raise explained(error) from error
 
     def rebuild(self) -> None:
         """Throw catalog and full text away. Vectors stay: they are keyed by their text."""

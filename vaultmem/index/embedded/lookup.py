@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from vaultmem.base.database import LISTED, listed
 from vaultmem.index.embedded.catalog import Catalog
-from vaultmem.index.failures import watched
 from vaultmem.index.filters import Filters, where
 from vaultmem.notes.file_names import name_key
 
@@ -27,6 +26,8 @@ SELECT note, path, version, id, key, title, type, scope, project, user, room, se
   importance, created, updated, mtime_ns, forgotten, more FROM note WHERE note IN {LISTED}
 """
 _PLACES: Final = "SELECT passage, note, heading, kind, block, start, end FROM passage"
+_SUPERSEDED: Final = "SELECT note FROM link WHERE relation = 'superseded_by'"
+_USED: Final = "SELECT name.note FROM link JOIN name USING (folded) WHERE relation = 'derived_from'"
 _Replaced = tuple[frozenset[int], frozenset[int]]
 
 
@@ -86,7 +87,6 @@ class Signals(NamedTuple):
     changed: int  # seconds since the epoch
 
 
-@watched
 class Lookup:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -97,18 +97,14 @@ class Lookup:
     ) -> tuple[list[Row], int]:
         """A page of the notes that pass, and how many pass in all."""
         condition, values = where(filters)
-        db = self._catalog.db
-        total = db.execute(f"SELECT count(*) FROM note WHERE {condition}", values).fetchone()[0]
+        total = self._catalog.column(f"SELECT count(*) FROM note WHERE {condition}", values)[0]
         sql = f"SELECT note FROM note WHERE {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"
-        numbers = [row[0] for row in db.execute(sql, [*values, limit, offset])]
-        rows = self.rows(numbers)
-        return [rows[number] for number in numbers if number in rows], int(total)
+        return rows_found(self._catalog, sql, [*values, limit, offset]), int(total)
 
     def at(self, paths: Sequence[str]) -> dict[str, Row]:
         """The rows of these paths, as far as they are indexed."""
         sql = f"SELECT note FROM note WHERE path IN {LISTED}"
-        numbers = [row[0] for row in self._catalog.db.execute(sql, (listed(paths),))]
-        return {row.path: row for row in self.rows(numbers).values()}
+        return {row.path: row for row in rows_found(self._catalog, sql, (listed(paths),))}
 
     def find(self, ref: str) -> list[str]:
         """Paths of the notes with this id; else key; else title; else alias."""
@@ -119,20 +115,19 @@ class Lookup:
             (_NAMED.format("title"), folded),
             (_NAMED.format("alias"), folded),
         ):
-            if found := [row[0] for row in self._catalog.db.execute(sql, (value,))]:
+            if found := self._catalog.column(sql, (value,)):
                 return sorted(found)
         return []
 
     def with_key(self, key: str, filters: Filters) -> list[Row]:
         condition, values = where(filters)
         sql = f"SELECT note FROM note WHERE key = ? AND key <> '' AND {condition} ORDER BY note"
-        numbers = [row[0] for row in self._catalog.db.execute(sql, [key, *values])]
-        return list(self.rows(numbers).values())
+        return rows_found(self._catalog, sql, [key, *values])
 
     def titles(self, filters: Filters) -> list[str]:
         condition, values = where(filters)
         sql = f"SELECT DISTINCT title FROM note WHERE {condition} ORDER BY note DESC LIMIT 20000"
-        return [row[0] for row in self._catalog.db.execute(sql, values)]
+        return self._catalog.column(sql, values)
 
     def titles_near_id(self, wanted: str, filters: Filters) -> list[str]:
         """Of notes whose id has one half of this one: what was mistyped is in the other half."""
@@ -142,18 +137,18 @@ class Lookup:
             f"AND id <> '' AND {condition} LIMIT 3"
         )
         halves = (wanted[:12].upper(), wanted[-12:].upper())
-        return [row[0] for row in self._catalog.db.execute(sql, [*halves, *values])]
+        return self._catalog.column(sql, [*halves, *values])
 
     def named_or_linked(self, folded: Sequence[str]) -> set[str]:
         """Which of these folded names some note has, or some link."""
         sql = f"SELECT folded FROM {{}} WHERE folded IN {LISTED}"
-        wanted, db = (listed(folded),), self._catalog.db
-        return {row[0] for t in ("name", "link") for row in db.execute(sql.format(t), wanted)}
+        wanted, column = (listed(folded),), self._catalog.column
+        return {name for t in ("name", "link") for name in column(sql.format(t), wanted)}
 
     def paths_named(self, folded: str) -> list[str]:
         """Notes that have this folded name as their title or an alias."""
         sql = "SELECT DISTINCT path FROM name JOIN note USING (note) WHERE folded = ?"
-        return [row[0] for row in self._catalog.db.execute(sql, (folded,))]
+        return self._catalog.column(sql, (folded,))
 
     def tags(self, filters: Filters) -> list[tuple[str, int]]:
         condition, values = where(filters)
@@ -161,24 +156,21 @@ class Lookup:
             "SELECT min(tag), count(DISTINCT tag.note) FROM tag JOIN note USING (note) "
             f"WHERE {condition} GROUP BY folded ORDER BY 2 DESC, 1"
         )
-        return self._catalog.db.execute(sql, values).fetchall()
+        return self._catalog.query(sql, values)
 
     def relationships(self, filters: Filters) -> int:
         """How many links and facts there are in these notes."""
         condition, values = where(filters)
         sql = f"SELECT count(*) FROM {{}} JOIN note USING (note) WHERE {condition}"
-        return sum(
-            self._catalog.db.execute(sql.format(t), values).fetchone()[0] for t in ("link", "fact")
-        )
+        return sum(self._catalog.column(sql.format(t), values)[0] for t in ("link", "fact"))
 
     def extent(self, filters: Filters) -> tuple[int, int, int]:
         """How many notes these are, their bytes, and their passages."""
         condition, values = where(filters)
-        db = self._catalog.db
         sql = f"SELECT count(*), coalesce(sum(max(size, 0)), 0) FROM note WHERE {condition}"
-        notes, size = db.execute(sql, values).fetchone()
+        notes, size = self._catalog.query(sql, values)[0]
         sql = f"SELECT count(*) FROM passage JOIN note USING (note) WHERE {condition}"
-        return int(notes), int(size), int(db.execute(sql, values).fetchone()[0])
+        return int(notes), int(size), int(self._catalog.column(sql, values)[0])
 
     def problems(self, filters: Filters) -> list[tuple[str, str]]:
         """Which of these notes are not wholly searchable, and why."""
@@ -187,14 +179,14 @@ class Lookup:
             "SELECT note.path, problem.message FROM problem CROSS JOIN note USING (note) "
             f"WHERE {condition} ORDER BY 1"
         )
-        return self._catalog.db.execute(sql, values).fetchall()
+        return self._catalog.query(sql, values)
 
     def counts(self, column: str, filters: Filters) -> dict[str, int]:
         """How many notes there are of each scope, type or project."""
         assert column in ("scope", "type", "project", "kind", "session")
         condition, values = where(filters)
         sql = f"SELECT {column}, count(*) FROM note WHERE {condition} GROUP BY 1 ORDER BY 2 DESC"
-        return dict(self._catalog.db.execute(sql, values).fetchall())
+        return dict(self._catalog.query(sql, values))
 
     # --- what belongs to a hit -------------------------------------------------------------
 
@@ -202,48 +194,37 @@ class Lookup:
         return rows_of(self._catalog, notes)
 
     def places(self, passages: Iterable[int]) -> dict[int, PassagePlace]:
-        found = self._catalog.db.execute(
-            f"{_PLACES} WHERE passage IN {LISTED}", (listed(passages),)
-        )
+        found = self._catalog.query(f"{_PLACES} WHERE passage IN {LISTED}", (listed(passages),))
         return {row[0]: PassagePlace(*row) for row in found}
 
     def observations(self, passages: Iterable[int]) -> dict[int, int]:
         """Of those that are there: the first one of the observation that stands alone, or 0."""
         first = "CASE WHEN part < 0 THEN 0 ELSE passage - part END"
         sql = f"SELECT passage, {first} FROM passage WHERE passage IN {LISTED}"
-        return dict(self._catalog.db.execute(sql, (listed(passages),)).fetchall())
+        return dict(self._catalog.query(sql, (listed(passages),)))
 
     def signals(self, notes: Iterable[int]) -> dict[int, Signals]:
         changed = "coalesce(updated, created, mtime_ns / 1000000000)"
         sql = f"SELECT note, importance, {changed} FROM note WHERE note IN {LISTED}"
-        return {
-            row[0]: Signals(*row[1:]) for row in self._catalog.db.execute(sql, (listed(notes),))
-        }
+        return {row[0]: Signals(*row[1:]) for row in self._catalog.query(sql, (listed(notes),))}
 
     def replaced(self) -> _Replaced:
         """Notes that others replace, and notes that others were made from."""
         now = self._catalog.stamp()
         if self._replaced[0] != now:
-            self._replaced = now, self._found_replaced()
+            found = (
+                frozenset(self._catalog.column(_SUPERSEDED)),
+                frozenset(self._catalog.column(_USED)),
+            )
+            self._replaced = now, found
         return self._replaced[1]
 
-    def _found_replaced(self) -> _Replaced:
-        old = self._catalog.db.execute("SELECT note FROM link WHERE relation = 'superseded_by'")
-        used = self._catalog.db.execute(
-            "SELECT name.note FROM link JOIN name USING (folded) WHERE relation = 'derived_from'"
-        )
-        return frozenset(row[0] for row in old), frozenset(row[0] for row in used)
-
     def first_passages(self, notes: Iterable[int]) -> dict[int, PassagePlace]:
-        sql = (
-            f"{_PLACES.replace('passage', 'min(passage)', 1)} WHERE note IN {LISTED} GROUP BY note"
-        )
-        return {
-            row[1]: PassagePlace(*row) for row in self._catalog.db.execute(sql, (listed(notes),))
-        }
+        first = _PLACES.replace("passage", "min(passage)", 1)
+        sql = f"{first} WHERE note IN {LISTED} GROUP BY note"
+        return {row[1]: PassagePlace(*row) for row in self._catalog.query(sql, (listed(notes),))}
 
 
-@watched
 class Journals:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -252,7 +233,7 @@ class Journals:
         """The notes that belong to a session, oldest first; `filters` say of which type."""
         condition, values = where(filters)
         sql = f"SELECT note FROM note WHERE {condition} AND casefold(session) = ?"
-        found = self._rows(sql, [*values, session.casefold()])
+        found = rows_found(self._catalog, sql, [*values, session.casefold()])
         return sorted(found, key=lambda row: row.place_in_session)
 
     def latest(self, filters: Filters, count: int) -> list[Row]:
@@ -264,8 +245,9 @@ class Journals:
             "ORDER BY lower(block) DESC LIMIT ?)"
         )
         begun = f"SELECT note FROM note WHERE {condition} ORDER BY created DESC, note DESC LIMIT ?"
-        found = self._rows(observed, [*values, count]) + self._rows(begun, [*values, count])
-        return sorted({row.note: row for row in found}.values(), key=lambda r: r.place_in_session)
+        found = (rows_found(self._catalog, sql, [*values, count]) for sql in (observed, begun))
+        each = {row.note: row for rows in found for row in rows}
+        return sorted(each.values(), key=lambda row: row.place_in_session)
 
     def with_observation(self, block: str, filters: Filters) -> list[Row]:
         condition, values = where(filters)
@@ -273,25 +255,28 @@ class Journals:
             "SELECT DISTINCT note FROM passage JOIN note USING (note) "
             f"WHERE passage.kind = 'observation' AND lower(block) = ? AND {condition}"
         )
-        return self._rows(sql, [block.lower(), *values])
+        return rows_found(self._catalog, sql, [block.lower(), *values])
 
     def derived(self, relation: str) -> list[Row]:
         """Every note that was made from others, forgotten ones too."""
-        return self._rows("SELECT DISTINCT note FROM link WHERE relation = ?", [relation])
+        sql = "SELECT DISTINCT note FROM link WHERE relation = ?"
+        return rows_found(self._catalog, sql, [relation])
 
-    def _rows(self, sql: str, values: list[object]) -> list[Row]:
-        numbers = [row[0] for row in self._catalog.db.execute(sql, values)]
-        rows = rows_of(self._catalog, numbers)
-        return [rows[number] for number in numbers if number in rows]
+
+def rows_found(catalog: Catalog, sql: str, values: Sequence[object]) -> list[Row]:
+    """The rows of the notes whose numbers this asks for, in that order."""
+    numbers = catalog.column(sql, values)
+    rows = rows_of(catalog, numbers)
+    return [rows[number] for number in numbers if number in rows]
 
 
 def rows_of(catalog: Catalog, notes: Iterable[int]) -> dict[int, Row]:
     wanted = (listed(notes),)
     tags: dict[int, list[str]] = {}
     sql = f"SELECT note, tag FROM tag WHERE note IN {LISTED} ORDER BY rowid"
-    for note, tag in catalog.db.execute(sql, wanted):
+    for note, tag in catalog.query(sql, wanted):
         tags.setdefault(note, []).append(tag)
     return {
         row[0]: Row(*(*row[:-1], json.loads(row[-1]), tuple(tags.get(row[0], ()))))
-        for row in catalog.db.execute(_ROWS, wanted)
+        for row in catalog.query(_ROWS, wanted)
     }

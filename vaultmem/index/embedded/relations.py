@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import posixpath
 import re
-import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,6 @@ from vaultmem.base.database import LISTED, listed
 from vaultmem.index.embedded.catalog import Catalog
 from vaultmem.index.embedded.graph_memories import GraphMemories, numbers
 from vaultmem.index.embedded.graph_memories import Ref as Ref
-from vaultmem.index.failures import watched
 from vaultmem.index.filters import Filters, where
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import LinkMap, link_key, link_target, object_link, relation_key
@@ -103,27 +101,24 @@ class _Link(NamedTuple):
     relation: str
 
 
-@watched
 class Relations:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._roomy = threading.local()
         self.kept: Any = None  # what was found out about all of it
 
-    @property
-    def db(self) -> sqlite3.Connection:
-        """This thread's connection, with room for a walk: the usual cache would read most pages
-        again and again."""
+    def query(self, sql: str, values: Sequence[object]) -> list[Any]:
+        """With room for a walk: the usual cache would read most pages again and again."""
         db = self._catalog.db
         if getattr(self._roomy, "db", None) is not db:
             db.execute(f"PRAGMA cache_size=-{_CACHE}")
             self._roomy.db = db
-        return db
+        return self._catalog.query(sql, values)
 
     @property
-    def state(self) -> tuple[str, int]:
+    def state(self) -> object:
         """Moves with every change."""
-        return self._catalog.meta("uuid"), self._catalog.revision
+        return self._catalog.stamp()
 
     # --- names -------------------------------------------------------------------------
 
@@ -145,8 +140,7 @@ class Relations:
             f"SELECT min(target) FROM link JOIN note USING (note) WHERE folded = ? AND {visible} "
             f"AND {NO_FILE}"
         )
-        row = self.db.execute(sql, (link_key(name), *values)).fetchone()
-        return row[0] or ""
+        return self.query(sql, (link_key(name), *values))[0][0] or ""
 
     def nodes(self, refs: Iterable[Ref], filters: Filters) -> dict[Ref, Node]:
         """The notes among these."""
@@ -155,7 +149,7 @@ class Relations:
             "SELECT note, title, path, lower(type), kind, id, forgotten FROM note "
             f"WHERE note IN {LISTED} AND {visible}"
         )
-        rows = self.db.execute(sql, (numbers(refs), *values))
+        rows = self.query(sql, (numbers(refs), *values))
         return {row[0]: Node._make(row) for row in rows}
 
     def names(self, prefix: str, limit: int, filters: Filters) -> list[str]:
@@ -172,7 +166,7 @@ class Relations:
         )
         bounds = [first, first + "\U0010ffff", *values]
         opening = f"[[{first}"
-        rows = self.db.execute(sql, [*bounds, *bounds, len(opening), opening, *values])
+        rows = self.query(sql, [*bounds, *bounds, len(opening), opening, *values])
         found = {name_key(name): name for row in rows if (name := link_target(row[0]) or row[0])}
         return [found[key] for key in sorted(found)][:limit]
 
@@ -188,7 +182,7 @@ class Relations:
             f"UNION SELECT min(target) FROM link JOIN note USING (note) WHERE {visible} "
             f"AND {NO_FILE} AND {alike.format('folded')} GROUP BY folded LIMIT 2000"
         )
-        rows = self.db.execute(sql, [*values, *[wanted] * 3] * 2)
+        rows = self.query(sql, [*values, *[wanted] * 3] * 2)
         found = {name_key(row[0]): row[0] for row in rows if row[0]}
         close = close_names(wanted, found, most, 0.6)
         within = sorted(key for key in found if len(key) > 2 and (key in wanted or wanted in key))
@@ -250,7 +244,7 @@ class Relations:
             if end in found and end != note:
                 found[end].add(note)
         sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {LISTED}"
-        pairs = set(self.db.execute(sql, (numbers(refs),)))
+        pairs = set(self.query(sql, (numbers(refs),)))
         ends = self.resolved(pairs, filters)
         nodes = self.nodes(ends.values(), filters)
         for (_, note), end in ends.items():
@@ -264,7 +258,7 @@ class Relations:
         sql = (
             f"SELECT note, target, folded, relation FROM link WHERE note IN {LISTED} AND {NO_FILE}"
         )
-        return map(_Link._make, self.db.execute(sql, (numbers(refs),)))
+        return map(_Link._make, self.query(sql, (numbers(refs),)))
 
     def keys(self, refs: Collection[Ref]) -> set[str]:
         """All folded names by which a link can mean one of these, but for relative paths."""
@@ -286,7 +280,7 @@ class Relations:
             return [_Link(*row) for row in self._reaching(sql, refs, values)], False
         rows = [_Link(*row) for row in self._reaching(f"{sql} AND NOT {_PLAIN}", refs, values)]
         most = max(_PLAIN_AT_LEAST, _PLAIN_EACH // max(1, len(refs)))
-        found = self.db.execute(
+        found = self.query(
             _LATEST_PLAIN.format(visible), (_json(self.keys(refs)), *values, most + 1)
         )
         rows, left_out = _bounded(rows, _OTHERS_EACH)
@@ -300,14 +294,14 @@ class Relations:
         as Markdown links have it."""
         titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
         exact = sql.format(f"folded IN {LISTED}")
-        yield from self.db.execute(exact, (_json(self.keys(refs)), *values))
+        yield from self.query(exact, (_json(self.keys(refs)), *values))
         relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {LISTED}")
-        yield from self.db.execute(relative, (_json(titles), *values))
+        yield from self.query(relative, (_json(titles), *values))
 
     def _own_names(self, refs: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """The folded path of each note among these, with each of its folded names."""
         sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {LISTED}"
-        for path, name in self.db.execute(sql, (numbers(refs),)):
+        for path, name in self.query(sql, (numbers(refs),)):
             yield link_key(path), name
 
     def _with_facts(self, rows: Iterable[_Link]) -> dict[tuple[str, int], dict[str, str]]:
@@ -324,7 +318,7 @@ class Relations:
             f"WHERE note IN {LISTED} AND substr(object, 1, 2) = '[['"
         )
         sources = numbers({note for _, note in labels})
-        for note, predicate, text, valid_to in self.db.execute(sql, (sources,)):
+        for note, predicate, text, valid_to in self.query(sql, (sources,)):
             target, folded = object_link(text)
             relations = labels.get((folded, note), _NOTHING)
             if relations is not _NOTHING:
@@ -369,7 +363,7 @@ class Relations:
         names = _json(wanted | {posixpath.basename(target) for target in wanted})
         by_title: dict[str, dict[str, int]] = {}
         by_alias: dict[str, dict[str, int]] = {}
-        for folded, kind, path, note in self.db.execute(sql, (names, *values)):
+        for folded, kind, path, note in self.query(sql, (names, *values)):
             (by_title if kind == "title" else by_alias).setdefault(folded, {})[path] = note
         return {
             target: (by_title.get(posixpath.basename(target), {}), by_alias.get(target, {}))
@@ -389,7 +383,9 @@ class Relations:
                 unclear.add(target)
             elif end in wanted:
                 names[target] = end
-        return GraphMemories(self.db, names, self._other_pairs(wanted, unclear, filters), filters)
+        return GraphMemories(
+            self.query, names, self._other_pairs(wanted, unclear, filters), filters
+        )
 
     def _other_pairs(
         self, refs: set[Ref], unclear: set[str], filters: Filters
@@ -401,10 +397,10 @@ class Relations:
             f"SELECT DISTINCT folded, note FROM link WHERE folded IN {LISTED} "
             f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {LISTED})"
         )
-        pairs = set(self.db.execute(sql, (_json(unclear), _json(titles))))
+        pairs = set(self.query(sql, (_json(unclear), _json(titles))))
         reaching = self.resolved(pairs, filters).items()
         sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {LISTED}"
-        pairs = set(self.db.execute(sql, (numbers(refs),)))
+        pairs = set(self.query(sql, (numbers(refs),)))
         leaving = self.resolved(pairs, filters).items()
         found = {(end, note) for (_, note), end in reaching if end in refs}
         return found | {(note, end) for (_, note), end in leaving if isinstance(end, int)}
@@ -421,7 +417,7 @@ class Relations:
         if notes is not None:
             sql += f" AND note IN {LISTED}"
             values.append(numbers(notes))
-        return [FactRow(*row) for row in self.db.execute(f"{sql} ORDER BY fact.rowid", values)]
+        return [FactRow(*row) for row in self.query(f"{sql} ORDER BY fact.rowid", values)]
 
 
 def _only(titled: Mapping[str, int], aliased: Mapping[str, int]) -> int | None:

@@ -52,9 +52,9 @@ def columns(entry: IndexEntry) -> tuple[Any, ...]:
     note, stat = entry.note, entry.stat
     created, updated = note.created, note.updated
     more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
-    return (
+    return _storable(
         *(note.path, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, entry.version),
-        *(entry.id, printable(note.string("key")), printable(note.title)),
+        *(entry.id, note.string("key"), note.title),
         *(_attribute(entry, name) for name in _COLUMNS[9:17]),
         note.number("importance"),
         int(created.timestamp()) if created else None,
@@ -65,9 +65,14 @@ def columns(entry: IndexEntry) -> tuple[Any, ...]:
 
 
 def _attribute(entry: IndexEntry, name: str) -> str:
-    value = printable(entry.attributes[name])
+    value = entry.attributes[name]
     # However it is spelt, it binds the note: the index for it knows one spelling.
     return "session" if name == "scope" and value.casefold() == "session" else value
+
+
+def _storable(*values: Any) -> tuple[Any, ...]:
+    """A row without bytes that are not UTF-8, which SQLite would not take."""
+    return tuple(printable(value) if isinstance(value, str) else value for value in values)
 
 
 class BatchRows:
@@ -79,16 +84,22 @@ class BatchRows:
 
     def add(self, note: int, source: Note) -> None:
         rows = self._rows
-        rows["tag"] += [(note, tag.casefold(), tag) for tag in map(printable, source.tags)]
+        rows["tag"] += [(note, tag.casefold(), tag) for tag in source.tags]
         names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
         rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
         rows["link"] += _links(note, source)
         rows["fact"] += [
-            (note, printable(f.predicate), printable(f.object), f.valid_from, f.valid_to,
-             f.confidence, printable(f.provenance), f.block)
+            (
+                note,
+                f.predicate,
+                f.object,
+                *(f.valid_from, f.valid_to, f.confidence),
+                f.provenance,
+                f.block,
+            )
             for f in source.facts
-        ]  # fmt: skip
-        rows["problem"] += [(note, p.kind, printable(p.message), p.line) for p in source.problems]
+        ]
+        rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
 
     def add_passages(self, note: int, entry: IndexEntry) -> list[int]:
         """Numbered here, on from the last one in the table or in this batch."""
@@ -117,7 +128,9 @@ class BatchRows:
         for table, rows in self._rows.items():
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
-                db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+                db.executemany(
+                    f"INSERT INTO {table} VALUES ({marks})", (_storable(*r) for r in rows)
+                )
                 rows.clear()
         self.last_passage = -1
 
@@ -126,8 +139,7 @@ def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
     for link in source.links:
         if link.target:
             target = one_line(link.target)
-            place = printable(link.place) or "links_to"
-            yield note, target, name_key(target).removesuffix(".md"), place
+            yield note, target, name_key(target).removesuffix(".md"), link.place or "links_to"
     for relation in source.relations:
         target = one_line(relation.target)
-        yield note, target, name_key(target).removesuffix(".md"), printable(relation.kind)
+        yield note, target, name_key(target).removesuffix(".md"), relation.kind

@@ -1,21 +1,42 @@
-"""The vectors of the index: what may be asked of them, and which texts still lack one."""
+"""The vectors of the index: searched, looked after, and which texts still lack one."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.base.database import LISTED, listed
+from vaultmem.base.database import LISTED, Database, Whereabouts, listed
 from vaultmem.base.own_path import OwnPath
-from vaultmem.index.embedded.catalog import Catalog
-from vaultmem.index.embedded.vector_search import VectorSearch
-from vaultmem.index.failures import Damaged
+from vaultmem.index.embedded.catalog import VECTORS, Catalog
+from vaultmem.index.embedded.files import OFTEN
+from vaultmem.index.embedded.vector_matrix import Matrix, PassageMap
+from vaultmem.index.embedded.vector_store import VectorStore
+from vaultmem.index.failures import Damaged, is_damage
 from vaultmem.index.filters import Filters, left_out, where
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from vaultmem.index.embedded.vector_graph import Nearest
+
+FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
+# A cross join keeps its order: SQLite would begin with whatever table is smaller.
+_OF_NEW_PASSAGES: Final = """
+SELECT passage, note, number FROM passage CROSS JOIN v.vector USING (hash)
+WHERE passage > ? AND passage <= ? AND model = ? AND number <= ?
+"""
+_OF_NEW_VECTORS: Final = """
+SELECT passage, note, number FROM v.vector NOT INDEXED CROSS JOIN passage USING (hash)
+WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
+"""
+_OF_VECTORS: Final = f"""
+SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
+WHERE number IN {LISTED}
+"""
+_OF_NOTES: Final = f"SELECT passage, note, hash FROM passage WHERE note IN {LISTED}"
 
 MANY_SELECTIONS: Final = 8
 MANY_PASSAGES: Final = 500  # counting so many is worth being written down
@@ -50,10 +71,14 @@ class Vectors:
         guard: contextlib.AbstractContextManager[object],
         look: Callable[[], object],
     ) -> None:
-        self.engine = VectorSearch(folder, catalog)
+        self.folder = folder
         self._catalog = catalog
         self._guard = guard
         self._look = look
+        self._store: VectorStore | None = None
+        self._map: PassageMap | None = None
+        self._nearest: Nearest | None = None
+        self._checked = float("-inf")
         self._missing: tuple[object, int] = (None, 0)
         self._selections: tuple[object, dict[Filters, tuple[list[int], bool]]] = (None, {})
 
@@ -65,8 +90,62 @@ class Vectors:
         except sqlite3.Error as error:
             raise self._catalog.noticed(error) from error
         except (ValueError, LookupError) as error:
-            self.engine.close()
+            self.close()
             raise Damaged(f"The vectors are damaged and are read again: {error}") from error
+
+    # --- the file ------------------------------------------------------------------------
+
+    def store(self) -> VectorStore:
+        if self._store is None:
+            self._catalog.require_there()
+            file = Database(self.folder / VECTORS)
+            try:
+                self._store = VectorStore(file.place)
+            except sqlite3.DatabaseError as error:
+                if file.is_there() and not is_damage(error):
+                    raise
+                file.discard()
+                self._store = VectorStore(file.place)
+            self._store.away = self._catalog.away
+        return self._store
+
+    def is_sound(self) -> bool:
+        now = time.monotonic()
+        if self._store is not None and now - self._checked >= OFTEN:
+            if self._store.whereabouts() is not Whereabouts.SAME:
+                return False
+            self._checked = now
+        return True
+
+    def mend(self) -> None:
+        """The file of vectors is another one, gone, or shorter: go on with what is there. What
+        is missing is embedded again."""
+        if self._store is not None:
+            if self._store.whereabouts() is Whereabouts.TORN:
+                self._store.discard()
+            self._begin_again()
+
+    def check(self) -> None:
+        """Something was wrong with a file, and perhaps with this one."""
+        if self._store is not None:
+            if not self._store.passes_check():
+                self._store.discard()
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        assert self._store is not None
+        self._store.renew()
+        self._catalog.renew()  # it has the old file attached
+        self._store = self._map = self._nearest = None
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+        self._store = self._map = self._nearest = None
+
+    def forget_places(self) -> None:
+        """The catalog is another one: its passages have other numbers."""
+        self._map = None
 
     # --- searching ---------------------------------------------------------------------
 
@@ -76,16 +155,71 @@ class Vectors:
         """Note, passage, similarity; best first."""
         self._look()
         with self._guard, self._in_use():
-            return self.engine.search(vector, identity, self.selection(filters), limit)
+            large = self._large(identity)
+            notes, keep = self.selection(filters)
+            if large is None:
+                return self._mapped(identity).nearest(vector, limit, notes, keep)
+            if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
+                return large.exact(vector, limit, self.passage_hashes(notes))
+            self._catalog.attach_vectors()
+            return large.search(vector, limit, self._of_vectors, notes, keep)
 
     def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
         """How similar the texts here are to this one on average."""
         with self._guard, self._in_use():
-            return self.engine.usual(vector, identity)
+            return (self._large(identity) or self._mapped(identity).matrix).usual(vector)
 
     def build_graph(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
-        return self.engine.build_nearest(identity)
+        from vaultmem.index.embedded.vector_graph import Nearest
+
+        store = self.store()
+        return Nearest(self.folder, store, store.model(identity)).build()
+
+    def _large(self, identity: str) -> Nearest | None:
+        """The graph of a large vault, once it is built; until then all are compared."""
+        from vaultmem.index.embedded import vector_graph
+
+        store = self.store()
+        model = store.model(identity)
+        if store.last(model) <= vector_graph.LARGE:
+            return None
+        if self._nearest is None or self._nearest.model != model:
+            self._nearest = vector_graph.Nearest(self.folder, store, model)
+        if not self._nearest.open():
+            return None
+        self._map = None  # its memory is no longer needed
+        return self._nearest
+
+    def _mapped(self, identity: str) -> PassageMap:
+        store = self.store()
+        model = store.model(identity)
+        if self._map is None or self._map.matrix.model != model:
+            self._map = PassageMap(Matrix(store, model))
+        self._map.matrix.refresh()
+        seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
+        if now != seen:
+            self._catalog.attach_vectors()
+            self._map.extend(self._of_new(model, seen, now))
+            self._map.seen = now
+        return self._map
+
+    def _of_new(
+        self, model: int, seen: tuple[int, int], now: tuple[int, int]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Passage, note and vector's number of what has come since. `seen` and `now` are the
+        last passage and the last vector, then and at present."""
+        db = self._catalog.db
+        yield from db.execute(_OF_NEW_PASSAGES, (seen[0], now[0], model, now[1]))
+        yield from db.execute(_OF_NEW_VECTORS, (seen[1], now[1], model, seen[0]))
+
+    def _of_vectors(self, numbers: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """Passage, note and vector of every passage with one of these vectors."""
+        return self._catalog.query(_OF_VECTORS, (listed(numbers),))
+
+    def passage_hashes(self, notes: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """Passage, note and hash of every passage of these notes."""
+        return self._catalog.query(_OF_NOTES, (listed(notes),))
 
     def selection(self, filters: Filters) -> tuple[list[int], bool]:
         """Notes to keep (True) or to leave out (False): whichever list is the shorter. A server
@@ -100,17 +234,17 @@ class Vectors:
 
     def _selected(self, filters: Filters) -> tuple[list[int], bool]:
         if (few := left_out(filters)) is not None:
-            return [row[0] for row in self._catalog.db.execute(*few)], False
+            return self._catalog.column(*few), False
         condition, values = where(filters)
         sql = f"SELECT note.note FROM note WHERE {condition}"
-        return [row[0] for row in self._catalog.db.execute(sql, values)], True
+        return self._catalog.column(sql, values), True
 
     # --- what is there -----------------------------------------------------------------
 
     def last_model(self) -> str:
         """The model that made the newest vector; empty when there is none."""
         with self._in_use():
-            return self.engine.store().newest_identity()
+            return self.store().newest_identity()
 
     def of_texts(self, identity: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
         """The vectors that a model has given to passages with these texts."""
@@ -118,7 +252,7 @@ class Vectors:
 
         self._look()
         try:
-            store = self.engine.store()
+            store = self.store()
             found = store.with_hashes(store.model(identity), hashes)
         except sqlite3.DatabaseError:
             return {}  # damaged, and rebuilt by whoever adds vectors
@@ -145,36 +279,35 @@ class Vectors:
 
     def add(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
         with self._in_use():
-            store = self.engine.store()
+            store = self.store()
             store.add(store.model(identity), hashes, vectors)
 
     def damaged(self) -> int:
         """How many vectors no model can have made."""
-        return len(self.engine.store().damaged())
+        return len(self.store().damaged())
 
     def drop_damaged(self) -> None:
-        store = self.engine.store()
+        store = self.store()
         store.drop(store.damaged())
-        self.engine.close()
+        self.close()
 
     # --- what is missing ---------------------------------------------------------------
 
     def missing(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         """Those of these texts that have no vector."""
         with self._in_use():
-            store = self.engine.store()
+            store = self.store()
             return store.missing(store.model(identity), hashes)
 
     def notes_without(self, identity: str, limit: int) -> list[str]:
         """Paths of notes that have passages without a vector, memories and recent ones first."""
         self._look()
         with self._in_use():
-            store = self.engine.store()
+            store = self.store()
             model = store.model(identity)
             self._catalog.attach_vectors()
             _, whole, _ = store.counted(model, self._catalog.meta("uuid"))
-            rows = self._catalog.db.execute(_WITHOUT_VECTOR, (whole, model, limit))
-            found = [row[0] for row in rows]
+            found = self._catalog.column(_WITHOUT_VECTOR, (whole, model, limit))
             if not found:
                 self._count_missing(identity)  # the next look need not begin so early
             return found
@@ -187,14 +320,13 @@ class Vectors:
                 return missing
             self._catalog.attach_vectors()
             condition, values = where(filters)
-            model = self.engine.store().model(identity)
-            row = self._catalog.db.execute(_MISSING_OF + condition, (model, *values)).fetchone()
-            return int(row[0])
+            model = self.store().model(identity)
+            return int(self._catalog.column(_MISSING_OF + condition, (model, *values))[0])
 
     def _count_missing(self, identity: str) -> int:
         """A vector is never taken away, so the passages before the first that lacks one need not
         be looked at again."""
-        store = self.engine.store()
+        store = self.store()
         model, (catalog, revision) = store.model(identity), self._catalog.stamp()
         now = int(revision), store.highest()
         counted = store, model, catalog, now
@@ -206,7 +338,7 @@ class Vectors:
             self._missing = counted, missing
             return missing
         self._catalog.attach_vectors()
-        count, first = self._catalog.db.execute(_MISSING, (whole, model)).fetchone()
+        count, first = self._catalog.query(_MISSING, (whole, model))[0]
         missing = int(count)
         self._missing = counted, missing
         if last - whole >= MANY_PASSAGES:
