@@ -222,10 +222,10 @@ def readers() -> Mapping[str, Read]:
 
 
 def _of_the_format() -> Mapping[str, Read]:
-    from vaultmem.notes import file_names, links, markdown, masking, passages, tags, yaml_reader
+    from vaultmem.notes import file_names, links, markdown, masking, passages, tags
     from vaultmem.notes import frontmatter as properties
+    from vaultmem.notes.frontmatter import MalformedFrontmatter
     from vaultmem.notes.note import parse
-    from vaultmem.notes.scalars import MalformedFrontmatter
 
     def note(text: str) -> object:
         read = parse(text.encode(errors="surrogateescape"), "A note.md")
@@ -272,7 +272,7 @@ def _of_the_format() -> Mapping[str, Read]:
         "without_private": masking.without_private,
         "headings": markdown.headings,
         "properties.read": tried(properties.read),
-        "yaml12.read": tried(yaml_reader.read),
+        "yaml12.read": tried(properties.read_yaml),
         "is_tag": tags.is_tag,
         "safe_name": file_names.safe_name,
         "unique_name": lambda text: file_names.unique_name(

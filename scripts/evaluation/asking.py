@@ -51,9 +51,6 @@ class Keeping:
     def embed_query(self, text: str) -> np.ndarray:
         return self._embedder.embed_query(text)
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return self._embedder.count_tokens(texts)
-
     def _key(self, text: str) -> bytes:
         return hashlib.blake2b(f"{self.identity}\n{text}".encode(), digest_size=16).digest()
 

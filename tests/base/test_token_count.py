@@ -19,9 +19,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     """The default model's own, which cuts English as most language models do."""
     model = embedder.load("", tmp_path_factory.mktemp("models"))
     assert model is not None
-    model.embed_query("open")
-    found = model._open_tokenizer()  # type: ignore[attr-defined]
-    whole = Tokenizer.from_str(found.to_str())
+    whole = Tokenizer.from_file(str(model.model.folder / "tokenizer.json"))
     whole.no_truncation()
     whole.no_padding()
     return whole

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import FIXTURES
 from vaultmem.errors import InvalidInput
-from vaultmem.notes import frontmatter, yaml_reader
+from vaultmem.notes import frontmatter
 from vaultmem.notes.frontmatter import MalformedFrontmatter, read
 from vaultmem.notes.yaml_writer import render, render_property
 
@@ -197,7 +197,7 @@ def test_the_fast_reader_answers_as_the_full_one_or_not_at_all(text: str) -> Non
     fast = frontmatter.read_simple(text)
     if fast is None:
         return
-    full = yaml_reader.read(text)
+    full = frontmatter.read_yaml(text)
     assert repr(fast) == repr(full)
 
 

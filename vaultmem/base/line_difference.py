@@ -13,7 +13,7 @@ import heapq
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 _EFFORT: Final = 2_000  # steps for each line that the matcher may take
 _DEEPEST: Final = 12  # cuts within cuts
@@ -62,11 +62,11 @@ def unified(
     a: Sequence[str], b: Sequence[str], names: tuple[str, str], around: int = 3
 ) -> Iterator[str]:
     """The lines of a unified diff, without line ends; none where both are the same."""
-    first = True
-    for group in _grouped(opcodes(a, b), around):
-        if first:
+    matcher: Any = difflib.SequenceMatcher(None, "", "")
+    matcher.opcodes = opcodes(a, b)  # which it would find itself, in the square of the lines
+    for number, group in enumerate(matcher.get_grouped_opcodes(around)):
+        if not number:
             yield from (f"--- {names[0]}", f"+++ {names[1]}")
-        first = False
         yield f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@"
         for tag, i, j, k, m in group:
             if tag == "equal":
@@ -74,28 +74,6 @@ def unified(
                 continue
             yield from (f"-{line}" for line in a[i:j])
             yield from (f"+{line}" for line in b[k:m])
-
-
-def _grouped(codes: list[Opcode], around: int) -> Iterator[list[Opcode]]:
-    """Changes with some lines around them; those that are near one another together."""
-    group: list[Opcode] = []
-    for number, (tag, i, j, k, m) in enumerate(codes):
-        if tag != "equal":
-            group.append((tag, i, j, k, m))
-            continue
-        if group:
-            end = min(j - i, around)
-            if number == len(codes) - 1 or j - i > 2 * around:
-                yield [*group, ("equal", i, i + end, k, k + end)] if end else group
-                group = []
-            else:
-                group.append((tag, i, j, k, m))
-                continue
-        if number < len(codes) - 1:
-            start = min(j - i, around)
-            group = [("equal", j - start, j, m - start, m)] if start else []
-    if any(tag != "equal" for tag, *_ in group):
-        yield group
 
 
 def _span(start: int, end: int) -> str:

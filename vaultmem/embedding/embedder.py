@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Protocol
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from vaultmem.embedding import fastembed_session, models
 from vaultmem.embedding.models import Model, Place, Recipe, Unusable
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from fastembed import TextEmbedding
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
     Vectors = NDArray[np.float32]
 
@@ -36,23 +35,6 @@ PACK: Final = "weights.hmsemb"  # the name by which the graph knows its weights
 _CHAIN: Final = (models.GRANITE.alias, models.MINILM.alias)
 _AT_ONCE: Final = 2  # texts; each of them has one thread
 _LONGEST_TEXT: Final = 32_768  # characters; no tokenizer needs more for 512 tokens
-
-
-class Embedder(Protocol):
-    """Vectors are float32 and of length one, in the order of the texts."""
-
-    @property
-    def identity(self) -> str: ...  # name, weights and limit; another one means: embed anew
-    @property
-    def name(self) -> str: ...
-    @property
-    def dimension(self) -> int: ...
-    @property
-    def max_tokens(self) -> int: ...  # what comes after them is not seen
-
-    def embed(self, texts: Sequence[str]) -> Vectors: ...
-    def embed_query(self, text: str) -> Vectors: ...
-    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +139,7 @@ def read_header(pack: IO[bytes]) -> dict[str, Any]:
 
 
 # One embedder, and so one session, for the whole process.
-_loaded: list[Fastembed | Multilingual] = []
+_loaded: list[Embedder] = []
 _loading: Final = threading.Lock()
 
 
@@ -170,14 +152,15 @@ def _embedder(model: Model) -> Embedder:
         return _loaded[0]
 
 
-class _Base:
-    """What embedders share: each distinct text once, and vectors back in the texts' order."""
+class Embedder:
+    """Vectors are float32 and of length one, in the order of the texts; of each distinct text one
+    is made."""
 
     def __init__(self, model: Model) -> None:
-        self.identity = model.identity
+        self.identity = model.identity  # another one means: embed anew
         self.name = model.name
         self.dimension = model.dimension
-        self.max_tokens = model.max_tokens
+        self.max_tokens = model.max_tokens  # what comes after them is not seen
         self.model = model
         self._opening = threading.Lock()
 
@@ -208,16 +191,10 @@ class _Base:
             raise Unavailable(f"{self.name} does not work here: {error}") from error
 
 
-class Fastembed(_Base):
+class Fastembed(Embedder):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._session: TextEmbedding | None = None
-        self._tokenizer: Tokenizer | None = None
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        with self._explained():
-            encoded = self._open_tokenizer().encode_batch_fast([_valid(text) for text in texts])
-            return [len(tokens.ids) for tokens in encoded]
 
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         """Each text alone: that is as fast as several together, none is padded to another's
@@ -240,30 +217,13 @@ class Fastembed(_Base):
                 self._session = fastembed_session.open_session(self.model)
             return self._session
 
-    def _open_tokenizer(self) -> Tokenizer:
-        # A second one, because fastembed's own cuts texts off and so cannot count them.
-        with self._opening:
-            if self._tokenizer is None:
-                from tokenizers import Tokenizer
 
-                tokenizer = Tokenizer.from_file(str(self.model.folder / "tokenizer.json"))
-                tokenizer.no_truncation()
-                tokenizer.no_padding()
-                self._tokenizer = tokenizer
-            return self._tokenizer
-
-
-class Multilingual(_Base):
+class Multilingual(Embedder):
     """The universal sentence encoder: numpy, 16 languages, fast, weaker in English."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._encoder: Any = None
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        with self._explained():
-            tokenizer = self._open()._tokenizer
-            return [len(tokenizer.encode(_valid(text))) for text in texts]
 
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         # It knows no limit, and a token of its has some four characters.
@@ -277,8 +237,4 @@ class Multilingual(_Base):
 
 
 def _clean(text: str) -> str:
-    return _valid(text[:_LONGEST_TEXT])
-
-
-def _valid(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+    return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()  # half a pair is no text

@@ -4,55 +4,32 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import NamedTuple
+
+from vaultmem.base.file_stamps import FileStat
 
 
-class Stamp(Protocol):
-    """What tells whether a file may have changed without reading it."""
-
-    @property
-    def mtime_ns(self) -> int: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def inode(self) -> int: ...
-    @property
-    def ctime_ns(self) -> int: ...
-
-
-S = TypeVar("S", bound=Stamp)
-
-
-@dataclass(frozen=True)
-class StampComparison(Generic[S]):
+class StampComparison(NamedTuple):
     """What a first comparison, by stamps alone, leaves to be read or believed gone."""
 
-    suspects: dict[str, S] = field(default_factory=dict)  # new or differently stamped
-    missing: tuple[str, ...] = ()
+    suspects: dict[str, FileStat]  # new or differently stamped
+    missing: tuple[str, ...]
 
 
 def compare(
-    known: Mapping[str, Stamp], seen: Mapping[str, S], unseen: Iterable[str] = ()
-) -> StampComparison[S]:
+    known: Mapping[str, FileStat], seen: Mapping[str, FileStat], unseen: Iterable[str] = ()
+) -> StampComparison:
     """Stat filters: only what differs in a time, size or inode is worth reading.
 
     What lies in a folder that could not be looked at is neither changed nor missing.
     """
-    suspects = {path: stamp for path, stamp in seen.items() if not same(known.get(path), stamp)}
+    suspects = {path: stamp for path, stamp in seen.items() if known.get(path) != stamp}
     dark = tuple(folder.rstrip("/") + "/" if folder else "" for folder in unseen)
     missing = tuple(p for p in known if p not in seen and not (dark and p.startswith(dark)))
     return StampComparison(suspects, missing)
 
 
-def same(a: Stamp | None, b: Stamp) -> bool:
-    return a is not None and (
-        (a.mtime_ns, a.size, a.inode, a.ctime_ns) == (b.mtime_ns, b.size, b.inode, b.ctime_ns)
-    )
-
-
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """What makes a file at a new path the same note: its id, else its very bytes."""
 
     version: str

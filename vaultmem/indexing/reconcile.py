@@ -151,7 +151,7 @@ class Reconciler:
         else:
             unseen = [path for path, _ in listing.unread]
             look = changes.compare(
-                _stamps(known, skips), self._with_returned(known, listing.notes), unseen
+                known_stamps(known, skips), self._with_returned(known, listing.notes), unseen
             )
             run = _Run(known, look.missing, report)
             left = {known[path].id for path in run.missing}
@@ -175,7 +175,7 @@ class Reconciler:
         seen = self._stats(wanted)
         report = ReconcileReport()
         look = changes.compare(
-            _stamps(known, skips), seen if written else self._with_returned(known, seen)
+            known_stamps(known, skips), seen if written else self._with_returned(known, seen)
         )
         run = _Run(known, look.missing, report)
         left = [known[path].id for path in run.missing]
@@ -434,11 +434,9 @@ def _batches(
         yield batch
 
 
-def _stamps(known: dict[str, KnownNote], skips: dict[str, Skip]) -> dict[str, changes.Stamp]:
+def known_stamps(known: dict[str, KnownNote], skips: dict[str, Skip]) -> dict[str, FileStat]:
     """By what each note is told apart from what it was, whether it is indexed or left out."""
-    stamps: dict[str, changes.Stamp] = dict(known)
-    stamps.update((path, skip.stat) for path, skip in skips.items())
-    return stamps
+    return {path: each.stat for notes in (known, skips) for path, each in notes.items()}
 
 
 def _unusable(listing: Listing) -> dict[str, Skip]:

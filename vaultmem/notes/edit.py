@@ -270,7 +270,11 @@ def _append_to_section(note: Note, heading: str, text: str) -> Note:
     last = start + len(content)
     at = end_of_line(body, last) if content else last
     # A list goes on without a blank line; under a bare heading one stands between.
-    before = newline if content and _is_list(content) and _is_list(lines) else newline * 2
+    before = (
+        newline
+        if content and quotation.ends_in_list(content) and quotation.ends_in_list(lines)
+        else newline * 2
+    )
     new = body[:at] + before + lines + (body[at:] or newline)
     return _section_holds(note, new, heading, lines)
 
@@ -322,11 +326,6 @@ def _gap(body: str, newline: str) -> str:
     ended = len(body) - len(body.rstrip("\r\n"))
     breaks = body[len(body) - ended :].count("\n")
     return newline * max(0, 2 - breaks)
-
-
-def _is_list(text: str) -> bool:
-    last_item = re.findall(r"(?m)^(?=\S).*", text)
-    return bool(last_item) and re.match(r"[-*+] |\d+[.)] ", last_item[-1]) is not None
 
 
 def _section(note: Note, heading: str) -> tuple[int, int] | None:

@@ -15,11 +15,11 @@ from typing import Final
 
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.notes import yaml_writer
-from vaultmem.notes.edit import AppendToSection, Change, ReplaceLine, ReplaceLines, edit
+from vaultmem.notes.edit import AppendToSection, ReplaceLine, ReplaceLines, edited
 from vaultmem.notes.links import link_key, link_target, relation_key, unwrapped
 from vaultmem.notes.markdown import Fact, outline
 from vaultmem.notes.masking import public
-from vaultmem.notes.note import Note, has_ended, moment, parse
+from vaultmem.notes.note import Note, has_ended, moment
 
 _HEADING: Final = "Facts"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # base32 without look-alikes
@@ -119,8 +119,8 @@ def _fresh_id(note: Note) -> str:
 def with_fact(note: Note, fact: Fact) -> Note:
     """The note with one more fact."""
     wanted = [*map(_said, note.facts), _said(fact)]
-    for line in _lines(fact):
-        after = _edited(note, AppendToSection(_HEADING, line))
+    for line in fact_lines(fact):
+        after = edited(note, AppendToSection(_HEADING, line))
         if [_said(f) for f in after.facts] == wanted:
             return after
     raise InvalidInput(
@@ -133,7 +133,7 @@ def ended(note: Note, over: Sequence[Fact]) -> Note:
     """The note with the ends of these facts of it set; nothing else of their lines changes."""
     ends = {fact.start: fact for fact in over}
     wanted = [_said(ends.get(fact.start, fact)) for fact in note.facts]
-    after = _edited(note, ReplaceLines(tuple(_ended_line(note, fact) for fact in over)))
+    after = edited(note, ReplaceLines(tuple(_ended_line(note, fact) for fact in over)))
     if [_said(fact) for fact in after.facts] != wanted:
         raise _unclosable(note, over[0])
     return after
@@ -142,7 +142,7 @@ def ended(note: Note, over: Sequence[Fact]) -> Note:
 def _ended_line(note: Note, over: Fact) -> ReplaceLine:
     old = note.body[over.start : over.end]
     for line in _ended_lines(old, over):
-        if [_said(fact) for fact in outline(f"## {_HEADING}\n\n{line}\n").facts] == [_said(over)]:
+        if fact_in_line(line) == _said(over):
             return ReplaceLine(over.start, old, line)
     raise _unclosable(note, over)
 
@@ -155,7 +155,7 @@ def _unclosable(note: Note, fact: Fact) -> NoteMalformed:
     )
 
 
-def _lines(fact: Fact) -> Iterator[str]:
+def fact_lines(fact: Fact) -> Iterator[str]:
     """Ways to write a fact; an empty place keeps a provenance from being read as a number."""
     since = f"{fact.valid_from} → {fact.valid_to}"
     confidence = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
@@ -163,6 +163,12 @@ def _lines(fact: Fact) -> Iterator[str]:
     for more in (qualities, ["", fact.provenance]):
         inner = "; ".join([since, *more]) if more else since.rstrip()
         yield f"- {fact.predicate}:: {fact.object} ({inner}) ^{fact.block}"
+
+
+def fact_in_line(line: str) -> Fact | None:
+    """The one fact that a line states, wherever it stands."""
+    found = outline(f"## {_HEADING}\n\n{line}\n").facts
+    return _said(found[0]) if len(found) == 1 else None
 
 
 def _ended_lines(line: str, over: Fact) -> Iterator[str]:
@@ -173,10 +179,6 @@ def _ended_lines(line: str, over: Fact) -> Iterator[str]:
             yield f"{line[: arrow.end()]} {to}{line[rest.start() :]}"
     stem = line.rstrip().removesuffix(f"^{fact.block}").rstrip() if fact.block else line.rstrip()
     yield f"{stem} (→ {to}){line[len(stem) :]}"
-
-
-def _edited(note: Note, change: Change) -> Note:
-    return parse(edit(note, change), note.path, note.names)
 
 
 def _said(fact: Fact) -> Fact:

@@ -13,8 +13,8 @@ from vaultmem.base import line_difference
 from vaultmem.base.line_ends import converted, end_of_line
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import NoteMalformed
-from vaultmem.notes import yaml_reader, yaml_writer
-from vaultmem.notes.frontmatter import Value, Writable
+from vaultmem.notes import yaml_writer
+from vaultmem.notes.frontmatter import Value, Writable, compose
 from vaultmem.notes.note import BOM, Note
 from vaultmem.notes.yaml_writer import render, render_item
 
@@ -66,7 +66,7 @@ class FrontmatterBlock:
                 f"The properties of {note.path} contain a line break that only some programs "
                 "take for one; remove it first."
             )
-        root = yaml_reader.compose(self.text)
+        root = compose(self.text)
         if root is not None and root.flow_style:
             raise NoteMalformed(
                 f"The properties of {note.path} are written as one {{…}} block; "

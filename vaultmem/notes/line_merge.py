@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from vaultmem.base import line_difference
-from vaultmem.notes import markdown, yaml_writer
+from vaultmem.notes.fact_lines import fact_in_line, fact_lines
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import private
 from vaultmem.notes.note import Note
@@ -396,8 +396,8 @@ def _fact(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Unit
     """A fact with each side's changes of its qualities; None where its words clash."""
     if any(private(unit.text) for unit in (base, first, second) if unit):
         return None  # what is read of it is not all of it
-    old = _read(base.text) if base else None
-    one, other = _read(first.text), _read(second.text)
+    old = _fact_of(base) if base else None
+    one, other = _fact_of(first), _fact_of(second)
     if one is None or other is None or (base and old is None):
         return None
     words = [(f.predicate, f.object) for f in (one, other)]
@@ -414,23 +414,12 @@ def _fact(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Unit
             merged = replace(merged, **{name: a})  # type: ignore[arg-type]
         elif a != b and a:
             gave_way.append(f"^{first.block} {name}: kept {b}, not {a}")
-    line = _line(merged)
-    said = _read(line)
-    if said is None or replace(said, start=0, end=0) != replace(merged, start=0, end=0):
+    line = next(fact_lines(merged))
+    if fact_in_line(line) != merged:
         return None
     lost += gave_way
     return Unit(line, first.block)
 
 
-def _read(text: str) -> Fact | None:
-    if "\n" in text or "\r" in text:
-        return None
-    found = markdown.outline(f"## Facts\n\n{text}\n").facts
-    return replace(found[0], start=0, end=0) if len(found) == 1 else None
-
-
-def _line(fact: Fact) -> str:
-    confidence = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
-    more = [part for part in (confidence, fact.provenance) if part]
-    inner = "; ".join([f"{fact.valid_from} → {fact.valid_to}", *more])
-    return f"- {fact.predicate}:: {fact.object} ({inner if more else inner.rstrip()}) ^{fact.block}"
+def _fact_of(unit: Unit) -> Fact | None:
+    return None if "\n" in unit.text or "\r" in unit.text else fact_in_line(unit.text)

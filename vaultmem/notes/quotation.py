@@ -112,7 +112,7 @@ def _behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
     at = end_of_line(body, start + len(said)) if said else start
     if not said:
         gap = newline * 2 if start else ""
-    elif _is_list(said) and _LIST.match(lines):
+    elif ends_in_list(said) and _LIST.match(lines):
         gap = newline
     else:
         gap = newline * 2
@@ -125,7 +125,7 @@ def _behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
     return _changed(body, at, at, gap + lines + ending)
 
 
-def _is_list(text: str) -> bool:
+def ends_in_list(text: str) -> bool:
     """Whether the last line that is not indented begins an item."""
     last = next((line for line in reversed(text.split("\n")) if line[:1].strip()), "")
     return _LIST.match(last) is not None

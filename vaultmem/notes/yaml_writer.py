@@ -14,8 +14,7 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from vaultmem.errors import InvalidInput
-from vaultmem.notes.frontmatter import read
-from vaultmem.notes.scalars import NOT_TEXT, Writable, plain
+from vaultmem.notes.frontmatter import NOT_TEXT, Writable, plain, read
 
 _NOT_PLAIN: Final = re.compile(
     r"""[\n\t ,[\]{}#&*!|>'"%@`]|[?-]\Z|[?-][ \t]|.*:\ |.*\ \#|.*\t|.*[ :]\Z""", re.DOTALL

@@ -20,6 +20,7 @@ from vaultmem.base.line_ends import unix_lines
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.note import Note, encode, parse, version
+from vaultmem.storage.digest_log import DigestLog
 from vaultmem.storage.history import key_of
 
 _NOTES: Final = 20_000  # of all callers, of which it is kept in mind what they were shown
@@ -35,7 +36,7 @@ class _Shown:
 
 class Authorship:
     def __init__(self, local: OwnPath) -> None:
-        self._written = local / "written-texts"  # digests, one behind another
+        self._written = DigestLog(local / "written-texts", _WRITTEN)
         self._stored = local / "stored"
         self._shown: OrderedDict[tuple[Hashable, str], _Shown] = OrderedDict()
         self._guard = threading.Lock()
@@ -82,18 +83,11 @@ class Authorship:
 
     def write(self, body: str) -> None:
         """An agent made this text, all of it."""
-        raw = bytes.fromhex(_digest(body))
         with contextlib.suppress(OSError, VaultmemError):
-            if self._written.append(raw) > 2 * _WRITTEN * len(raw):
-                self._written.write(self._written.read()[-_WRITTEN * len(raw) :])
+            self._written.add_digest(_digest(body))
 
     def is_written(self, body: str) -> bool:
-        raw = bytes.fromhex(_digest(body))
-        try:
-            known = self._written.read()
-        except (OSError, VaultmemError):
-            return False
-        return any(known[i : i + len(raw)] == raw for i in range(0, len(known), len(raw)))
+        return _digest(body) in self._written
 
     def store(self, note: Note) -> None:
         """What was last stored under the note's key: its text, and its properties then."""

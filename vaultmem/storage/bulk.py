@@ -14,8 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from ulid_transform import ulid_now
-
 from vaultmem.base import durable
 from vaultmem.notes.file_names import name_key
 from vaultmem.storage.store import Store
@@ -51,18 +49,18 @@ class BulkWriter:
             places = self._free(files)
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
                 durable.make_folders(folder, self.store.root)
-            temporaries = [file.parent / f".vm-{ulid_now()}.tmp" for _, file, _ in places]
-            try:
+            with contextlib.ExitStack() as stack:
+
+                def write(place: tuple[str, Path, bytes]) -> str:
+                    return stack.enter_context(durable.temporary(place[1].parent, place[2], 0o666))
+
                 with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-                    list(pool.map(_write, temporaries, (raw for _, _, raw in places)))
+                    temporaries = list(pool.map(write, places))
                 done = [
                     path
                     for temporary, (path, file, _) in zip(temporaries, places, strict=True)
                     if _put(temporary, file)
                 ]
-            finally:
-                for temporary in temporaries:
-                    temporary.unlink(missing_ok=True)
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
                 durable.sync_folder(folder)
         return done
@@ -87,15 +85,7 @@ def _names(folder: Path) -> dict[str, str]:
     return {}
 
 
-def _write(path: Path, raw: bytes) -> None:
-    with open(path, "xb", buffering=0) as file:
-        view = memoryview(raw)
-        while view:
-            view = view[file.write(view) :]
-        os.fsync(file.fileno())
-
-
-def _put(temporary: Path, file: Path) -> bool:
+def _put(temporary: str, file: Path) -> bool:
     try:
         durable.place_new(temporary, file)
     except FileExistsError:

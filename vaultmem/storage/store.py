@@ -34,16 +34,17 @@ from vaultmem.errors import (
 from vaultmem.notes.note import Note, parse, printable, version
 from vaultmem.storage import absence
 from vaultmem.storage.absence import Gone
+from vaultmem.storage.digest_log import DigestLog
 from vaultmem.storage.listing import Listing, notes_below, walked
 from vaultmem.storage.own_folder import OwnFolder
 from vaultmem.storage.paths import VOLATILE, NotePaths
-from vaultmem.storage.recent_writes import OwnWrites
 from vaultmem.storage.root import Root
 from vaultmem.storage.trash import TRASH, Trash
 
 LOCK_SECONDS: Final = 10.0
 MOST_BYTES: Final = 64_000_000  # of one note; it is held in memory some four times over
 _MORE: Final = 1 << 16
+_OWN_WRITES: Final = 256  # that are told from a person's
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Store:
         self._volatile = self.state / "local" / "volatile"
         self.paths = NotePaths(self.root, self._volatile, settings)
         self.trash = Trash(OwnPath(self.root, (TRASH,), self.home.require_is))
-        self._own = OwnWrites(self.state / "local" / "recent-writes")
+        self._own = DigestLog(self.state / "local" / "recent-writes", _OWN_WRITES)
         self.knows: Callable[[str], bool] = lambda path: False  # a note that was there just now
 
     # --- looking ---------------------------------------------------------------------
@@ -163,7 +164,7 @@ class Store:
         file = self.paths.new_file(path)
         with self.writing(), durable.explained(f"Making {path}"):
             self.paths.refuse_clash(path, file)
-            self._own.add(version(raw))
+            self._own.add_digest(version(raw))
             try:
                 if self._comes_back(path, file):  # an editor would write over the new note
                     raise FileExistsError
@@ -215,7 +216,7 @@ class Store:
 
     def _swap(self, path: str, file: Path, current: Stored, raw: bytes) -> bool:
         self._refuse_protected(path, file)
-        self._own.add(version(raw))
+        self._own.add_digest(version(raw))
         return durable.replace(file, raw, current.raw)
 
     def wrote(self, made: str) -> bool:

@@ -10,9 +10,9 @@ from typing import Final
 
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import journal, masking
+from vaultmem.notes.frontmatter import Writable
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.note import printable
-from vaultmem.notes.scalars import Writable
 from vaultmem.operations.caller import Caller
 from vaultmem.operations.input import MOST_BYTES, Input
 from vaultmem.operations.view import View

@@ -13,10 +13,10 @@ from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.notes.edit import AppendToSection, Change, edit, edited, made_note, stamped
 from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.frontmatter import Writable
 from vaultmem.notes.links import link_key, relation_key
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, parse, printable, version
-from vaultmem.notes.scalars import Writable
 from vaultmem.operations.facts import ambiguous_entity
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.references import ULID

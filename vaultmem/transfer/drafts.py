@@ -19,9 +19,9 @@ from vaultmem.base.line_ends import unix_lines
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import journal, yaml_writer
 from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.frontmatter import Writable
 from vaultmem.notes.markdown import Fact, outline
 from vaultmem.notes.note import parse
-from vaultmem.notes.scalars import Writable
 from vaultmem.notes.tags import as_tags
 from vaultmem.operations.remember import derived_title
 from vaultmem.transfer.sources.records import (

@@ -14,6 +14,7 @@ from vaultmem.base.file_stamps import UNSETTLED
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NoteMalformed, VaultmemError
 from vaultmem.indexing import changes
+from vaultmem.indexing.reconcile import known_stamps
 from vaultmem.notes import file_names
 from vaultmem.notes.links import LinkMap
 from vaultmem.notes.masking import public
@@ -69,9 +70,8 @@ def examine_index(store: Store, index: Index) -> list[Finding]:
     """Where the index says something else than the files."""
     listing = store.walk()
     known, skips = index.inventory.known(), index.inventory.skips()
-    stamps: dict[str, changes.Stamp] = dict(known)
-    stamps |= {path: skip.stat for path, skip in skips.items()}
-    look = changes.compare(stamps, listing.notes, [path for path, _ in listing.unread])
+    unseen = [path for path, _ in listing.unread]
+    look = changes.compare(known_stamps(known, skips), listing.notes, unseen)
     # What could not be read is tried again at every look, and no news.
     behind = [p for p in look.suspects if p not in skips or skips[p].stat != UNSETTLED]
     gone = [path for path in look.missing if path in known]

@@ -104,10 +104,7 @@ _OLDER: Final = "The index was made by an older vaultmem and will be rebuilt."
 
 
 class KnownNote(NamedTuple):
-    mtime_ns: int
-    size: int
-    inode: int
-    ctime_ns: int
+    stat: FileStat
     version: str
     id: str
 
@@ -278,8 +275,11 @@ class Inventory:
 
     def known(self, paths: Sequence[str] | None = None) -> dict[str, KnownNote]:
         self._look()
-        sql = "SELECT path, mtime_ns, size, inode, ctime_ns, version, id FROM note"
-        return {row[0]: KnownNote(*row[1:]) for row in self._at(sql, paths)}
+        sql = "SELECT path, version, id, mtime_ns, size, inode, ctime_ns FROM note"
+        return {
+            path: KnownNote(FileStat(*stamp), version, id_)
+            for path, version, id_, *stamp in self._at(sql, paths)
+        }
 
     def skips(self, paths: Sequence[str] | None = None) -> dict[str, Skip]:
         """What was left out, by path."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from vaultmem.base.line_ends import unix_lines
 from vaultmem.config import PROPERTIES
-from vaultmem.notes.scalars import Writable
+from vaultmem.notes.frontmatter import Writable
 from vaultmem.transfer.sources import records
 from vaultmem.transfer.sources.entities import Things
 from vaultmem.transfer.sources.json_stream import values

@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 
 from vaultmem.base import small_files
 from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.frontmatter import Writable
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.note import moment
-from vaultmem.notes.scalars import Writable
 
 _MILLISECONDS: Final = 100_000_000_000  # numbers above are no seconds: that is the year 5138
 _MICROSECONDS: Final = _MILLISECONDS * 1000
