@@ -71,7 +71,7 @@ def test_a_touched_file_is_not_indexed_again(world: World) -> None:
     report = world.sync.everything()
     assert not report.touched
     assert world.index.revision == revision + 1, "only its stamp was noted"
-    assert world.index.inventory.known()["a.md"].mtime_ns == 1_000_000_000
+    assert world.index.inventory.known()["a.md"].stat.mtime_ns == 1_000_000_000
 
 
 def test_an_edit_that_keeps_size_and_second_is_seen(world: World) -> None:
