@@ -429,7 +429,7 @@ def _of_answers() -> Mapping[str, Read]:
         "in_prose": lambda text: patterns.in_prose(draft, text),
         "content_of": lambda text: results.content_of(parse(text.encode(errors="replace"))),
         "source_value": lambda text: results.source_value("tool=" + text),
-        "link names": lambda text: results._names((f"[[{text}]]", text)),
+        "link names": lambda text: results._linked_names((f"[[{text}]]", text)),
         "context line": lambda text: _line(_Item("a", "b", text)),
         "hooks": hooked,
         "reminders": lambda text: (reminders.content_words(text), words.stem(text)),
@@ -468,7 +468,7 @@ def _of_others() -> Mapping[str, Read]:
     def properties(text: str) -> object:
         most = min(len(text), 100_000)
         sides = [f"---\n{text[:n]}\n---\nb" for n in (most // 2, most, most // 3)]
-        return merge.merge(*map(raw, sides))
+        return merge.merge_notes(*map(raw, sides))
 
     def tried(read: Read) -> Read:
         def reading(text: str) -> object:
@@ -484,11 +484,11 @@ def _of_others() -> Mapping[str, Read]:
         "git merge of changed lines": mixed,
         "git merge without a base": lambda text: lines.merge(None, units(text), units(text[::-1])),
         "git merge of properties": properties,
-        "git conflict, one side": lambda text: conflicts.chosen(text, "ours"),
-        "git conflict, difference": lambda text: conflicts._diff(
+        "git conflict, one side": lambda text: conflicts.resolve_markers(text, "ours"),
+        "git conflict, difference": lambda text: conflicts._conflict_diff(
             "a", "b", raw(text), raw(text[::-1]), ("", "")
         ),
-        "git conflict, distance": lambda text: conflicts._distance(
+        "git conflict, distance": lambda text: conflicts._line_distance(
             text.split("\n"), text[::-1].split("\n")
         ),
         "jsonc.parse": tried(lambda text: jsonc.parse('{"a": ' + text)),

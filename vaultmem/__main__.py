@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def run() -> NoReturn:
     signal.signal(signal.SIGINT, _stop)  # nothing is open yet
     if sys.argv[1:2] == ["merge-driver"]:  # git calls it for every note: it starts without the rest
-        from vaultmem.git.driver import run as merge_driver
+        from vaultmem.git.driver import run_merge_driver as merge_driver
 
         sys.exit(merge_driver(sys.argv[2:]))
     from vaultmem.surfaces.cli import main

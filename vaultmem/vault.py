@@ -16,7 +16,8 @@ from vaultmem.operations.view import View
 from vaultmem.parts import Parts
 
 if TYPE_CHECKING:
-    from vaultmem.git.conflicts import Exchange
+    from vaultmem.git.conflicts import Settlement
+    from vaultmem.git.share import Sharing
     from vaultmem.indexing.follower import Follower
     from vaultmem.indexing.reconcile import ReconcileReport
     from vaultmem.operations.context import Contexts
@@ -190,7 +191,7 @@ class Vault:
     def _commits(self, path: str) -> list[Commit]:
         from vaultmem.git import repo
 
-        return repo.versions(self.root, path)
+        return repo.note_commits(self.root, path)
 
     @cached_property
     def _sessions(self) -> Sessions:
@@ -229,10 +230,16 @@ class Vault:
         return Maintenance(self.parts)
 
     @cached_property
-    def _exchange(self) -> Exchange:
-        from vaultmem.git.conflicts import Exchange
+    def _sharing(self) -> Sharing:
+        from vaultmem.git.share import Sharing
 
-        return Exchange(self.view, self._writing)
+        return Sharing(self.view, self._writing)
+
+    @cached_property
+    def _settlement(self) -> Settlement:
+        from vaultmem.git.conflicts import Settlement
+
+        return Settlement(self.view, self._writing)
 
     @cached_property
     def _transfer(self) -> Transfer:
@@ -299,9 +306,9 @@ class Vault:
     pull_model = _Offered(lambda vault: vault._maintenance.pull_model)
     import_model = _Offered(lambda vault: vault._maintenance.import_model)
 
-    sync = _Offered(lambda vault: vault._exchange.sync)
-    conflicts = _Offered(lambda vault: vault._exchange.conflicts)
-    resolve = _Offered(lambda vault: vault._exchange.resolve)
+    sync = _Offered(lambda vault: vault._sharing.sync)
+    conflicts = _Offered(lambda vault: vault._settlement.conflicts)
+    resolve = _Offered(lambda vault: vault._settlement.resolve)
     import_ = _Offered(lambda vault: vault._transfer.import_)
     export = _Offered(lambda vault: vault._transfer.export)
     export_lines = _Offered(lambda vault: vault._transfer.export_lines)

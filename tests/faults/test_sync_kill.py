@@ -56,7 +56,7 @@ def killed_at(machine: Machine, point: int) -> int:
         return call
 
     def work() -> None:
-        repo.Repo._run = stepping(repo.Repo._run)  # type: ignore[method-assign,assignment]
+        repo.Repo._run_git = stepping(repo.Repo._run_git)  # type: ignore[method-assign,assignment]
         share.History.keep_writes = stepping(share.History.keep_writes)  # type: ignore[method-assign,assignment]
         Path.write_text = stepping(Path.write_text)  # type: ignore[method-assign,assignment]
         Path.unlink = stepping(Path.unlink)  # type: ignore[method-assign,assignment]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, clean_environment
-from vaultmem.git.repo import driver_command
+from vaultmem.git.repo import merge_driver_command
 from vaultmem.operations.caller import Caller
 
 IGNORED = ".vaultmem/*\n!.vaultmem/config.toml\n!.vaultmem/.gitignore\n.trash/\n.vm-*.tmp\n"
@@ -114,7 +114,7 @@ def clones(home: Path) -> Iterator[Clones]:
             machine = Machine(home / name, home)
             machine.git("config", "core.autocrlf", "false")
             if driver:
-                machine.git("config", "merge.vaultmem.driver", driver_command())
+                machine.git("config", "merge.vaultmem.driver", merge_driver_command())
             if not found:
                 machine.git("switch", "-q", "-c", "main")
                 machine.save(".gitignore", IGNORED)

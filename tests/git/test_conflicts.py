@@ -12,7 +12,7 @@ from tests.git.cases import ID, NOTE, changed
 from tests.git.conftest import Clones, Machine
 from tests.git.test_sync import OTHER, converged, sync
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound
-from vaultmem.git.conflicts import chosen
+from vaultmem.git.conflicts import resolve_markers
 from vaultmem.notes.note import parse
 from vaultmem.vault import Vault
 
@@ -83,7 +83,7 @@ def test_a_person_resolves_in_the_editor(clones: Clones) -> None:
     a, b = clashing(clones)
     sync(b)
     assert sync(b).status == "conflicts", "until then it says so again"
-    b.save("N.md", chosen(b.text("N.md"), "both").replace("48 hours", "36 hours"))
+    b.save("N.md", resolve_markers(b.text("N.md"), "both").replace("48 hours", "36 hours"))
     report = sync(b)
     assert report.status == "done"
     assert not b.under_way()
@@ -248,9 +248,9 @@ def test_a_pinned_caller_sees_only_their_conflicts(root: Path) -> None:
 
 
 def test_a_difference_shows_no_private_passages() -> None:
-    from vaultmem.git.conflicts import _diff
+    from vaultmem.git.conflicts import _conflict_diff
 
     ours, theirs = b"a <private>old code</private>\nx\n", b"a <private>new code</private>\ny\n"
-    shown = _diff("n.md", "n.md", ours, theirs, ("ours", "theirs"))
+    shown = _conflict_diff("n.md", "n.md", ours, theirs, ("ours", "theirs"))
     assert "-x" in shown and "+y" in shown
     assert "code" not in shown

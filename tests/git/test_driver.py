@@ -12,7 +12,7 @@ from tests.conftest import ROOT, clean_environment
 from tests.git.cases import CASES, ID, NOTE, Case, changed
 from tests.git.conftest import Clones, Machine
 from tests.git.test_merge import frontmatter_is_valid
-from vaultmem.git.merge import merge
+from vaultmem.git.merge import merge_notes
 from vaultmem.notes.note import parse
 
 
@@ -36,7 +36,7 @@ def test_the_cases_with_git(clones: Clones, way: str) -> None:
     clashing = {line.split("\t")[1] for line in b.git("ls-files", "-u").splitlines()}
     for n, case in enumerate(CASES):
         raw = results[n]
-        pure = merge(case.base.encode(), case.ours.encode(), case.theirs.encode())
+        pure = merge_notes(case.base.encode(), case.ours.encode(), case.theirs.encode())
         assert raw == pure.raw, f"{case.name}: git's {way} and the pure merge differ"
         assert frontmatter_is_valid(raw), case.name
         assert case.check(parse(raw)), case.name

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.git.merge import merge
+from vaultmem.git.merge import merge_notes
 from vaultmem.notes.note import parse
 
 TAGS = ("auth", "db", "web", "ops", "a/b")
@@ -114,8 +114,8 @@ def test_nothing_added_is_lost(
         ours.text(flow, newline).encode(),
         theirs.text(reflow, "\n").encode(),
     ]
-    done = merge(*raw)
-    assert merge(raw[0], raw[2], raw[1]) == done, "symmetric"
+    done = merge_notes(*raw)
+    assert merge_notes(raw[0], raw[2], raw[1]) == done, "symmetric"
     note = parse(done.raw)
     assert note.block is not None, note.text
     block = note.text[slice(*note.block)]
@@ -145,16 +145,16 @@ def test_nothing_added_is_lost(
 def test_merging_again_changes_nothing(drafts: tuple[Draft, Draft, Draft], flow: bool) -> None:
     """The merged note against either side, with that side as the base, is the merged note."""
     base, ours, theirs = (draft.text(flow, "\n").encode() for draft in drafts)
-    done = merge(base, ours, theirs)
-    assert merge(ours, done.raw, ours).raw == done.raw
-    assert merge(theirs, theirs, done.raw).raw == done.raw
+    done = merge_notes(base, ours, theirs)
+    assert merge_notes(ours, done.raw, ours).raw == done.raw
+    assert merge_notes(theirs, theirs, done.raw).raw == done.raw
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80), st.binary(max_size=80))
 def test_any_bytes_give_an_answer(base: bytes, ours: bytes, theirs: bytes) -> None:
     head = b"---\n"
     for b, a, c in ((base, ours, theirs), (head + base, head + ours, head + theirs)):
-        done = merge(b, a, c)
-        back = merge(b, c, a)
+        done = merge_notes(b, a, c)
+        back = merge_notes(b, c, a)
         if done.blended and b"\0" not in a + b + c:
             assert (done.raw, done.clean) == (back.raw, back.clean)

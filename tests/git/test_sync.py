@@ -175,11 +175,11 @@ def test_criss_cross(clones: Clones) -> None:
     b.commit()
     a.git("push", "-q", "origin", "main:a")
     b.git("push", "-q", "origin", "main:b")
-    from vaultmem.git.repo import driver_command
+    from vaultmem.git.repo import merge_driver_command
 
     for machine, other in ((a, "b"), (b, "a")):
         machine.git("fetch", "-q")
-        driver = f"merge.vaultmem.driver={driver_command()}"
+        driver = f"merge.vaultmem.driver={merge_driver_command()}"
         machine.git("-c", driver, "merge", "-q", "--no-edit", f"origin/{other}")
     b.edit("N.md", "- from a\n", "")
     b.commit()
@@ -442,7 +442,7 @@ def test_only_one_sync_at_a_time(clones: Clones, monkeypatch: pytest.MonkeyPatch
     from vaultmem.base import lock
 
     a, _ = clones({})
-    monkeypatch.setattr("vaultmem.git.conflicts._LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("vaultmem.git.share._LOCK_SECONDS", 0.1)
     local = a.root / ".vaultmem" / "local"
     local.mkdir()
     held = lock.try_hold(local / "git.lock")

@@ -146,7 +146,7 @@ def lived_in(scratch: Path) -> Path:
     subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
     for name, value in (("user.name", "T"), ("user.email", "t@localhost")):
         subprocess.run([*git, "config", name, value], check=True)
-    repo.register(root)
+    repo.register_merge_driver(root)
     assert exercise(root) == []
     with Vault.open(root, {**FLAGS, "model": ""}, caller=Caller(session=SESSION)) as vault:
         vault.load_model()

@@ -1,4 +1,4 @@
-"""Syncing, and what two sides could not agree on: found, shown, and settled."""
+"""What two sides could not agree on: found, shown, and settled."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.base import line_difference, lock
+from vaultmem.base import line_difference
 from vaultmem.base.line_ends import unix_lines
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
 from vaultmem.git import merge
 from vaultmem.git.merge_tree import is_note
 from vaultmem.git.repo import Repo
-from vaultmem.git.share import QUIET_SECONDS, Share, SyncReport
-from vaultmem.index import TROUBLE
 from vaultmem.limits import bounded
 from vaultmem.notes import file_names
 from vaultmem.notes.masking import without_private
@@ -27,8 +25,6 @@ from vaultmem.operations.writing import Writing
 from vaultmem.storage.listing import Listing
 
 SIDES: Final = (merge.OURS, merge.THEIRS, merge.BOTH)
-_MANY: Final = 1000  # changed files; beyond it the whole vault is looked at
-_LOCK_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -60,53 +56,12 @@ class Resolved:
     next: str | None = None  # what finishes the merge
 
 
-class Exchange:
-    """The work behind `sync`, `conflicts` and `resolve`."""
+class Settlement:
+    """The work behind `conflicts` and `resolve`."""
 
     def __init__(self, view: View, writing: Writing) -> None:
         self._view = view
         self._writing = writing
-
-    @bounded()
-    def sync(
-        self,
-        *,
-        dry_run: bool = False,
-        leave_conflicts: bool = True,
-        quiet_seconds: float | None = None,
-    ) -> SyncReport:
-        """Commit what is here, merge what others did, share both, and index what changed.
-
-        Without `leave_conflicts` nothing is merged where a person must choose; so long may
-        it take, in seconds, until nobody is typing.
-        """
-        self._writing.require_writable()
-        file = self._view.store.local() / "git.lock"
-        with lock.held(file, timeout=_LOCK_SECONDS, what="syncing this vault"):
-            flow = Share(
-                Repo(self._view.store.root),
-                self._view.store,
-                self._view.parts.history,
-                leave_conflicts=leave_conflicts,
-                quiet_seconds=QUIET_SECONDS if quiet_seconds is None else quiet_seconds,
-            )
-            report = flow.look() if dry_run else flow.run()
-        if not dry_run:
-            self._index(report)
-        return report
-
-    def _index(self, report: SyncReport) -> None:
-        """One reconcile for everything that came; a server's own would find nothing left."""
-        own = (path for commit in report.committed for path in commit.paths)
-        paths = [p for p in (*report.pulled, *own, *report.conflicts) if is_note(p)]
-        if not paths:
-            return
-        try:
-            sync = self._view.parts.reconciler
-            done = sync.everything() if len(paths) > _MANY else sync.these(paths)
-            report.indexed = len(done.touched)
-        except TROUBLE as error:
-            report.messages.append(f"The index is behind: {error}")
 
     # --- looking ---------------------------------------------------------------------------
 
@@ -114,11 +69,11 @@ class Exchange:
     def conflicts(self, *, diffs: bool = True) -> Conflicts:
         """Everything that waits for a person: unfinished merges and sync services' copies."""
         repo = self._repo()
-        found = [*self._unmerged(repo, diffs), *self._marked_and_copies(repo, diffs)]
+        found = [*self._unmerged_conflicts(repo, diffs), *self._marked_and_copies(repo, diffs)]
         seen: dict[str, ConflictView] = {}
         for view in found:
             seen.setdefault(view.path, view)
-        return Conflicts(tuple(view for view in seen.values() if self._may_see(view)))
+        return Conflicts(tuple(view for view in seen.values() if self._may_see_conflict(view)))
 
     def _repo(self) -> Repo | None:
         try:
@@ -126,7 +81,7 @@ class Exchange:
         except (InvalidInput, Unavailable):
             return None
 
-    def _may_see(self, view: ConflictView) -> bool:
+    def _may_see_conflict(self, view: ConflictView) -> bool:
         """Also the note that a copy was made from must be this caller's to see."""
         if not self._view.is_bound() or view.problem == "unmerged":  # whose sides were looked at
             return True
@@ -144,14 +99,14 @@ class Exchange:
         )
         return all(map(self._view.is_visible, notes))
 
-    def _unmerged(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
+    def _unmerged_conflicts(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
         if repo is None:
             return
-        for name, stages in repo.unmerged().items():
-            path = repo.ours(name)
+        for name, stages in repo.unmerged_stages().items():
+            path = repo.vault_path(name)
             if path is None:
                 continue
-            ours, theirs = _sides(repo, stages)
+            ours, theirs = _unmerged_sides(repo, stages)
             if not self._may_see_sides(path, ours, theirs):
                 continue
             message = "Both sides changed the same lines."
@@ -160,8 +115,8 @@ class Exchange:
             elif merge.different_notes(None, ours, theirs) and is_note(path):
                 message = "Two different notes have this name."
             texts = ours or b"", theirs or b""
-            diff = _diff(path, path, *texts, ("ours", "theirs")) if diffs else None
-            yield ConflictView(path, "unmerged", message, _fix(path), diff=diff)
+            diff = _conflict_diff(path, path, *texts, ("ours", "theirs")) if diffs else None
+            yield ConflictView(path, "unmerged", message, _resolve_command(path), diff=diff)
 
     def _marked_and_copies(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
         listing = self._view.store.walk()
@@ -174,25 +129,25 @@ class Exchange:
                 continue
             if any(problem.kind == "conflict-markers" for problem in note.problems):
                 message = "It has git's conflict markers in it."
-                yield ConflictView(path, "conflict-markers", message, _fix(path))
+                yield ConflictView(path, "conflict-markers", message, _resolve_command(path))
             if note.id:
                 by_id[note.id.upper()].append(note)
             if file_names.conflict_original(note.title):
                 named.append(note)
-        copies = {c.path for same in by_id.values() for c, _ in _same_ids(same, listing)}
+        copies = {c.path for same in by_id.values() for c, _ in _copies_with_same_id(same, listing)}
         for same in by_id.values():
-            for copy, original in _same_ids(same, listing):
-                yield self._copy_view(repo, copy, original, diffs)
+            for copy, original in _copies_with_same_id(same, listing):
+                yield self._copy_conflict(repo, copy, original, diffs)
         for copy in named:
             if copy.path not in copies:
-                yield self._copy_view(repo, copy, self._named_original(copy), diffs)
+                yield self._copy_conflict(repo, copy, self._named_original(copy), diffs)
 
     def _named_original(self, copy: Note) -> Note | str:
         name = file_names.conflict_original(copy.title) or ""
         path = posixpath.join(posixpath.dirname(copy.path), name + ".md")
         return self._view.store.note(path) if self._view.store.stat(path) else name
 
-    def _copy_view(
+    def _copy_conflict(
         self, repo: Repo | None, copy: Note, original: Note | str, diffs: bool
     ) -> ConflictView:
         problem = "conflict-copy" if file_names.conflict_original(copy.title) else "duplicate-id"
@@ -204,22 +159,22 @@ class Exchange:
             message = f"It has the same id as {original.path}."
         diff = ancestor = None
         if diffs:
-            diff = _diff(original.path, copy.path, original.raw, copy.raw, ("", ""))
-            ancestor = self._ancestor(repo, original, copy) is not None
+            diff = _conflict_diff(original.path, copy.path, original.raw, copy.raw, ("", ""))
+            ancestor = self._copy_ancestor(repo, original, copy) is not None
         return ConflictView(
-            copy.path, problem, message, _fix(copy.path), original.path, diff, ancestor
+            copy.path, problem, message, _resolve_command(copy.path), original.path, diff, ancestor
         )
 
-    def _ancestor(self, repo: Repo | None, original: Note, copy: Note) -> bytes | None:
+    def _copy_ancestor(self, repo: Repo | None, original: Note, copy: Note) -> bytes | None:
         """The version in the history that the copy is nearest to: it was made from that one."""
         if repo is None:
             return None
         wanted = copy.text.splitlines()
         best: tuple[int, bytes] | None = None
-        for commit in repo.versions(original.path):
+        for commit in repo.note_commits(original.path):
             if copy.id and parse(commit.raw, names=copy.names).id.upper() != copy.id.upper():
                 continue
-            far = _distance(commit.raw.decode("utf-8", "surrogateescape").splitlines(), wanted)
+            far = _line_distance(commit.raw.decode("utf-8", "surrogateescape").splitlines(), wanted)
             if best is None or far < best[0]:
                 best = far, commit.raw
         return best[1] if best else None
@@ -235,9 +190,9 @@ class Exchange:
             raise InvalidInput(f"The side must be one of {', '.join(SIDES)}, not {side!r}.")
         repo = self._repo()
         path = self._conflict_named(note)
-        unmerged = repo.unmerged() if repo else {}
-        if repo and repo.theirs(path) in unmerged:
-            return self._resolve_merge(repo, path, unmerged[repo.theirs(path)], side)
+        unmerged = repo.unmerged_stages() if repo else {}
+        if repo and repo.repo_path(path) in unmerged:
+            return self._resolve_merge(repo, path, unmerged[repo.repo_path(path)], side)
         found = self._view.store.note(path)
         if any(problem.kind == "conflict-markers" for problem in found.problems):
             return self._resolve_markers(found, side)
@@ -251,27 +206,25 @@ class Exchange:
         for view in known:
             if wanted in (view.path, view.path.removesuffix(".md")):
                 return view.path
-        near = [v.path for v in known if file_names.name_key(_title(v.path)) == key]
-        near = near or [
-            v.path for v in known if v.original and file_names.name_key(_title(v.original)) == key
-        ]
-        near = near or [v.path for v in known if self._id_at(v.path) == wanted.upper()]
+        near = [v.path for v in known if _is_titled(v.path, key)]
+        near = near or [v.path for v in known if v.original and _is_titled(v.original, key)]
+        near = near or [v.path for v in known if self._note_id_at(v.path) == wanted.upper()]
         if len(near) == 1:
             return near[0]
         if near:
             raise InvalidInput(f"{ref!r} could be any of these: {', '.join(near)}")
         raise NotFound(f"{ref!r} is in no conflict. Those there are: vaultmem conflicts")
 
-    def _id_at(self, path: str) -> str:
+    def _note_id_at(self, path: str) -> str:
         try:
             return self._view.store.note(path).id.upper()
         except VaultmemError:
             return ""
 
     def _resolve_merge(self, repo: Repo, path: str, stages: dict[int, str], side: str) -> Resolved:
-        repo.trust.require()  # before a note is touched
-        base = repo.blob(stages[1]) if 1 in stages else None
-        ours, theirs = _sides(repo, stages)
+        repo.trust.require_trusted()  # before a note is touched
+        base = repo.blob_bytes(stages[1]) if 1 in stages else None
+        ours, theirs = _unmerged_sides(repo, stages)
         clean = True
         if ours is None or theirs is None:
             raw = {merge.OURS: ours, merge.THEIRS: theirs}.get(side, ours or theirs)
@@ -280,35 +233,35 @@ class Exchange:
         elif merge.different_notes(base, ours, theirs) and is_note(path):
             raw = theirs if side == merge.THEIRS else ours
             if side == merge.BOTH:
-                self._keep_beside(repo, path, theirs)
+                self._keep_theirs_beside(repo, path, theirs)
         elif not is_note(path):
             raw = ours if side == merge.OURS else theirs
         else:
             names_ = self._view.settings.properties
-            done = merge.merge(base, ours, theirs, names=names_, favour=side)
+            done = merge.merge_notes(base, ours, theirs, names=names_, favour=side)
             raw, clean = done.raw, done.clean
-        self._put(path, raw)
-        repo.act("add", "--all", "--", repo.theirs(path))
-        left = len(repo.unmerged())
+        self._write_resolution(path, raw)
+        repo.act("add", "--all", "--", repo.repo_path(path))
+        left = len(repo.unmerged_stages())
         made = version(raw) if raw is not None else ""
-        return Resolved(path, side, made, clean, left, next=self._ending(repo, left))
+        return Resolved(path, side, made, clean, left, next=self._how_to_finish_merge(repo, left))
 
-    def _ending(self, repo: Repo, left: int) -> str | None:
+    def _how_to_finish_merge(self, repo: Repo, left: int) -> str | None:
         if left:
             return f"vaultmem conflicts shows the other {left}"
         if (self._view.store.local() / "git-merge").stat():
             return "vaultmem sync finishes the merge"
-        if repo.place("rebase-merge").exists() or repo.place("rebase-apply").exists():
+        if repo.is_rebasing:
             return "git rebase --continue finishes the rebase"
         return "git commit finishes the merge"
 
-    def _keep_beside(self, repo: Repo, path: str, raw: bytes) -> None:
+    def _keep_theirs_beside(self, repo: Repo, path: str, raw: bytes) -> None:
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
         written = self._writing.place_note(folder, name.removesuffix(".md"), note)
-        repo.act("add", "--", repo.theirs(written.path))
+        repo.act("add", "--", repo.repo_path(written.path))
 
-    def _put(self, path: str, raw: bytes | None) -> None:
+    def _write_resolution(self, path: str, raw: bytes | None) -> None:
         """The decision, as the note or file it is about; its last text is kept first."""
         if not is_note(path):
             file = self._view.store.paths.locate(path)
@@ -329,7 +282,7 @@ class Exchange:
 
     def _resolve_markers(self, note: Note, side: str) -> Resolved:
         """Markers that git knows nothing of any more: ours is what stands above."""
-        text = chosen(note.text, side)
+        text = resolve_markers(note.text, side)
         written = self._writing.rewrite_note(
             note, "resolve", lambda current: text.encode("utf-8", "surrogateescape")
         )
@@ -343,9 +296,11 @@ class Exchange:
         original = self._view.store.note(view.original)
         raw, clean = {merge.OURS: original.raw, merge.THEIRS: copy.raw}.get(side), True
         if raw is None:
-            base = self._ancestor(repo, original, copy)
-            marked = merge.merge(base, original.raw, copy.raw, names=copy.names)
-            done = merge.merge(base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH)
+            base = self._copy_ancestor(repo, original, copy)
+            marked = merge.merge_notes(base, original.raw, copy.raw, names=copy.names)
+            done = merge.merge_notes(
+                base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH
+            )
             raw, clean = done.raw, marked.clean
         wanted = raw
         written = self._writing.rewrite_note(original, "resolve", lambda current: wanted)
@@ -358,14 +313,13 @@ class Exchange:
 # --- sides and texts ------------------------------------------------------------------------
 
 
-def _sides(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, bytes | None]:
+def _unmerged_sides(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, bytes | None]:
     """What is this machine's, and what is not; in a rebase git calls them the other way round."""
-    ours, theirs = (repo.blob(stages[s]) if s in stages else None for s in (2, 3))
-    rebasing = repo.place("rebase-merge").exists() or repo.place("rebase-apply").exists()
-    return (theirs, ours) if rebasing else (ours, theirs)
+    ours, theirs = (repo.blob_bytes(stages[s]) if s in stages else None for s in (2, 3))
+    return (theirs, ours) if repo.is_rebasing else (ours, theirs)
 
 
-def _same_ids(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
+def _copies_with_same_id(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
     """Of notes with one id: each copy, and what it was made from."""
     first = min(
         notes, key=lambda n: (file_names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path)
@@ -373,7 +327,7 @@ def _same_ids(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]
     return ((note, first) for note in notes if note is not first)
 
 
-def chosen(text: str, side: str) -> str:
+def resolve_markers(text: str, side: str) -> str:
     """The text with one side, or both, of each pair of markers."""
     kept: list[str] = []
     part = ""  # where we are: outside, in ours, in the base, in theirs
@@ -392,11 +346,11 @@ def chosen(text: str, side: str) -> str:
     return "".join(kept)
 
 
-def _distance(a: list[str], b: list[str]) -> int:
+def _line_distance(a: list[str], b: list[str]) -> int:
     return len(a) + len(b) - 2 * sum(block.size for block in line_difference.blocks(a, b))
 
 
-def _diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str]) -> str:
+def _conflict_diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str]) -> str:
     """Without private passages: agents read this too, and a person has the files."""
     before, after = (
         unix_lines(printable(without_private(raw.decode("utf-8", "surrogateescape")))).split("\n")
@@ -409,9 +363,9 @@ def _diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str
     return "\n".join(line_difference.unified(before, after, (one, other)))
 
 
-def _fix(path: str) -> str:
+def _resolve_command(path: str) -> str:
     return f"vaultmem resolve {path!r} --ours, --theirs or --both"
 
 
-def _title(path: str) -> str:
-    return title_of(path)
+def _is_titled(path: str, key: str) -> bool:
+    return file_names.name_key(title_of(path)) == key

@@ -13,7 +13,7 @@ from pathlib import Path
 USAGE = "Use: vaultmem merge-driver BASE OURS THEIRS [MARKER-SIZE] [PATH]; git calls it so."
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_merge_driver(arguments: Sequence[str]) -> int:
     """%O %A %B %L %P, as git gives them; the result replaces %A. 1 when a clash is left."""
     if len(arguments) < 3:
         print(USAGE, file=sys.stderr)
@@ -23,39 +23,39 @@ def run(arguments: Sequence[str]) -> int:
     path = arguments[4] if len(arguments) > 4 else ours.name
     try:
         versions = base.read_bytes() or None, ours.read_bytes(), theirs.read_bytes()
-        return _merge(versions, ours, marker, path)
+        return _merge_versions(versions, ours, marker, path)
     except OSError as error:
-        _say(path, f"the merge could not be written: {error.strerror}")
+        _say_to_git(path, f"the merge could not be written: {error.strerror}")
         return 129  # git takes this for a failure, and leaves both sides alone
 
 
-def _merge(
+def _merge_versions(
     versions: tuple[bytes | None, bytes, bytes], target: Path, marker: int, path: str
 ) -> int:
     from vaultmem.git import merge
 
     try:
         if path.lower().endswith(".md"):
-            done = merge.merge(*versions, names=_property_names(path), marker=marker)
+            done = merge.merge_notes(*versions, names=_vault_property_names(path), marker=marker)
         else:
-            done = merge.by_git(*versions, marker=marker)
+            done = merge.merge_by_git(*versions, marker=marker)
     except Exception as error:  # an edge: git waits for an answer
-        _say(path, f"merged as plain text ({type(error).__name__}: {error})")
-        done = merge.by_git(*versions, marker=marker)
+        _say_to_git(path, f"merged as plain text ({type(error).__name__}: {error})")
+        done = merge.merge_by_git(*versions, marker=marker)
     for line in done.lost:
-        _say(path, line)
+        _say_to_git(path, line)
     if not done.blended:
-        _say(path, "two different notes have this name; vaultmem sync keeps both")
+        _say_to_git(path, "two different notes have this name; vaultmem sync keeps both")
     elif done.raw != versions[1]:
         target.write_bytes(done.raw)
     return 0 if done.clean else 1
 
 
-def _say(path: str, text: str) -> None:
+def _say_to_git(path: str, text: str) -> None:
     print(f"vaultmem: {path}: {text}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
 
 
-def _property_names(path: str) -> Mapping[str, str]:
+def _vault_property_names(path: str) -> Mapping[str, str]:
     """The vault's own names of our properties; git runs a driver at the top of the work tree."""
     from vaultmem.base import small_files
 

@@ -36,7 +36,7 @@ class Merged:
     blended: bool = True  # False: these are two different notes, and `raw` is our own
 
 
-def merge(
+def merge_notes(
     base: bytes | None,
     ours: bytes,
     theirs: bytes,
@@ -52,15 +52,15 @@ def merge(
         return Merged(theirs, True)
     if different_notes(base, ours, theirs, names):
         return Merged(ours, False, blended=False)
-    notes = _Notes(base, ours, theirs, names or {})
+    notes = _MergeSides(base, ours, theirs, names or {})
     side = {OURS: 1 if notes.swapped else 0, THEIRS: 0 if notes.swapped else 1}.get(favour)
-    style = _ClashStyle(side, favour == BOTH, marker, _labels(notes.first, notes.second))
-    for way in () if notes.unreadable else (_head, _one_head):
+    style = _ClashStyle(side, favour == BOTH, marker, _side_labels(notes.first, notes.second))
+    for way in () if notes.unreadable else (_merged_head, _one_sides_head):
         try:
-            return _blend(notes, style, way(notes, style))
+            return _blend_notes(notes, style, way(notes, style))
         except NoteMalformed:
             continue
-    return _by_git(base, *notes.raw, style) or Merged(ours, False)
+    return _git_merge_file(base, *notes.raw, style) or Merged(ours, False)
 
 
 def different_notes(
@@ -73,19 +73,19 @@ def different_notes(
     return bool(all(ids)) or (base is None and any(ids))
 
 
-class _Notes:
+class _MergeSides:
     """The three versions, with one line ending, the older side first."""
 
     def __init__(
         self, base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str]
     ) -> None:
         sides = [(raw, parse(raw, names=names)) for raw in (ours, theirs)]
-        self.swapped = _order(sides[1]) < _order(sides[0])
+        self.swapped = _side_order(sides[1]) < _side_order(sides[0])
         self.raw = (theirs, ours) if self.swapped else (ours, theirs)
         old = None if base is None else base.decode("utf-8", "surrogateescape")
         texts = [raw.decode("utf-8", "surrogateescape") for raw in self.raw]
-        self.newline = _chosen(newline_of, old, texts, "\n")
-        self.bom = _chosen(_bom_of, old, texts, "")
+        self.newline = _chosen_trait(newline_of, old, texts, "\n")
+        self.bom = _chosen_trait(_bom_of, old, texts, "")
         mixed = len({newline_of(text) for text in (*texts, old) if text and "\n" in text}) > 1
         self.convert = mixed and self.newline == "\r\n"
 
@@ -109,11 +109,11 @@ def _bom_of(text: str) -> str:
     return BOM if text.startswith(BOM) else ""
 
 
-def _order(side: tuple[bytes, Note]) -> tuple[dt.datetime, bytes]:
+def _side_order(side: tuple[bytes, Note]) -> tuple[dt.datetime, bytes]:
     return side[1].updated or _NEVER, side[0]
 
 
-def _chosen(
+def _chosen_trait(
     trait: Callable[[str], str], base: str | None, texts: Sequence[str], without: str
 ) -> str:
     """A trait of the whole text: as the side has it that changed it."""
@@ -155,7 +155,7 @@ class _ClashStyle:
         return self.side is None and not self.both
 
 
-def _labels(first: Note, second: Note) -> tuple[str, str]:
+def _side_labels(first: Note, second: Note) -> tuple[str, str]:
     """Names of the sides that are the same on every machine."""
     times = first.string("updated"), second.string("updated")
     if all(times) and times[0] != times[1]:
@@ -164,7 +164,7 @@ def _labels(first: Note, second: Note) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _MergedHead:
     """The properties as they are to be."""
 
     text: str
@@ -173,18 +173,20 @@ class _Head:
     clean: bool = True
 
 
-def _blend(notes: _Notes, style: _ClashStyle, top: _Head) -> Merged:
+def _blend_notes(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Merged:
     head = top.text
     body = line_merge.merge(
         line_merge.units_of(notes.base) if notes.base else None,
         line_merge.units_of(notes.first),
         line_merge.units_of(notes.second),
     )
-    text = _body_text(body.parts, style)
+    text = _blended_body(body.parts, style)
     marked = bool(body.clashes) and style.marks
-    if marked and not _is_flagged(head + text):  # they stand in a code block: say it above
+    if marked and not _has_conflict_markers(
+        head + text
+    ):  # they stand in a code block: say it above
         whole = Clash((Unit(notes.first.body),), (Unit(notes.second.body),))
-        text = _body_text((whole,), style) + "\n"
+        text = _blended_body((whole,), style) + "\n"
     after = parse(encode(head + text), names=notes.first.names)
     if not same(dict(after.properties), dict(top.values)) or after.body != text:
         raise NoteMalformed("The merged text would be read as something else.")
@@ -192,19 +194,21 @@ def _blend(notes: _Notes, style: _ClashStyle, top: _Head) -> Merged:
     return Merged(notes.finished(head + text), clean, (*top.lost, *body.lost))
 
 
-def _head(notes: _Notes, style: _ClashStyle) -> _Head:
-    base, first, second = map(merge_properties.side_of, (notes.base, notes.first, notes.second))
+def _merged_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
+    base, first, second = map(
+        merge_properties.property_side, (notes.base, notes.first, notes.second)
+    )
     if first.block is None and second.block is None:
-        return _Head("", {})
-    found = merge_properties.merge(base, first, second, notes.first.names)
+        return _MergedHead("", {})
+    found = merge_properties.merge_properties(base, first, second, notes.first.names)
     if not found.values:
-        return _Head(_empty_head(notes), {}, found.lost)
+        return _MergedHead(_empty_frontmatter(notes), {}, found.lost)
     newline = "\r\n" if notes.newline == "\r\n" and not notes.convert else "\n"
     text = converted(found.text, newline)
-    return _Head(f"---{newline}{text}---{newline}", found.values, found.lost)
+    return _MergedHead(f"---{newline}{text}---{newline}", found.values, found.lost)
 
 
-def _one_head(notes: _Notes, style: _ClashStyle) -> _Head:
+def _one_sides_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
     """Properties on one line, say, that cannot be taken apart: one side's, whole."""
     sides = (notes.first, notes.second)
     old = dict(notes.base.properties) if notes.base else None
@@ -212,10 +216,10 @@ def _one_head(notes: _Notes, style: _ClashStyle) -> _Head:
     agreed = len(changed) < 2 or same(dict(changed[0].properties), dict(changed[1].properties))
     kept = changed[-1] if agreed and changed else sides[1 if style.side is None else style.side]
     lost = () if agreed else ("properties: kept one side's whole, they cannot be merged",)
-    return _Head(kept.text[: kept.body_start], kept.properties, lost, agreed)
+    return _MergedHead(kept.text[: kept.body_start], kept.properties, lost, agreed)
 
 
-def _empty_head(notes: _Notes) -> str:
+def _empty_frontmatter(notes: _MergeSides) -> str:
     """Fences without properties, if a side has them so."""
     heads = [
         note.text[: note.body_start] for note in (notes.second, notes.first) if not note.properties
@@ -223,21 +227,21 @@ def _empty_head(notes: _Notes) -> str:
     return next(iter(heads), "")
 
 
-def _body_text(parts: tuple[Part, ...], style: _ClashStyle) -> str:
+def _blended_body(parts: tuple[Part, ...], style: _ClashStyle) -> str:
     found: list[str] = []
     for part in parts:
         found += [part.text] if isinstance(part, Unit) else style.written(part)
     return "\n".join(found)
 
 
-def _is_flagged(text: str) -> bool:
+def _has_conflict_markers(text: str) -> bool:
     return any(p.kind == "conflict-markers" for p in parse(encode(text)).problems)
 
 
 # --- git's own way --------------------------------------------------------------------------
 
 
-def by_git(
+def merge_by_git(
     base: bytes | None, ours: bytes, theirs: bytes, *, favour: str = "", marker: int = 7
 ) -> Merged:
     """What git itself makes of any text."""
@@ -248,11 +252,13 @@ def by_git(
     side = {OURS: 0, THEIRS: 1}.get(favour)
     style = _ClashStyle(side, favour == BOTH, marker, ("one version", "another version"))
     if favour or ours < theirs:
-        return _by_git(base, ours, theirs, style) or Merged(ours, False)
-    return _by_git(base, theirs, ours, style) or Merged(ours, False)
+        return _git_merge_file(base, ours, theirs, style) or Merged(ours, False)
+    return _git_merge_file(base, theirs, ours, style) or Merged(ours, False)
 
 
-def _by_git(base: bytes | None, first: bytes, second: bytes, style: _ClashStyle) -> Merged | None:
+def _git_merge_file(
+    base: bytes | None, first: bytes, second: bytes, style: _ClashStyle
+) -> Merged | None:
     """None for what is not text: there is nothing to put together."""
     import subprocess  # late: a note that can be read needs none of them
     import tempfile

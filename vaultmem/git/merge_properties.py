@@ -28,7 +28,7 @@ _WORDS: Final = re.compile(r"[,\s]+")
 
 
 @dataclass(frozen=True)
-class Side:
+class PropertySide:
     """One version's properties: their values, and the lines each of them has."""
 
     note: Note | None
@@ -41,20 +41,20 @@ class Side:
         return self.values.get(key, _MISSING)
 
 
-def side_of(note: Note | None) -> Side:
+def property_side(note: Note | None) -> PropertySide:
     """Raises NoteMalformed where the properties cannot be told apart line by line."""
     if note is None or note.block is None:
-        return Side(note)
+        return PropertySide(note)
     block = FrontmatterBlock(note)
     names = {name.casefold(): name for name in note.properties}
     if len(names) != len(note.properties):
         raise NoteMalformed(f"{note.path} has a property in two spellings; keep one.")
     values = {name.casefold(): value for name, value in note.properties.items()}
-    lines = {key.casefold(): text for key, text in _segments(block)}
-    return Side(note, values, lines, names, block)
+    lines = {key.casefold(): text for key, text in _property_segments(block)}
+    return PropertySide(note, values, lines, names, block)
 
 
-def _segments(block: FrontmatterBlock) -> Iterator[tuple[str, str]]:
+def _property_segments(block: FrontmatterBlock) -> Iterator[tuple[str, str]]:
     """Each property with its lines; comments belong to what follows them."""
     start = 0
     for number, (key, value) in enumerate(block.pairs):
@@ -74,7 +74,9 @@ class Properties:
     lost: tuple[str, ...] = ()
 
 
-def merge(base: Side, first: Side, second: Side, names: Mapping[str, str]) -> Properties:
+def merge_properties(
+    base: PropertySide, first: PropertySide, second: PropertySide, names: Mapping[str, str]
+) -> Properties:
     """The newer side is the second. Raises NoteMalformed where the result cannot be written."""
     ours = {names.get(name, name).casefold(): name for name in _SPECIAL}
     values: dict[str, Value] = {}
@@ -83,21 +85,21 @@ def merge(base: Side, first: Side, second: Side, names: Mapping[str, str]) -> Pr
     keys = [(key,) for key in base.values], [(key,) for key in first.values]
     for (key,) in sequence(*keys, [(key,) for key in second.values]):
         was, one, other = base.get(key), first.get(key), second.get(key)
-        name = _name(key, base, first, second)
-        value = _value(ours.get(key, key), was, one, other, _newer(first, second), lost)
+        name = _property_name(key, base, first, second)
+        value = _merged_value(ours.get(key, key), was, one, other, _newer_side(first, second), lost)
         if value is not _MISSING:
             values[name] = value
-            lines[name] = _lines(key, name, value, (base, first, second))
+            lines[name] = _property_lines(key, name, value, (base, first, second))
     text = "".join(lines.values())
-    return Properties(values, _checked(text, values), tuple(lost))
+    return Properties(values, _checked_text(text, values), tuple(lost))
 
 
-def _name(key: str, base: Side, first: Side, second: Side) -> str:
+def _property_name(key: str, base: PropertySide, first: PropertySide, second: PropertySide) -> str:
     old, one, other = (side.names.get(key) for side in (base, first, second))
     return (one if other in (None, old) else other) or other or old or key
 
 
-def _newer(first: Side, second: Side) -> int | None:
+def _newer_side(first: PropertySide, second: PropertySide) -> int | None:
     """Which of two sides an agent changed last: 0, 1 or None."""
     times = [side.note.updated if side.note else None for side in (first, second)]
     if times[0] == times[1]:
@@ -112,58 +114,58 @@ def _newer(first: Side, second: Side) -> int | None:
 _SPECIAL: Final = ("id", "created", "updated", "forgotten", "tags", "tag")
 
 
-def _value(
+def _merged_value(
     name: str, was: Value, one: Value, other: Value, newer: int | None, lost: list[str]
 ) -> Value:
-    if _equal(one, other):
+    if _values_equal(one, other):
         return other
     if name == "id":
         return other if one is _MISSING else one
-    if _equal(one, was):
+    if _values_equal(one, was):
         return other
-    if _equal(other, was):
+    if _values_equal(other, was):
         return one
     if isinstance(one, list) or isinstance(other, list):
-        return _list(name, was, one, other)
+        return _merged_list(name, was, one, other)
     if one is _MISSING or other is _MISSING:
         return other if one is _MISSING else one
-    if name in ("created", "updated") and (found := _by_time(one, other, name == "updated")):
+    if name in ("created", "updated") and (found := _value_by_time(one, other, name == "updated")):
         return found
     if name == "forgotten" and True in (one, other):
         return True
     if newer is None:
-        newer = 1 if _rank(other) >= _rank(one) else 0
+        newer = 1 if _value_rank(other) >= _value_rank(one) else 0
     kept, gone = (other, one) if newer == 1 else (one, other)
-    lost.append(f"{name}: kept {shown(kept)}, not {shown(gone)}")
+    lost.append(f"{name}: kept {shown_value(kept)}, not {shown_value(gone)}")
     return kept
 
 
-def _equal(a: Value, b: Value) -> bool:
+def _values_equal(a: Value, b: Value) -> bool:
     if a is _MISSING or b is _MISSING:
         return a is b
     return same(a, b)
 
 
-def _by_time(one: Value, other: Value, latest: bool) -> Value:
+def _value_by_time(one: Value, other: Value, latest: bool) -> Value:
     a, b = moment(str(one)), moment(str(other))
     if a is None or b is None:
         return None if a is b else (other if a is None else one)
     return (one if (a > b) == latest else other) if a != b else max(str(one), str(other))
 
 
-def _rank(value: Value) -> tuple[str, str]:
+def _value_rank(value: Value) -> tuple[str, str]:
     return type(value).__name__, repr(value)
 
 
-def shown(value: Value) -> str:
+def shown_value(value: Value) -> str:
     value = public_value(value)
     text = "true" if value is True else "false" if value is False else str(value)
     text = " ".join(printable(text).split())
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _list(name: str, was: Value, one: Value, other: Value) -> Value:
-    old, a, b = (_keys(name, value) for value in (was, one, other))
+def _merged_list(name: str, was: Value, one: Value, other: Value) -> Value:
+    old, a, b = (_list_items(name, value) for value in (was, one, other))
     kept = {key for key in old if key in a and key in b}
     keep = {*kept, *(a.keys() - old.keys()), *(b.keys() - old.keys())}
     items = {**a, **b}
@@ -173,7 +175,7 @@ def _list(name: str, was: Value, one: Value, other: Value) -> Value:
     return found
 
 
-def _keys(name: str, value: Value) -> dict[Key, Value]:
+def _list_items(name: str, value: Value) -> dict[Key, Value]:
     """The items of a list by what makes two the same; one value is a list of one."""
     if value is _MISSING or value is None:
         return {}
@@ -181,11 +183,11 @@ def _keys(name: str, value: Value) -> dict[Key, Value]:
         value = [word for word in _WORDS.split(value) if word]
     found: dict[Key, Value] = {}
     for item in value if isinstance(value, list) else [value]:
-        found.setdefault(_key(name, item), item)
+        found.setdefault(_item_key(name, item), item)
     return found
 
 
-def _key(name: str, item: Value) -> Key:
+def _item_key(name: str, item: Value) -> Key:
     if isinstance(item, str):
         return ("text", tag_key(item) if name in ("tags", "tag") else item)
     if isinstance(item, bool) or item is None:
@@ -193,39 +195,43 @@ def _key(name: str, item: Value) -> Key:
     if isinstance(item, (int, float)):
         return ("number", repr(float(item)) if abs(item) < 2**53 else repr(item))
     if isinstance(item, list):
-        return ("list", *(part for each in item for part in (*_key("", each), ",")))
-    pairs = ((str(k), *_key("", v)) for k, v in sorted(item.items()))
+        return ("list", *(part for each in item for part in (*_item_key("", each), ",")))
+    pairs = ((str(k), *_item_key("", v)) for k, v in sorted(item.items()))
     return ("map", *(part for pair in pairs for part in pair))
 
 
 # --- lines ----------------------------------------------------------------------------------
 
 
-def _lines(key: str, name: str, value: Value, sides: tuple[Side, Side, Side]) -> str:
+def _property_lines(
+    key: str, name: str, value: Value, sides: tuple[PropertySide, PropertySide, PropertySide]
+) -> str:
     """The property's lines from the side that changed it, or made from both."""
     base, first, second = sides
     changed = [side for side in (second, first) if side.lines.get(key) != base.lines.get(key)]
     for side in (*changed, second, first):
-        if _equal(side.get(key), value):
+        if _values_equal(side.get(key), value):
             return side.lines[key]
     if isinstance(value, list) and value:
         return _list_lines(key, name, value, (second, first))
     return yaml_writer.render_property(name, value) + "\n"
 
 
-def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[Side]) -> str:
+def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[PropertySide]) -> str:
     rows: dict[Key, str] = {}
     comments = ""
     for side in sides:
-        found, head = _rows(side, key)
+        found, head = _list_rows(side, key)
         comments = comments or head
         for item, row in found:
-            rows.setdefault(_key(key, item), row)
-    texts = (rows.get(_key(key, item)) or yaml_writer.render_item(item) + "\n" for item in items)
+            rows.setdefault(_item_key(key, item), row)
+    texts = (
+        rows.get(_item_key(key, item)) or yaml_writer.render_item(item) + "\n" for item in items
+    )
     return f"{comments}{yaml_writer.render(name, inline=True)}:\n{''.join(texts)}"
 
 
-def _rows(side: Side, key: str) -> tuple[list[tuple[Value, str]], str]:
+def _list_rows(side: PropertySide, key: str) -> tuple[list[tuple[Value, str]], str]:
     """The items of a side's list, each as the lines of a row; and the comments above it."""
     block, name, value = side.block, side.names.get(key), side.get(key)
     if block is None or name is None or not isinstance(value, list):
@@ -261,20 +267,20 @@ def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[st
         start = end
 
 
-def _checked(text: str, values: Mapping[str, Value]) -> str:
+def _checked_text(text: str, values: Mapping[str, Value]) -> str:
     """The text, if both YAML dialects read it; or the same properties printed anew."""
-    if _reads_as(text, values):
+    if _frontmatter_reads_as(text, values):
         return text
     try:
         text = "".join(yaml_writer.render_property(k, v) + "\n" for k, v in values.items())
     except InvalidInput as error:
         raise NoteMalformed(str(error)) from None
-    if not _reads_as(text, values):
+    if not _frontmatter_reads_as(text, values):
         raise NoteMalformed("The merged properties would not be readable.")
     return text
 
 
-def _reads_as(text: str, values: Mapping[str, Value]) -> bool:
+def _frontmatter_reads_as(text: str, values: Mapping[str, Value]) -> bool:
     try:
         found: Any = read(unix_lines(text))
     except MalformedFrontmatter:

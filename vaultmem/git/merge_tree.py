@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.git import merge
-from vaultmem.git.repo import DIFF, Repo, driver_command
+from vaultmem.git.repo import DIFF, Repo, merge_driver_command
 from vaultmem.notes import file_names
 from vaultmem.notes.edit import AddItems, edit
 from vaultmem.notes.note import parse, printable
@@ -24,13 +24,7 @@ REFUSE = "exit 1"  # as a driver: tells git to leave what both sides changed to 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    path: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A value that gave way to a newer one."""
+    """What was decided about a file, or which of its values gave way to a newer one."""
 
     path: str
     what: str
@@ -43,12 +37,12 @@ class MergePlan:
     gone: set[str] = field(default_factory=set)
     clashes: list[str] = field(default_factory=list)
     answers: list[FileOutcome] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[FileOutcome] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)  # notes that both sides changed
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _TreeFile:
     mode: str
     oid: str
 
@@ -62,18 +56,20 @@ class TreeMerge:
         self._taken: set[str] | None = None
 
     def merge_plan(self) -> MergePlan:
-        tree, files, renamed = self._asked()
+        tree, files, renamed = self._ask_merge_tree()
         for old, one, other in renamed:
-            self._both_renamed(files, old, one, other)
+            self._merge_renamed(files, old, one, other)
         for path in sorted(files):
             if stages := files.get(path):
-                self._decide(path, stages)
+                self._decide_path(path, stages)
         plan = self.plan
-        plan.tree = self.repo.tree_with(tree, plan.put, plan.gone - plan.put.keys())
+        plan.tree = self.repo.write_tree_with(tree, plan.put, plan.gone - plan.put.keys())
         return plan
 
-    def _asked(self) -> tuple[str, dict[str, dict[int, _File]], list[tuple[str, str, str]]]:
-        settings = drivers(REFUSE)
+    def _ask_merge_tree(
+        self,
+    ) -> tuple[str, dict[str, dict[int, _TreeFile]], list[tuple[str, str, str]]]:
+        settings = merge_driver_settings(REFUSE)
         done = self.repo.git(
             *("merge-tree", "--write-tree", "-z", *self.commits),
             check=False,
@@ -86,49 +82,55 @@ class TreeMerge:
                     "The remote has a history of its own, so nothing was merged. Join the two, "
                     "once, with: git pull --no-rebase --allow-unrelated-histories"
                 )
-            raise VaultmemError(f"git merge-tree said: {done.why()}")
+            raise VaultmemError(f"git merge-tree said: {done.git_reason()}")
         fields = done.out.decode("utf-8", "surrogateescape").split("\0")
-        files: dict[str, dict[int, _File]] = {}
+        files: dict[str, dict[int, _TreeFile]] = {}
         at = 1
         while at < len(fields) and fields[at]:
             info, _, path = fields[at].partition("\t")
             mode, oid, stage = info.split(" ")
-            files.setdefault(path, {})[int(stage)] = _File(mode, oid)
+            files.setdefault(path, {})[int(stage)] = _TreeFile(mode, oid)
             at += 1
-        return fields[0], files, list(_renames(fields[at + 1 :]))
+        return fields[0], files, list(_both_renames(fields[at + 1 :]))
 
     # --- deciding --------------------------------------------------------------------------
 
-    def _decide(self, path: str, stages: dict[int, _File]) -> None:
+    def _decide_path(self, path: str, stages: dict[int, _TreeFile]) -> None:
         base, ours, theirs = (stages.get(stage) for stage in (1, 2, 3))
         if not all(file is None or file.mode.startswith("100") for file in (base, ours, theirs)):
             self.plan.clashes.append(path)  # a link or a repository of its own
         elif ours and theirs:
-            self._merge(path, base, ours, theirs)
+            self._merge_file(path, base, ours, theirs)
         elif base and (ours or theirs):
-            self._kept(path, base, ours, theirs)
+            self._keep_edited(path, base, ours, theirs)
         elif ours or theirs:
             self.plan.clashes.append(path)  # a file where the other side has a folder
 
-    def _merge(self, path: str, base: _File | None, ours: _File, theirs: _File) -> None:
-        raw = None if base is None else self._raw(base)
-        versions = raw, self._raw(ours), self._raw(theirs)
+    def _merge_file(
+        self, path: str, base: _TreeFile | None, ours: _TreeFile, theirs: _TreeFile
+    ) -> None:
+        raw = None if base is None else self._file_bytes(base)
+        versions = raw, self._file_bytes(ours), self._file_bytes(theirs)
         if not is_note(path):
-            done = merge.by_git(*versions)
+            done = merge.merge_by_git(*versions)
         else:
-            done = merge.merge(*versions, names=self.names)
+            done = merge.merge_notes(*versions, names=self.names)
             self.plan.merged.append(path)
         if not done.blended:
-            self._both_kept(path, versions, ours, theirs)
+            self._keep_both_notes(path, versions, ours, theirs)
             return
         mode = max(ours.mode, theirs.mode)
-        self.plan.put[path] = (mode, self.repo.write(done.raw))
-        self.plan.lost += [Lost(path, what) for what in done.lost]
+        self.plan.put[path] = (mode, self.repo.write_blob(done.raw))
+        self.plan.lost += [FileOutcome(path, what) for what in done.lost]
         if not done.clean:
             self.plan.clashes.append(path)
 
-    def _both_kept(
-        self, path: str, versions: tuple[bytes | None, bytes, bytes], ours: _File, theirs: _File
+    def _keep_both_notes(
+        self,
+        path: str,
+        versions: tuple[bytes | None, bytes, bytes],
+        ours: _TreeFile,
+        theirs: _TreeFile,
     ) -> None:
         """Two memories with one name: the elder keeps it, whoever merges."""
         base, *sides = versions
@@ -136,7 +138,7 @@ class TreeMerge:
         ids = [parse(raw, names=self.names).id.upper() for raw in sides]
         elder = 0 if (ids[0] != old.upper(), ids[0]) < (ids[1] != old.upper(), ids[1]) else 1
         first, second = (ours, theirs) if elder == 0 else (theirs, ours)
-        name = self._free(path)
+        name = self._free_note_path(path)
         self.plan.put |= {path: (first.mode, first.oid), name: (second.mode, second.oid)}
         self.plan.answers.append(
             FileOutcome(
@@ -144,11 +146,13 @@ class TreeMerge:
             )
         )
 
-    def _kept(self, path: str, base: _File, ours: _File | None, theirs: _File | None) -> None:
+    def _keep_edited(
+        self, path: str, base: _TreeFile, ours: _TreeFile | None, theirs: _TreeFile | None
+    ) -> None:
         """Deleted on one side, changed on the other: it stays, where the other side put it."""
         edited = ours or theirs
         assert edited is not None
-        where = self._moved_to(self._raw(base), deleted_by=1 if ours else 0)
+        where = self._renamed_path(self._file_bytes(base), deleted_by=1 if ours else 0)
         if where is None:
             self.plan.put[path] = (edited.mode, edited.oid)
             self.plan.answers.append(
@@ -157,12 +161,12 @@ class TreeMerge:
             return
         place, file = where
         self.plan.gone.add(path)
-        self._merge(place, base, *((edited, file) if ours else (file, edited)))
+        self._merge_file(place, base, *((edited, file) if ours else (file, edited)))
         self.plan.answers.append(
             FileOutcome(place, f"changed on one side, renamed from {path}: both")
         )
 
-    def _moved_to(self, raw: bytes, deleted_by: int) -> tuple[str, _File] | None:
+    def _renamed_path(self, raw: bytes, deleted_by: int) -> tuple[str, _TreeFile] | None:
         """Where a note went that git no longer knew again: identity is the id."""
         wanted = parse(raw, names=self.names).id.upper()
         if not wanted:
@@ -172,15 +176,15 @@ class TreeMerge:
         fields = self.repo.git(*asked, self.commits[deleted_by], check=False).names
         for info, path in zip(fields[::2], fields[1::2], strict=False):
             _, mode, _, oid, _ = info.split(" ")
-            if is_note(path) and self._id_of(oid) == wanted:
-                return path, _File(mode, oid)
+            if is_note(path) and self._blob_note_id(oid) == wanted:
+                return path, _TreeFile(mode, oid)
         return None
 
-    def _id_of(self, oid: str) -> str:
-        return parse(self.repo.blob(oid), names=self.names).id.upper()
+    def _blob_note_id(self, oid: str) -> str:
+        return parse(self.repo.blob_bytes(oid), names=self.names).id.upper()
 
-    def _both_renamed(
-        self, files: dict[str, dict[int, _File]], old: str, one: str, other: str
+    def _merge_renamed(
+        self, files: dict[str, dict[int, _TreeFile]], old: str, one: str, other: str
     ) -> None:
         """Each side gave the note another name: the first of them stays, the other is an alias."""
         base, ours, theirs = (
@@ -192,19 +196,19 @@ class TreeMerge:
             files.pop(path, None)
         kept, dropped = sorted((one, other))
         self.plan.gone |= {old, dropped}
-        self._merge(kept, base, ours, theirs)
+        self._merge_file(kept, base, ours, theirs)
         if kept not in self.plan.clashes and kept in self.plan.put:
             mode, oid = self.plan.put[kept]
-            raw = _with_alias(self.repo.blob(oid), _title(dropped), self.names)
-            self.plan.put[kept] = (mode, self.repo.write(raw))
+            raw = _raw_with_alias(self.repo.blob_bytes(oid), _title(dropped), self.names)
+            self.plan.put[kept] = (mode, self.repo.write_blob(raw))
         self.plan.answers.append(FileOutcome(kept, f"renamed on both sides; it was also {dropped}"))
 
     # --- names and contents ----------------------------------------------------------------
 
-    def _raw(self, file: _File) -> bytes:
-        return self.repo.blob(file.oid)
+    def _file_bytes(self, file: _TreeFile) -> bytes:
+        return self.repo.blob_bytes(file.oid)
 
-    def _free(self, path: str) -> str:
+    def _free_note_path(self, path: str) -> str:
         """A name that no file of either side has, nor one given just now."""
         if self._taken is None:
             listed = (
@@ -218,13 +222,13 @@ class TreeMerge:
         return posixpath.join(posixpath.dirname(path), title + ".md")
 
 
-def drivers(outer: str) -> dict[str, str]:
+def merge_driver_settings(outer: str) -> dict[str, str]:
     """git's settings for a merge: this driver, and the real one where git merges two bases."""
     return {
         "merge.default": "vaultmem",
         "merge.vaultmem.driver": outer,
         "merge.vaultmem.recursive": "vaultmem-base",
-        "merge.vaultmem-base.driver": driver_command(),
+        "merge.vaultmem-base.driver": merge_driver_command(),
         "merge.directoryRenames": "false",  # a new note stays where it was put
         "merge.renames": "true",
         "merge.autoStash": "false",
@@ -240,7 +244,7 @@ def _title(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
 
 
-def _renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
+def _both_renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
     """What git says about notes that both sides renamed: the old name, and each new one."""
     at = 0
     while at < len(messages) and messages[at].isdigit():
@@ -251,7 +255,7 @@ def _renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
         at += count + 3
 
 
-def _with_alias(raw: bytes, title: str, properties: Mapping[str, str]) -> bytes:
+def _raw_with_alias(raw: bytes, title: str, properties: Mapping[str, str]) -> bytes:
     try:
         return edit(parse(raw, names=properties), AddItems("aliases", (printable(title),)))
     except VaultmemError:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from vaultmem.git.repo import GitResult, Repo, Upstream
-from vaultmem.git.trust import NO_HOOKS, RECEIVING_HOOKS, Trust, local_folder, repository_in
+from vaultmem.git.trust import NO_HOOKS, RECEIVING_HOOKS, Trust, git_folder_in, local_remote_folder
 
 NETWORK_SECONDS: Final = 300.0
 # git's other half inherits no setting of ours.
@@ -24,43 +24,43 @@ class Remote:
         self.repo = repo
         self.upstream = upstream
 
-    def require_harmless(self) -> None:
+    def require_harmless_remote(self) -> None:
         """Nothing would run there, on this machine, that nobody has allowed."""
         if not self.repo.trust.is_given:
-            for found in self._folders:
+            for found in self._remote_trusts:
                 if found is not None:
-                    found.require(RECEIVING_HOOKS)
+                    found.require_trusted(RECEIVING_HOOKS)
 
     @cached_property
-    def _folders(self) -> list[Trust | None]:
+    def _remote_trusts(self) -> list[Trust | None]:
         """Of each address that is pushed to: what its folder would run, if it is one."""
         asked = ["remote", "get-url", "--push", "--all", "--", self.upstream.remote]
         said = self.repo.git(*asked, check=False).text.splitlines()
-        return [self._folder(address) for address in said or [self.upstream.remote]]
+        return [self._trust_of_address(address) for address in said or [self.upstream.remote]]
 
-    def _folder(self, address: str) -> Trust | None:
-        folder = local_folder(address, self.repo.top)
-        place = repository_in(folder) if folder else None
+    def _trust_of_address(self, address: str) -> Trust | None:
+        folder = local_remote_folder(address, self.repo.top)
+        place = git_folder_in(folder) if folder else None
         return self.repo.trust_in(folder, place) if folder and place else None
 
-    def fetch(self) -> GitResult:
+    def fetch_remote(self) -> GitResult:
         asked = ["fetch", "--quiet", "--no-recurse-submodules"]
         if not self.repo.trust.is_given:  # a setting could not undo another: the first wins
             asked.append("--upload-pack=git-upload-pack")
         asked += ["--", self.upstream.remote]
         return self.repo.act(*asked, check=False, timeout=NETWORK_SECONDS)
 
-    def push(self) -> GitResult:
+    def push_remote(self) -> GitResult:
         asked = ["push", "--quiet", "--recurse-submodules=no"]
         if not self.upstream.configured:
             asked.append("--set-upstream")
         if not self.repo.trust.is_given:
-            asked.append(f"--receive-pack={self._receiver()}")
+            asked.append(f"--receive-pack={self._receive_pack()}")
         asked += ["--", self.upstream.remote, f"HEAD:{self.upstream.ref}"]
         return self.repo.act(*asked, check=False, timeout=NETWORK_SECONDS)
 
-    def _receiver(self) -> str:
+    def _receive_pack(self) -> str:
         """The command for the other half; elsewhere than in a folder only its name is known."""
-        if all(found is not None and not found.is_given for found in self._folders):
+        if all(found is not None and not found.is_given for found in self._remote_trusts):
             return f"{shlex.quote(self.repo.program)} {_RECEIVE}"
         return "git-receive-pack"

@@ -29,10 +29,10 @@ from vaultmem.git.trust import (
     LOOKING,
     SHARING,
     Trust,
-    entries,
-    followed,
-    hooks_in,
-    require_plain,
+    config_lines,
+    followed_git_file,
+    hooks_folder,
+    require_plain_name,
 )
 from vaultmem.storage.history import Commit
 
@@ -65,7 +65,7 @@ class GitResult:
         """Paths of an answer with -z."""
         return [n for n in self.out.decode("utf-8", "surrogateescape").split("\0") if n]
 
-    def why(self) -> str:
+    def git_reason(self) -> str:
         lines = [line for line in self.err.splitlines() if line.strip()] or self.text.splitlines()
         told = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
         return told[0].removeprefix("fatal: ").removeprefix("error: ") if told else "no reason"
@@ -101,7 +101,7 @@ class Repo:
             )
         top, self.prefix, folder = asked.out.decode("utf-8", "surrogateescape").split("\n")[:3]
         self.folder = (root / folder).resolve()
-        if followed(Path(top, ".git")).resolve() != self.folder:
+        if followed_git_file(Path(top, ".git")).resolve() != self.folder:
             raise InvalidInput(
                 f"The files in {root} belong to a repository that does not lie at their top, "
                 "which vaultmem does not use."
@@ -122,7 +122,7 @@ class Repo:
         """Ask; runs no program but git, whatever the repository's settings say."""
         locks = {**LOCKS, **(settings or {})}
         env = config.git_environment({**LOOKING, **(environment or {})})
-        return self._run(locks, arguments, input, check, env, timeout)
+        return self._run_git(locks, arguments, input, check, env, timeout)
 
     def act(
         self,
@@ -133,15 +133,15 @@ class Repo:
         timeout: float | None = None,
     ) -> GitResult:
         """Change the repository or go to its remote, as the person would; after `require`."""
-        self.trust.require()
+        self.trust.require_trusted()
         if self.trust.is_given:
             locks, env = {"core.quotepath": "off"}, config.git_environment({})
         else:
             locks = {**LOCKS, "core.hooksPath": self.trust.hooks_path}
             env = config.git_environment({}, SHARING)
-        return self._run({**locks, **(settings or {})}, arguments, input, check, env, timeout)
+        return self._run_git({**locks, **(settings or {})}, arguments, input, check, env, timeout)
 
-    def _run(
+    def _run_git(
         self,
         settings: Mapping[str, str],
         arguments: Sequence[str],
@@ -164,7 +164,7 @@ class Repo:
             return GitResult(128, b"", f"fatal: no answer within {timeout:.0f} seconds")
         answer = GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
         if check and answer.code:
-            raise Unavailable(f"git {arguments[0]} said: {answer.why()}")
+            raise Unavailable(f"git {arguments[0]} said: {answer.git_reason()}")
         return answer
 
     # --- what the repository would run ---------------------------------------------------
@@ -177,38 +177,42 @@ class Repo:
         """What the repository at a place would run; without our own settings among its."""
         asked = [f"--git-dir={place}", "config", "--list", "-z", "--show-scope"]
         env = config.git_environment(LOOKING)
-        listed = self._run({}, asked, None, True, env, LOOKING_SECONDS)
-        return Trust(folder, entries(listed.out), hooks_in(place))
+        listed = self._run_git({}, asked, None, True, env, LOOKING_SECONDS)
+        return Trust(folder, config_lines(listed.out), hooks_folder(place))
 
     # --- paths and names -----------------------------------------------------------------
 
-    def ours(self, path: str) -> str | None:
+    def vault_path(self, path: str) -> str | None:
         """A path of the repository as a path of the vault; None outside of it."""
         return path[len(self.prefix) :] if path.startswith(self.prefix) else None
 
-    def theirs(self, path: str) -> str:
+    def repo_path(self, path: str) -> str:
         return self.prefix + path
 
-    def oid(self, name: str) -> str:
+    def commit_oid(self, name: str) -> str:
         found = self.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", check=False)
         return found.text if found.code == 0 else ""
 
-    def setting(self, name: str) -> str:
+    def git_setting(self, name: str) -> str:
         """One of the person's own settings of git; empty without it."""
         return self.git("config", "--get", name, check=False).text
 
     @property
     def head(self) -> str:
-        return self.oid("HEAD")
+        return self.commit_oid("HEAD")
 
-    def place(self, name: str) -> Path:
+    def git_file(self, name: str) -> Path:
         return self.folder / name
+
+    @property
+    def is_rebasing(self) -> bool:
+        return self.git_file("rebase-merge").exists() or self.git_file("rebase-apply").exists()
 
     # --- before anything is done ---------------------------------------------------------
 
-    def require_ready(self) -> str:
+    def require_syncable(self) -> str:
         """The branch, once nothing stands in the way; else what does, and what to do about it."""
-        self.trust.require()
+        self.trust.require_trusted()
         if self.git_version < OLDEST_GIT:
             wanted = ".".join(map(str, OLDEST_GIT))
             raise Unavailable(f"Syncing needs git {wanted} or newer; please update git.")
@@ -221,9 +225,9 @@ class Repo:
                 f"Give the vault one of its own: vaultmem init {self.root} --git"
             )
         for name, what, ending in _UNDER_WAY:
-            if self.place(name).exists():
+            if self.git_file(name).exists():
                 raise InvalidInput(f"{what} is under way here. Finish it first: {ending}")
-        self._wait_for_lock()
+        self._wait_for_index_lock()
         branch = self.git("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
         if branch.code:
             raise InvalidInput("No branch is checked out here. Go back to yours: git switch main")
@@ -240,8 +244,8 @@ class Repo:
         numbers = self.git("version").text.split()[2].split(".")
         return tuple(int(number) for number in numbers[:2] if number.isdigit())
 
-    def _wait_for_lock(self) -> None:
-        lock = self.place("index.lock")
+    def _wait_for_index_lock(self) -> None:
+        lock = self.git_file("index.lock")
         end = time.monotonic() + LOCK_SECONDS
         while lock.exists():
             if time.monotonic() > end:
@@ -250,10 +254,10 @@ class Repo:
                 )
             time.sleep(0.05)
 
-    def upstream(self, branch: str) -> Upstream | None:
+    def branch_upstream(self, branch: str) -> Upstream | None:
         """Where the branch is shared; without a word about it the one remote there is."""
-        remote = self.setting(f"branch.{branch}.remote")
-        name = self.setting(f"branch.{branch}.merge")
+        remote = self.git_setting(f"branch.{branch}.remote")
+        name = self.git_setting(f"branch.{branch}.merge")
         configured = bool(remote and name) and remote != "."
         if not configured:
             remotes = self.git("remote").text.split()
@@ -261,33 +265,33 @@ class Repo:
                 return None
             remote = "origin" if "origin" in remotes else remotes[0]
             name = f"refs/heads/{branch}"
-        require_plain(remote, "remote")
+        require_plain_name(remote, "remote")
         tracking = f"refs/remotes/{remote}/{name.removeprefix('refs/heads/')}"
         return Upstream(remote, name, tracking, configured)
 
     # --- what has changed ------------------------------------------------------------------
 
-    def changes(self) -> list[Change]:
+    def uncommitted_changes(self) -> list[Change]:
         """What is not committed yet, in the vault."""
         asked = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"]
         asked.append("--ignore-submodules=all")
         found = self.git(*asked, "--", self.prefix or ".", timeout=None).names
-        return [change for entry in found if (change := self._change(entry)) is not None]
+        return [change for entry in found if (change := self._change_of_status(entry)) is not None]
 
-    def _change(self, entry: str) -> Change | None:
+    def _change_of_status(self, entry: str) -> Change | None:
         kind, _, rest = entry.partition(" ")
         if kind == "?":
-            path = self.ours(rest)
+            path = self.vault_path(rest)
             return Change(path, False, False, True) if path and not path.endswith("/") else None
         if kind != "1":  # "u": a merge is under way
             return None
         state, name = rest[:2], rest.split(" ", 7)[7]
-        path = self.ours(name)
+        path = self.vault_path(name)
         if path is None or rest.split(" ", 2)[1][0] == "S":  # a repository of its own
             return None
         return Change(path, state[0] != ".", state[1] == "D", state == ".A")
 
-    def staged(self, paths: Iterable[str]) -> dict[str, str]:
+    def staged_objects(self, paths: Iterable[str]) -> dict[str, str]:
         """The objects that the index has for these paths."""
         wanted, found = set(paths), {}
         for entry in self.git("ls-files", "--stage", "-z").names:
@@ -296,7 +300,7 @@ class Repo:
                 found[path] = info.split(" ")[1]
         return found
 
-    def unmerged(self) -> dict[str, dict[int, str]]:
+    def unmerged_stages(self) -> dict[str, dict[int, str]]:
         """Paths that a merge left open, with the object of each stage."""
         found: dict[str, dict[int, str]] = {}
         for entry in self.git("ls-files", "--unmerged", "-z").names:
@@ -305,20 +309,20 @@ class Repo:
             found.setdefault(path, {})[int(stage)] = oid
         return found
 
-    def changed_between(self, old: str, new: str) -> list[str]:
+    def paths_changed_between(self, old: str, new: str) -> list[str]:
         """The vault's files that differ, both names of a moved one."""
         if not old:
             listed = self.git("ls-tree", "-r", "-z", "--name-only", new).names
         else:
             listed = self.git(*DIFF, "--name-only", "-z", old, new).names
-        return [path for name in listed if (path := self.ours(name)) is not None]
+        return [path for name in listed if (path := self.vault_path(name)) is not None]
 
     # --- objects ---------------------------------------------------------------------------
 
-    def blob(self, name: str) -> bytes:
+    def blob_bytes(self, name: str) -> bytes:
         return self.git("cat-file", "blob", name).out
 
-    def blobs(self, names: Sequence[str]) -> list[bytes | None]:
+    def blobs_bytes(self, names: Sequence[str]) -> list[bytes | None]:
         """The contents behind many names at once; None for what is not there."""
         asked = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
         out, at = self.git("cat-file", "--batch", input=asked).out, 0
@@ -335,10 +339,12 @@ class Repo:
             at += size + 1
         return found
 
-    def write(self, raw: bytes) -> str:
+    def write_blob(self, raw: bytes) -> str:
         return self.git("hash-object", "-w", "--stdin", input=raw).text
 
-    def tree_with(self, tree: str, put: Mapping[str, tuple[str, str]], gone: Iterable[str]) -> str:
+    def write_tree_with(
+        self, tree: str, put: Mapping[str, tuple[str, str]], gone: Iterable[str]
+    ) -> str:
         """Another tree: `put` maps paths to mode and object."""
         lines = [f"{mode} {oid}\t{path}" for path, (mode, oid) in put.items()]
         lines = [f"0 {'0' * len(tree)}\t{path}" for path in gone] + lines
@@ -353,14 +359,14 @@ class Repo:
 
     # --- history ---------------------------------------------------------------------------
 
-    def versions(self, path: str, most: int = 100) -> list[Commit]:
+    def note_commits(self, path: str, most: int = 100) -> list[Commit]:
         """The note's versions, newest first, also from before it was renamed."""
         form = "--format=%x01%H%x02%aI%x02%an%x02%s"
         asked = ["log", "--follow", f"-n{most}", "--no-merges", form, "--name-only", "-z"]
         asked += ["--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-mailmap"]
-        done = self.git(*asked, "--", self.theirs(path), check=False)
-        found = list(_log_entries(done.out.decode("utf-8", "surrogateescape")))
-        contents = self.blobs([f"{commit}:{name}" for commit, *_, name in found])
+        done = self.git(*asked, "--", self.repo_path(path), check=False)
+        found = list(_git_log_entries(done.out.decode("utf-8", "surrogateescape")))
+        contents = self.blobs_bytes([f"{commit}:{name}" for commit, *_, name in found])
         return [
             Commit(commit, dt.datetime.fromisoformat(when), author, subject, name, raw)
             for (commit, when, author, subject, name), raw in zip(found, contents, strict=True)
@@ -368,7 +374,7 @@ class Repo:
         ]
 
 
-def _log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
+def _git_log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
     for entry in text.split("\x01")[1:]:
         header, _, names = entry.partition("\0")
         commit, when, author, subject = header.split("\x02", 3)
@@ -377,17 +383,17 @@ def _log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
             yield commit, when, author, subject, name
 
 
-def versions(root: Path, path: str) -> list[Commit]:
+def note_commits(root: Path, path: str) -> list[Commit]:
     """A note's versions in git, newest first; none where there is no git."""
     if not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return []
     try:
-        return Repo(root).versions(path)
+        return Repo(root).note_commits(path)
     except (InvalidInput, Unavailable):
         return []
 
 
-def start(root: Path) -> Repo:
+def init_repository(root: Path) -> Repo:
     """A new repository at the vault's own top."""
     program = config.git_program(root)
     if not program:
@@ -397,29 +403,29 @@ def start(root: Path) -> Repo:
     done = subprocess.run(asked, cwd=root, env=env, capture_output=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         said = GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
-        raise Unavailable(f"git init said: {said.why()}")
+        raise Unavailable(f"git init said: {said.git_reason()}")
     return Repo(root)
 
 
 # --- the driver -----------------------------------------------------------------------------
 
 
-def driver_command() -> str:
+def merge_driver_command() -> str:
     """By absolute path: programs with a window have another PATH."""
     return f"{shlex.join(own_program.again('merge-driver'))} %O %A %B %L %P"
 
 
-def register(root: Path) -> None:
+def register_merge_driver(root: Path) -> None:
     """Tell this clone how notes are merged; git keeps such a thing in no commit."""
     repo = Repo(root)
     repo.git("config", "merge.vaultmem.name", "notes, by property and by block id")
-    repo.git("config", "merge.vaultmem.driver", driver_command())
+    repo.git("config", "merge.vaultmem.driver", merge_driver_command())
 
 
-def is_registered(root: Path) -> bool:
+def is_merge_driver_registered(root: Path) -> bool:
     """Whether this clone has a driver, and the program that it names is still there."""
     try:
-        command = Repo(root).setting("merge.vaultmem.driver")
+        command = Repo(root).git_setting("merge.vaultmem.driver")
         program = shlex.split(command)[0] if command else ""
     except (Unavailable, InvalidInput, ValueError):
         return True  # without git there is nothing to say about it
@@ -427,7 +433,7 @@ def is_registered(root: Path) -> bool:
 
 
 @contextmanager
-def message_file(text: str) -> Iterator[str]:
+def commit_message_file(text: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "message")
         file.write_text(text, encoding="utf-8", errors="replace")

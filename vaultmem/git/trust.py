@@ -82,14 +82,14 @@ class ConfigLine:
         return self.scope not in ("system", "global", "command")
 
 
-def entries(listed: bytes) -> list[ConfigLine]:
+def config_lines(listed: bytes) -> list[ConfigLine]:
     """As git lists them: a scope, then a name and its value, with a NUL behind each."""
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
-    return [ConfigLine(scope, *_halves(line)) for scope, line in pairs]
+    return [ConfigLine(scope, *_name_and_value(line)) for scope, line in pairs]
 
 
-def _halves(line: str) -> tuple[str, str]:
+def _name_and_value(line: str) -> tuple[str, str]:
     name, _, value = line.partition("\n")
     return name, value
 
@@ -105,18 +105,18 @@ class Trust:
     @property
     def is_given(self) -> bool:
         """Whether the person named this folder in settings that are not the repository's."""
-        places = (os.path.realpath(os.path.expanduser(p)) for p in self._persons(SETTING) if p)
+        places = (os.path.realpath(os.path.expanduser(p)) for p in self._own_values(SETTING) if p)
         return os.path.realpath(self.folder) in places
 
     @property
     def hooks_path(self) -> str:
         """The person's own folder of hooks; none that lies in the repository."""
-        named = self._persons_hooks()
+        named = self._own_hooks_path()
         return str(named) if named and not _is_inside(named, self.folder) else NO_HOOKS
 
-    def require(self, events: Sequence[str] = HOOKS) -> None:
+    def require_trusted(self, events: Sequence[str] = HOOKS) -> None:
         """Refuse to go on where programs are named and not allowed; say which, and how."""
-        found = () if self.is_given else dict.fromkeys(self.programs(events))
+        found = () if self.is_given else dict.fromkeys(self.repository_programs(events))
         if found:
             raise InvalidInput(
                 f"The repository {self.folder} names programs for git to run: {', '.join(found)}. "
@@ -125,22 +125,22 @@ class Trust:
                 f"git config --global --add {SETTING} {shlex.quote(str(self.folder))}"
             )
 
-    def programs(self, events: Sequence[str] = HOOKS) -> Iterator[str]:
+    def repository_programs(self, events: Sequence[str] = HOOKS) -> Iterator[str]:
         """What the repository itself would have git run."""
         for entry in self.settings:
             if entry.is_repositorys and entry.value:  # an empty one names nothing
                 if _PROGRAMS.fullmatch(entry.name) or _names_helper(entry):
                     yield entry.name
-        named = self._persons_hooks()
+        named = self._own_hooks_path()
         if named is None or _is_inside(named, self.folder):
             hooks = named or self.own_hooks
-            yield from (f"the hook {event}" for event in events if _is_hook(hooks / event))
+            yield from (f"the hook {event}" for event in events if _is_hook_file(hooks / event))
 
-    def _persons_hooks(self) -> Path | None:
-        named = self._persons("core.hookspath")
+    def _own_hooks_path(self) -> Path | None:
+        named = self._own_values("core.hookspath")
         return self.folder / os.path.expanduser(named[-1]) if named and named[-1] else None
 
-    def _persons(self, name: str) -> list[str]:
+    def _own_values(self, name: str) -> list[str]:
         return [e.value for e in self.settings if e.name == name and not e.is_repositorys]
 
 
@@ -152,7 +152,7 @@ def _names_helper(entry: ConfigLine) -> bool:
     return found[2] == "::" or found[1].lower() not in _SCHEMES
 
 
-def _is_hook(file: Path) -> bool:
+def _is_hook_file(file: Path) -> bool:
     return file.is_file() and (os.name == "nt" or os.access(file, os.X_OK))
 
 
@@ -161,37 +161,39 @@ def _is_inside(place: Path, folder: Path) -> bool:
     return real == top or top in real.parents
 
 
-def require_plain(name: str, what: str) -> str:
+def require_plain_name(name: str, what: str) -> str:
     """A name from the repository's settings, which git must not take for an option."""
     if name.startswith("-"):
         raise InvalidInput(f"The name of the {what} is {name!r}, which git takes for an option.")
     return name
 
 
-def local_folder(address: str, top: Path) -> Path | None:
+def local_remote_folder(address: str, top: Path) -> Path | None:
     """The folder behind an address, if it is one: git then runs its other half there itself."""
     if address.startswith("file://"):
         return Path(address.removeprefix("file://")).resolve()
     before = address.partition(":")[0]
-    if "://" in address or (":" in address and "/" not in before and not _is_drive(address)):
+    if "://" in address or (
+        ":" in address and "/" not in before and not _is_drive_address(address)
+    ):
         return None
     return (top / os.path.expanduser(address)).resolve()
 
 
-def _is_drive(address: str) -> bool:
+def _is_drive_address(address: str) -> bool:
     return os.name == "nt" and bool(re.match(r"[A-Za-z]:", address))
 
 
-def repository_in(folder: Path) -> Path | None:
+def git_folder_in(folder: Path) -> Path | None:
     """Where a folder that is pushed to keeps its repository, looked for as git does."""
     for place in (folder / ".git", folder, Path(f"{folder}.git/.git"), Path(f"{folder}.git")):
-        found = followed(place)
+        found = followed_git_file(place)
         if (found / "HEAD").exists():
             return found
     return None
 
 
-def followed(place: Path) -> Path:
+def followed_git_file(place: Path) -> Path:
     """A `.git` may be a file that names the folder."""
     if not place.is_file():
         return place
@@ -199,7 +201,7 @@ def followed(place: Path) -> Path:
     return place.parent / os.fsdecode(named)
 
 
-def hooks_in(repository: Path) -> Path:
+def hooks_folder(repository: Path) -> Path:
     """The hooks of a repository; a further work tree of one has the hooks of the first."""
     common = repository / "commondir"
     if common.is_file():

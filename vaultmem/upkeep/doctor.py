@@ -101,7 +101,7 @@ def _fixed(store: Store, found: Finding) -> bool:
     if found.problem == "merge-driver":
         from vaultmem.git import repo
 
-        repo.register(store.root)
+        repo.register_merge_driver(store.root)
         return True
     return found.problem == "leftover-file" and store.sweep(found.path)
 
@@ -240,7 +240,11 @@ def _git(store: Store) -> Iterator[Finding]:
         wanted = b"merge=vaultmem" in small_files.read(store.root / ".gitattributes")
     except OSError:
         return
-    if wanted and (store.root / ".git").exists() and not repo.is_registered(store.root):
+    if (
+        wanted
+        and (store.root / ".git").exists()
+        and not repo.is_merge_driver_registered(store.root)
+    ):
         message = (
             "In this clone git does not know how to merge notes, so it would break properties."
         )
@@ -253,7 +257,7 @@ def _programs(store: Store) -> Iterator[Finding]:
 
     if (store.root / ".git").exists():
         try:
-            repo.Repo(store.root).trust.require()
+            repo.Repo(store.root).trust.require_trusted()
         except InvalidInput as error:
             what, _, cure = error.message.partition(" If they are yours: ")
             yield Finding(".git", "git-programs", what, cure or "Look at .git.")

@@ -182,8 +182,8 @@ def _has_crlf_notes(root: Path, settings: config.Settings) -> bool:
 def start_git(root: Path, added: tuple[str, ...]) -> str:
     """Make the vault a git repository and commit what was added; says what was done."""
     made = not (root / ".git").exists()
-    ours = repo.start(root) if made else repo.Repo(root)
-    repo.register(root)
+    ours = repo.init_repository(root) if made else repo.Repo(root)
+    repo.register_merge_driver(root)
     ignored = _ignored(ours, added)
     wanted = [path for path in added if path not in ignored]
     if not wanted:

@@ -9,4 +9,4 @@ def command(files: tuple[str, ...]) -> int:
     """Merge two versions of a note; git calls this (see vaultmem init --git)."""
     from vaultmem.git import driver
 
-    return driver.run(files)
+    return driver.run_merge_driver(files)
