@@ -233,7 +233,7 @@ def _of_the_format() -> Mapping[str, Read]:
 
     def cut(text: str) -> object:
         read = parse(text.encode(errors="surrogateescape"), "A note.md")
-        return passages.in_context(read, passages.passages(read))
+        return passages.passages_in_context(read, passages.passages(read))
 
     def between_fences(text: str) -> object:
         read = parse(f"---\n{text}\n---\na".encode(errors="surrogateescape"), "A note.md")
@@ -266,21 +266,21 @@ def _of_the_format() -> Mapping[str, Read]:
         "parse under Facts": under("Facts"),
         "passages": cut,
         "passages under Log": lambda text: cut("## Log\n\n" + text),
-        "visible": masking.visible,
-        "shown": masking.shown,
-        "public": masking.public,
+        "visible": masking.visible_text,
+        "shown": masking.text_without_comments,
+        "public": masking.mask_private,
         "without_private": masking.without_private,
-        "headings": markdown.headings,
-        "properties.read": tried(properties.read),
-        "yaml12.read": tried(properties.read_yaml),
+        "headings": markdown.markdown_headings,
+        "properties.read": tried(properties.read_frontmatter),
+        "yaml12.read": tried(properties.read_yaml_frontmatter),
         "is_tag": tags.is_tag,
         "safe_name": file_names.safe_name,
         "unique_name": lambda text: file_names.unique_name(
             text, {file_names.name_key(file_names.safe_name(text))}
         ),
-        "unsafe": file_names.unsafe,
-        "conflict_original": file_names.conflict_original,
-        "copy_rank": file_names.copy_rank,
+        "unsafe": file_names.why_name_is_unsafe,
+        "conflict_original": file_names.name_of_conflict_original,
+        "copy_rank": file_names.copy_rank_of_name,
         "link_target": links.link_target,
         "link_target in brackets": lambda text: links.link_target(f"[[{text}]]"),
         "relation_key": links.relation_key.__wrapped__,
@@ -302,12 +302,12 @@ def _of_edits() -> Mapping[str, Read]:
     def note(text: str) -> Note:
         return parse(f"---\ntags:\n  - a\n---\n{text}\n".encode(errors="surrogateescape"), "A.md")
 
-    def edited(*changes: Callable[[str], edit.Change]) -> Read:
+    def edited(*changes: Callable[[str], edit.NoteEdit]) -> Read:
         def editing(text: str) -> object:
             done = []
             for change in changes:
                 try:
-                    done.append(edit.edit(note(text), change(text)))
+                    done.append(edit.edit_note(note(text), change(text)))
                 except VaultmemError as error:
                     done.append(str(error).encode()[:200])
             return done
@@ -323,17 +323,19 @@ def _of_edits() -> Mapping[str, Read]:
 
         return reading
 
-    def line(text: str) -> edit.Change:
+    def line(text: str) -> edit.NoteEdit:
         return edit.ReplaceLine(0, note(text).body.partition("\n")[0].rstrip("\r"), "b")
 
     def fact(text: str) -> object:
         plain = " ".join(text.split())
-        return fact_lines.with_fact(parse(b"## Facts\n\n"), Fact("is", plain, "2026-01-01"))
+        return fact_lines.note_with_fact(parse(b"## Facts\n\n"), Fact("is", plain, "2026-01-01"))
 
     def ended(text: str) -> object:
         line = " ".join(text.split())
         read = parse(f"## Facts\n\n- a:: {line} ^f-1\n{text}\n".encode(errors="replace"))
-        return fact_lines.ended(read, [replace(f, valid_to="2026-02-02") for f in read.facts])
+        return fact_lines.note_with_ended_facts(
+            read, [replace(f, valid_to="2026-02-02") for f in read.facts]
+        )
 
     return {
         "SetProperty": edited(lambda _: edit.SetProperty("tags", ["a", "b"])),
@@ -348,29 +350,31 @@ def _of_edits() -> Mapping[str, Read]:
             lambda _: edit.ReplaceSection("a", "b"), lambda text: edit.ReplaceSection("a", text)
         ),
         "ReplaceLine": edited(line),
-        "new_note": tried(lambda text: edit.new_note({"source": text[:500]}, text)),
-        "render": tried(yaml_writer.render),
+        "new_note": tried(lambda text: edit.new_note_bytes({"source": text[:500]}, text)),
+        "render": tried(yaml_writer.render_yaml),
         "with_fact": tried(fact),
         "ended": tried(ended),
-        "journal.entry": tried(lambda text: journal.entry(_NOW, "note", text, ("a",), _BLOCK)),
+        "journal.entry": tried(
+            lambda text: journal.journal_entry(_NOW, "note", text, ("a",), _BLOCK)
+        ),
         "journal.append": tried(
-            lambda text: journal.append(
+            lambda text: journal.append_journal_entry(
                 parse(_JOURNAL.encode() + text.encode(errors="replace")), "- b"
             )
         ),
         "journal.summed_up": tried(
-            lambda text: journal.summed_up(parse(_JOURNAL.encode()), text, _NOW, bool)
+            lambda text: journal.journal_with_summary(parse(_JOURNAL.encode()), text, _NOW, bool)
         ),
         "journal.summed_up again": tried(
-            lambda text: journal.summed_up(
+            lambda text: journal.journal_with_summary(
                 parse(f"{_JOURNAL}{text}\n\n## Summary\n\n- note: a\n".encode(errors="replace")),
                 "",
                 _NOW,
                 bool,
             )
         ),
-        "journal.below_heading": journal.below_heading,
-        "journal.verbatim": journal.verbatim,
+        "journal.below_heading": journal.with_smaller_headings,
+        "journal.verbatim": journal.verbatim_entry,
     }
 
 
@@ -409,7 +413,7 @@ def _of_answers() -> Mapping[str, Read]:
     def entity(text: str) -> object:
         return entity_name(text + "a"), relation_name(text)
 
-    analyzer = fulltext._analyzer("English")
+    analyzer = fulltext._text_analyzer("English")
     source = patterns.SourceMemory("a", "b", "", "episodic", "user", "", "", "c")
     draft = patterns.MemoryDraft("a", "b", "semantic", "user", (source,), ())
     return {
@@ -417,23 +421,23 @@ def _of_answers() -> Mapping[str, Read]:
         "entity_name": entity,
         "snippet": snippet,
         "entry_text": snippets.entry_text,
-        "tokens": token_count.tokens,
+        "tokens": token_count.token_count,
         "redacted": redaction.redacted,
         "redacted, own pattern": lambda text: redaction.redacted(text, [r"ACME-\d{5}"]),
-        "find secrets": redaction.find,
+        "find secrets": redaction.find_secrets,
         "words": words.topic_words,
         "sentences": sentences.sentences,
-        "one_line": lambda text: sentences.one_line(text, 200),
+        "one_line": lambda text: sentences.first_sentence(text, 200),
         "main_sentences": lambda text: sentences.main_sentences([text, text], 5, 1000),
-        "topics": lambda text: sentences.topics([], [text, text], 5),
+        "topics": lambda text: sentences.topics_of_texts([], [text, text], 5),
         "in_prose": lambda text: patterns.in_prose(draft, text),
         "content_of": lambda text: results.content_of(parse(text.encode(errors="replace"))),
         "source_value": lambda text: results.source_value("tool=" + text),
         "link names": lambda text: results._linked_names((f"[[{text}]]", text)),
         "context line": lambda text: _line(_Item("a", "b", text)),
         "hooks": hooked,
-        "reminders": lambda text: (reminders.content_words(text), words.stem(text)),
-        "full text pieces": lambda text: list(fulltext._pieces(text)),
+        "reminders": lambda text: (reminders.content_words(text), words.word_stem(text)),
+        "full text pieces": lambda text: list(fulltext._cjk_pieces(text)),
         "full text words": analyzer.analyze,
         "terminal paragraphs": screen.paragraphs,
         "terminal line": lambda text: (
@@ -453,17 +457,17 @@ def _of_others() -> Mapping[str, Read]:
     def raw(text: str) -> bytes:
         return text.encode(errors="replace")
 
-    def units(text: str) -> list[lines.Unit]:
-        return lines.units_of(parse(raw(text)))
+    def units(text: str) -> list[lines.LineUnit]:
+        return lines.line_units(parse(raw(text)))
 
     def merged(text: str) -> object:
         half = text[: len(text) // 2]
-        return lines.merge(units(half), units(text), units("b\n" + half))
+        return lines.merge_lines(units(half), units(text), units("b\n" + half))
 
     def mixed(text: str) -> object:
         """Every line changed on both sides: nothing to hold on to."""
         one, other = text.replace("\n", "1\n"), text.replace("\n", "2\n")
-        return lines.merge(units(text), units(one), units(other))
+        return lines.merge_lines(units(text), units(one), units(other))
 
     def properties(text: str) -> object:
         most = min(len(text), 100_000)
@@ -482,7 +486,9 @@ def _of_others() -> Mapping[str, Read]:
     return {
         "git merge": merged,
         "git merge of changed lines": mixed,
-        "git merge without a base": lambda text: lines.merge(None, units(text), units(text[::-1])),
+        "git merge without a base": lambda text: lines.merge_lines(
+            None, units(text), units(text[::-1])
+        ),
         "git merge of properties": properties,
         "git conflict, one side": lambda text: conflicts.resolve_markers(text, "ours"),
         "git conflict, difference": lambda text: conflicts._conflict_diff(

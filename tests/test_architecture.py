@@ -144,7 +144,7 @@ WRITING = re.compile(
     r"\.write_(?:bytes|text)\(|\bopen\([^)\n]*[\"'][waxr]b?\+?[\"'](?<![\"']r[\"'])(?<![\"']rb[\"'])"
     r"|\bos\.(?:replace|rename|link|symlink|truncate|mkdir|makedirs)\("
     r"|\bshutil\.(?:move|copy\w*|rmtree)\("
-    r"|\bdurable\.(?:create|replace|place_new|make_folders|temporary)\b"
+    r"|\bdurable\.(?:create_durably|replace_durably|place_new_file|make_folders|temporary_file)\b"
 )
 ENGINES = {"tantivy", "usearch", "numkong"}
 

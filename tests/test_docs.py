@@ -27,7 +27,7 @@ from tests.pages import DOCS, FORMAT, PAGES, README, ROOT, Block
 from tests.transfer import exports
 from vaultmem import config, errors, limits
 from vaultmem.notes import note
-from vaultmem.notes.markdown import outline
+from vaultmem.notes.markdown import markdown_outline
 from vaultmem.surfaces.cli import COMMANDS, HIDDEN, cli
 from vaultmem.surfaces.mcp import tools
 
@@ -53,7 +53,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 @each_page
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in outline(pages.text_of(page)).links:
+    for link in markdown_outline(pages.text_of(page)).links:
         target = page.parent / link.target if link.target else page
         assert target.exists(), f"{page.name}: {link.target}"
         if link.anchor and target.suffix == ".md":
@@ -61,7 +61,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_on_the_map() -> None:
-    linked = {link.target for link in outline(pages.text_of(DOCS / "index.md")).links}
+    linked = {link.target for link in markdown_outline(pages.text_of(DOCS / "index.md")).links}
     assert {page.name for page in DOCS.glob("*.md")} - linked == {"index.md"}
 
 

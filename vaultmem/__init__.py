@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vaultmem.base.telemetry import switch_off
+from vaultmem.base.telemetry import switch_off_telemetry
 
-switch_off()  # before anything else can be imported
+switch_off_telemetry()  # before anything else can be imported
 
 TYPE_CHECKING = False  # typing itself takes a while to load, and everything begins here
 if TYPE_CHECKING:

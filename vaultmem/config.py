@@ -140,7 +140,9 @@ def _is_usual_state(folder: str) -> bool:
 def _obsidian_templates(root: Path) -> str:
     """The folder of Obsidian's own templates plugin, so that a template is never a memory."""
     try:
-        data = small_files.parse_json(small_files.read(root / ".obsidian" / "templates.json"))
+        data = small_files.parse_json(
+            small_files.read_small_file(root / ".obsidian" / "templates.json")
+        )
         folder = data.get("folder") if isinstance(data, dict) else None
     except (OSError, ValueError):
         return ""
@@ -152,7 +154,7 @@ def _from_file(
     path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
 ) -> dict[str, str]:
     try:
-        text = small_files.read(path, _MOST_BYTES).decode("utf-8-sig")
+        text = small_files.read_small_file(path, _MOST_BYTES).decode("utf-8-sig")
         data = small_files.parse_toml(text)
     except FileNotFoundError:
         return {}

@@ -20,7 +20,7 @@ from vaultmem import config
 from vaultmem.base import lock
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Away, VaultmemError
-from vaultmem.index import TROUBLE
+from vaultmem.index import INDEX_FAILURES
 from vaultmem.storage.authorship import Authorship
 from vaultmem.storage.history import History
 from vaultmem.storage.session_folders import SessionFolders
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from vaultmem.embedding.embedder import Embedder, ModelState
     from vaultmem.index import Filters, Index, IndexStatus
-    from vaultmem.indexing.reconcile import Progress, Reconciler, ReconcileReport
+    from vaultmem.indexing.reconcile import ReconcileProgress, Reconciler, ReconcileReport
     from vaultmem.recall.recall import Recall
 
 log = logging.getLogger("vaultmem")
@@ -83,7 +83,7 @@ class Parts:
             return False
         try:
             return bool(self._index.inventory.known([path]))
-        except TROUBLE:
+        except INDEX_FAILURES:
             return False
 
     @property
@@ -153,7 +153,7 @@ class Parts:
             if self._model is None:
                 with contextlib.suppress(VaultmemError):  # it is not where most models are
                     self.store.local()
-                self._model = (embed.load(self.settings["model"], self.models_dir),)
+                self._model = (embed.load_embedder(self.settings["model"], self.models_dir),)
             return self._model[0]
 
     def loaded_embedder(self) -> Embedder | None:
@@ -162,11 +162,11 @@ class Parts:
     def model_state(self) -> ModelState:
         from vaultmem.embedding import embedder as embed
 
-        return embed.state(self.settings["model"], self.models_dir)
+        return embed.embedder_state(self.settings["model"], self.models_dir)
 
     def is_followed(self) -> bool:
         with contextlib.suppress(Away):
-            return lock.is_held(self.store.local() / lock.LEADER)
+            return lock.is_locked(self.store.local() / lock.LEADER_LOCK)
         return False
 
     def catch_up(self) -> str:
@@ -226,7 +226,7 @@ class Parts:
         paths, self._tried = sorted(self._behind), time.monotonic()
         try:
             self.reconciler.these(paths)
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             log.debug("the index stays behind: %s", error)
         else:
             self._behind -= set(paths)
@@ -239,7 +239,7 @@ class Parts:
         )
 
     def bring_up_to_date(
-        self, *, rebuild: bool = False, progress: Progress | None = None
+        self, *, rebuild: bool = False, progress: ReconcileProgress | None = None
     ) -> ReconcileReport:
         first = self.index.inventory.known() if rebuild else {}  # what was the original stays it
         if rebuild:
@@ -257,11 +257,11 @@ class Parts:
         return self._index_status(model.identity), model, following
 
     def _index_status(self, identity: str) -> IndexStatus:
-        from vaultmem.index import TROUBLE, IndexStatus
+        from vaultmem.index import INDEX_FAILURES, IndexStatus
 
         try:
             return self.index.status(identity)
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             return IndexStatus(0, 0, 0, 0, (), str(error))
 
     def freshness(self, of: Filters | None = None) -> Freshness:

@@ -134,6 +134,6 @@ def _fault(name: str, items: tuple[str, ...]) -> str:
         if name == "privacy.patterns":
             from vaultmem.base import redaction
 
-            if why := redaction.wrong_pattern(item):
+            if why := redaction.wrong_secret_pattern(item):
                 return f"the pattern {shown(item)} cannot be used, as {why}"
     return ""

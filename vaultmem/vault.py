@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vaultmem.operations.sessions import Sessions
     from vaultmem.operations.versions import VersionHistory
     from vaultmem.operations.writing import Writing
-    from vaultmem.storage.history import Commit
+    from vaultmem.storage.history import GitVersion
     from vaultmem.transfer.operations import Transfer
     from vaultmem.upkeep.consolidate import Consolidation
     from vaultmem.upkeep.maintenance import Maintenance
@@ -188,7 +188,7 @@ class Vault:
 
         return VersionHistory(self.view, self._writing, self._commits)
 
-    def _commits(self, path: str) -> list[Commit]:
+    def _commits(self, path: str) -> list[GitVersion]:
         from vaultmem.git import repo
 
         return repo.note_commits(self.root, path)

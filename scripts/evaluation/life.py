@@ -13,7 +13,7 @@ from typing import Any
 from evaluation.asking import Keeping, embed_all
 from evaluation.measures import Figure, mean_figure, share_figure
 from vaultmem import Vault
-from vaultmem.base.token_count import tokens
+from vaultmem.base.token_count import token_count
 from vaultmem.hooks import answer
 
 BUDGET = 2000
@@ -153,7 +153,7 @@ def _of_context(
     yield share_figure(
         f"{entrance}: shows something embarrassing", (bool(p & t.noise) for t, p in both)
     )
-    yield mean_figure(f"{entrance}: tokens", [tokens(block) for block in blocks])
+    yield mean_figure(f"{entrance}: tokens", [token_count(block) for block in blocks])
 
 
 def _spoken(

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evaluation.sets import Document, Set
-from vaultmem.notes.edit import new_note
+from vaultmem.notes.edit import new_note_bytes
 from vaultmem.notes.file_names import name_key, safe_name, unique_name
-from vaultmem.notes.frontmatter import Writable
-from vaultmem.notes.journal import entry
+from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.journal import journal_entry
 
 Key = tuple[str, str]  # a note's path and, in a journal, the block
 _FORMS = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%dT%H:%M:%SZ")
@@ -47,7 +47,7 @@ def _notes(documents: Iterable[Document]) -> Iterator[tuple[str, bytes, dict[str
         values = _values(
             created=moment(document.timestamp), aliases=aliases, tags=list(document.tags)
         )
-        yield path, new_note(values, document.text + "\n"), {"": document.id}
+        yield path, new_note_bytes(values, document.text + "\n"), {"": document.id}
 
 
 def _place(document: Document, taken: set[str]) -> tuple[str, list[str]]:
@@ -72,15 +72,19 @@ def _journals(documents: Iterable[Document]) -> Iterator[tuple[str, bytes, dict[
         ]
         values = _values(type="session", session=session, created=begun)
         body = "## Log\n\n" + "\n".join(lines) + "\n"
-        yield f"Sessions/{safe_name(session.replace('/', ' '))}.md", new_note(values, body), blocks
+        yield (
+            f"Sessions/{safe_name(session.replace('/', ' '))}.md",
+            new_note_bytes(values, body),
+            blocks,
+        )
 
 
 def _line(turn: Document, block: str, at: dt.datetime) -> str:
     said = turn.text.removeprefix(f"{turn.speaker}: ")
-    return entry(at, _NO_BLOCK.sub("-", turn.speaker) or "note", said, (), block)
+    return journal_entry(at, _NO_BLOCK.sub("-", turn.speaker) or "note", said, (), block)
 
 
-def _values(**values: Writable) -> dict[str, Writable]:
+def _values(**values: WritableValue) -> dict[str, WritableValue]:
     return {name: value for name, value in values.items() if value}
 
 

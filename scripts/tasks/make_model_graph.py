@@ -34,7 +34,7 @@ class Graph:
 
     def __init__(self, pack: Path) -> None:
         with pack.open("rb") as stream:
-            header = embedder.read_header(stream)
+            header = embedder.read_weights_header(stream)
             offset = stream.tell() + header["tokenizer_len"]
         self.pack = pack
         self.arch: dict[str, Any] = header["arch"]
@@ -61,7 +61,7 @@ class Graph:
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
         place = {
-            "location": embedder.PACK,
+            "location": embedder.WEIGHTS_PACK,
             "offset": offset,
             "length": math.prod(shape) * ITEM_SIZE[kind],
         }

@@ -15,7 +15,7 @@ LINES = st.lists(st.sampled_from("aab cdé"), max_size=30)
 @given(LINES, LINES)
 def test_opcodes_make_one_of_the_other(a: list[str], b: list[str]) -> None:
     made, at = [], (0, 0)
-    for op, i, j, k, m in line_difference.opcodes(a, b):
+    for op, i, j, k, m in line_difference.line_opcodes(a, b):
         assert (i, k) == at
         assert (a[i:j] == b[k:m]) == (op == "equal")
         assert op != "insert" or i == j
@@ -29,16 +29,16 @@ def test_opcodes_make_one_of_the_other(a: list[str], b: list[str]) -> None:
 def test_a_unified_diff_is_the_standard_librarys_for_the_same_opcodes(
     a: list[str], b: list[str]
 ) -> None:
-    ours = list(line_difference.unified(a, b, ("one", "other")))
+    ours = list(line_difference.unified_difference(a, b, ("one", "other")))
     assert bool(ours) == (a != b)
-    if line_difference.opcodes(a, b) == difflib.SequenceMatcher(None, a, b).get_opcodes():
+    if line_difference.line_opcodes(a, b) == difflib.SequenceMatcher(None, a, b).get_opcodes():
         assert ours == list(difflib.unified_diff(a, b, "one", "other", lineterm=""))
 
 
 def test_small_edits_of_a_long_text_are_found_as_such() -> None:
     a = [f"line {n}" if n % 3 else "" for n in range(5000)]
     b = [*a[:1000], "new", *a[1001:4000], *a[4010:]]
-    changed = [code for code in line_difference.opcodes(a, b) if code[0] != "equal"]
+    changed = [code for code in line_difference.line_opcodes(a, b) if code[0] != "equal"]
     assert changed == [("replace", 1000, 1001, 1000, 1001), ("delete", 4000, 4010, 4000, 4000)]
 
 
@@ -48,7 +48,7 @@ def test_two_long_texts_of_few_different_lines_are_compared_in_no_time() -> None
     for one in shapes:
         for other in shapes:
             started = time.process_time()
-            line_difference.opcodes(list(one), list(other[::-1] + "x"))
+            line_difference.line_opcodes(list(one), list(other[::-1] + "x"))
             assert time.process_time() - started < 3
 
 

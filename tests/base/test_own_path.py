@@ -33,7 +33,7 @@ ACTIONS: dict[str, Callable[[OwnPath], object]] = {
     "create": lambda place: place.create(b"new"),
     "touch": lambda place: place.touch(),
     "remove": lambda place: place.remove(),
-    "lock": lock.is_held,
+    "lock": lock.is_locked,
 }
 
 

@@ -128,7 +128,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_notes_and_documents_hold_nothing_to_redact(page: Path) -> None:
-    assert redaction.find(page.read_text("utf-8")) == []
+    assert redaction.find_secrets(page.read_text("utf-8")) == []
 
 
 @given(st.uuids())
@@ -151,7 +151,7 @@ def test_redacting_is_idempotent_and_leaves_no_token(before: str, kind: str, aft
     assert token not in once
     assert kinds
     assert redaction.redacted(once) == (once, ())
-    assert redaction.find(once) == []
+    assert redaction.find_secrets(once) == []
 
 
 @given(st.data())
@@ -159,7 +159,7 @@ def test_whatever_a_rule_of_ours_matches_is_gone_and_had_one_of_its_words(
     data: st.DataObject,
 ) -> None:
     """The words decide whether a rule is tried at all, so each match must have one."""
-    rules = redaction.rules()
+    rules = redaction.secret_rules()
     rule = data.draw(st.sampled_from([*rules[1:16], *rules[-3:]]))
     alphabet = st.characters(codec="ascii", exclude_categories=["Cc"])
     pattern = re.sub(r"\(\?[=!<][^()]*\)", "", rule.pattern.pattern)  # the strategy knows none
@@ -173,15 +173,15 @@ def test_whatever_a_rule_of_ours_matches_is_gone_and_had_one_of_its_words(
         assert redaction.redacted(f" {match} ")[1]
 
 
-@pytest.mark.parametrize("rule", redaction.rules(), ids=lambda rule: str(rule.kind))
-def test_rules_are_tried_only_where_they_can_match(rule: redaction.Rule) -> None:
+@pytest.mark.parametrize("rule", redaction.secret_rules(), ids=lambda rule: str(rule.kind))
+def test_rules_are_tried_only_where_they_can_match(rule: redaction.SecretRule) -> None:
     assert rule.words and all(word == word.lower() and len(word) > 1 for word in rule.words)
     assert not rule.pattern.search("")
 
 
 def test_findings_name_lines_and_never_the_secret() -> None:
     text = f"one\ntwo {made('github token')}\n\nfour {made('aws key')} password=abc12345\n"
-    found = redaction.find(text)
+    found = redaction.find_secrets(text)
     assert [(f.kind, f.line) for f in found] == [
         ("github token", 2),
         ("aws key", 4),
@@ -199,8 +199,8 @@ def test_nothing_is_left_of_a_long_secret() -> None:
 def test_what_was_replaced_is_told() -> None:
     before = f"[redacted: aws key] and {made('aws key')}, {made('npm token')}"
     after, _ = redaction.redacted(before)
-    assert redaction.replaced(before, after) == ("aws key", "npm token")
-    assert redaction.replaced(after, after) == ()
+    assert redaction.redacted_kinds(before, after) == ("aws key", "npm token")
+    assert redaction.redacted_kinds(after, after) == ()
 
 
 def test_a_made_up_mark_hides_nothing() -> None:
@@ -236,14 +236,14 @@ def test_a_greedy_pattern_ends_too(pattern: str, text: str) -> None:
     ],
 )
 def test_patterns_that_cannot_be_used(pattern: str, why: str) -> None:
-    assert why in redaction.wrong_pattern(pattern)
+    assert why in redaction.wrong_secret_pattern(pattern)
 
 
 @pytest.mark.parametrize(
     "pattern", [r"ACME-\d{5}", r"\(a+\)+", "[(+)+]x", r"(ab)+c", r"(a{2,3})x+"]
 )
 def test_patterns_that_can_be_used(pattern: str) -> None:
-    assert redaction.wrong_pattern(pattern) == ""
+    assert redaction.wrong_secret_pattern(pattern) == ""
 
 
 # --- hostile text ---------------------------------------------------------------------------
@@ -316,12 +316,12 @@ def test_a_pattern_that_explodes_is_ended_and_named(
     ],
 )  # fmt: skip
 def test_what_cannot_explode_is_tried_at_once(pattern: str, steady: bool) -> None:
-    assert redaction_patterns.is_steady(pattern) is steady
+    assert redaction_patterns.is_steady_pattern(pattern) is steady
 
 
 @given(st.text("abx-1 \n", max_size=60))
 def test_a_process_of_its_own_finds_the_same(text: str) -> None:
     pattern = r"a+b*x?"
-    assert not redaction_patterns.is_steady(pattern)
-    here = list(redaction_patterns._places(re.compile(pattern), text))
-    assert redaction_patterns.places(pattern, text) == here
+    assert not redaction_patterns.is_steady_pattern(pattern)
+    here = list(redaction_patterns._pattern_places_by_line(re.compile(pattern), text))
+    assert redaction_patterns.pattern_places(pattern, text) == here

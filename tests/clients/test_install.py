@@ -11,7 +11,7 @@ import pytest
 
 from tests.clients.client_files import data_of, do, entry, file_of, in_use, put
 from tests.conftest import snapshot
-from vaultmem.base.own_program import NAME
+from vaultmem.base.own_program import PROGRAM
 from vaultmem.clients import settings_file
 from vaultmem.clients.catalogue import CLIENTS
 from vaultmem.surfaces.cli import main
@@ -28,7 +28,7 @@ def test_fresh(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr()
     assert str(file_of(name)) in said.out
     assert CLIENTS[name].then in said.err
-    assert data_of(name) == {CLIENTS[name].under: {NAME: entry(CLIENTS[name], home / "Brain")}}
+    assert data_of(name) == {CLIENTS[name].under: {PROGRAM: entry(CLIENTS[name], home / "Brain")}}
     before = snapshot(home)
     assert do("install", name) == 0
     assert "already there" in capsys.readouterr().out
@@ -46,7 +46,7 @@ def test_in_use(name: str, comments: bool, home: Path) -> None:
     assert do("install", name) == 0
     client, after = CLIENTS[name], file.read_bytes()
     expected = data_of(name, before)
-    expected[client.under][NAME] = entry(client, home / "Brain")
+    expected[client.under][PROGRAM] = entry(client, home / "Brain")
     assert data_of(name) == expected
     bytes_of_after = iter(after)
     assert all(byte in bytes_of_after for byte in before), "nothing is taken away or moved"
@@ -83,7 +83,7 @@ def test_windows_line_ends_a_mark_and_no_last_line_end_stay(name: str, home: Pat
     assert after.startswith(b"\xef\xbb\xbf")
     assert after.count(b"\n") == after.count(b"\r\n") > before.count(b"\n")
     assert not after.endswith(b"\n")
-    assert NAME in data_of(name)[CLIENTS[name].under]
+    assert PROGRAM in data_of(name)[CLIENTS[name].under]
     assert do("uninstall", name) == 0
     assert file.read_bytes() == before
 
@@ -117,7 +117,7 @@ def test_what_a_person_added_to_the_entry_stays(name: str, home: Path) -> None:
     assert (
         main(["install", name, "--vault", "Other", "--read-only", "--toolsets", "graph, core"]) == 0
     )
-    made = data_of(name)[client.under][NAME]
+    made = data_of(name)[client.under][PROGRAM]
     assert made["env"] == {"A": "b"}
     options = ["--read-only", "--toolsets", "core,graph"]
     assert made["args"] == ["serve", "--vault", str(home / "Other"), *options]
@@ -133,7 +133,9 @@ def test_an_entry_of_that_name_that_is_not_ours_is_left_alone(
     if CLIENTS[name].toml:
         put(name, '[mcp_servers.vaultmem]\nurl = "http://127.0.0.1:8765/mcp"\n')
     else:
-        put(name, json.dumps({CLIENTS[name].under: {NAME: {"url": "http://127.0.0.1:8765/mcp"}}}))
+        put(
+            name, json.dumps({CLIENTS[name].under: {PROGRAM: {"url": "http://127.0.0.1:8765/mcp"}}})
+        )
     before = snapshot(home)
     for command in ("install", "uninstall"):
         assert do(command, name) == 2
@@ -181,7 +183,7 @@ def test_an_inline_table_is_refused_with_what_to_add(
 def test_an_empty_file_is_filled(home: Path, text: str) -> None:
     put("cursor", text)
     assert do("install", "cursor") == 0
-    assert NAME in data_of("cursor")["mcpServers"]
+    assert PROGRAM in data_of("cursor")["mcpServers"]
 
 
 @pytest.mark.parametrize("text", ['{"mcpServers": {}}', '{"a": 1}', '{\n  "mcpServers": {}\n}\n'])
@@ -200,7 +202,7 @@ def test_a_link_stays_a_link(home: Path) -> None:
     file_of("cursor").symlink_to(dotfiles)
     assert do("install", "cursor") == 0
     assert file_of("cursor").is_symlink()
-    assert NAME in json.loads(dotfiles.read_text())["mcpServers"]
+    assert PROGRAM in json.loads(dotfiles.read_text())["mcpServers"]
     assert sorted(f.name for f in dotfiles.parent.iterdir()) == ["cursor.json"]
     assert do("uninstall", "cursor") == 0
     assert dotfiles.read_text() == "{}\n"

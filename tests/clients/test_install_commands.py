@@ -14,7 +14,7 @@ import pytest
 from tests.clients.client_files import LAUNCHER, data_of, do, file_of, handshake, put
 from tests.conftest import ROOT, Run, clean_environment, snapshot
 from vaultmem import config
-from vaultmem.base.own_program import NAME
+from vaultmem.base.own_program import PROGRAM
 from vaultmem.clients.catalogue import CLIENTS
 from vaultmem.surfaces.cli import main
 
@@ -84,20 +84,20 @@ def test_vaults(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--vault DIR" in capsys.readouterr().err
     assert main(["install", "cursor", "--vault", "~/Not yet"]) == 0
     assert "the server makes one" in capsys.readouterr().err
-    assert data_of("cursor")["mcpServers"][NAME]["args"][-1] == str(home / "Not yet")
+    assert data_of("cursor")["mcpServers"][PROGRAM]["args"][-1] == str(home / "Not yet")
     (home / "file").write_text("x")
     assert main(["install", "cursor", "--vault", "file"]) == 2
     assert main(["install", "cursor", "--vault", "Brain", "--toolsets", "core,nope"]) == 2
     (home / "Brain" / ".vaultmem").mkdir()
     os.chdir(home / "Brain")
     assert main(["install", "cursor"]) == 0
-    assert data_of("cursor")["mcpServers"][NAME]["args"][-1] == str(home / "Brain")
+    assert data_of("cursor")["mcpServers"][PROGRAM]["args"][-1] == str(home / "Brain")
 
 
 def test_another_file_of_the_client(home: Path) -> None:
     assert do("install", "claude-code", "--config", "project/.mcp.json") == 0
     made = json.loads((home / "project" / ".mcp.json").read_text())
-    assert made["mcpServers"][NAME]["type"] == "stdio"
+    assert made["mcpServers"][PROGRAM]["type"] == "stdio"
     assert not (home / ".claude").exists(), "no hooks there"
     assert do("uninstall", "claude-code", "--config", "project/.mcp.json") == 0
     assert not (home / "project" / ".mcp.json").exists()

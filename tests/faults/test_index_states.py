@@ -13,7 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from tests.world import World
 from vaultmem.errors import VaultmemError
-from vaultmem.notes.edit import AddItems, edit
+from vaultmem.notes.edit import AddItems, edit_note
 
 NAMES = st.sampled_from(["a", "b", "c", "d e", "sub/f", "sub/deep/g", "é"])
 TEXTS = st.sampled_from(
@@ -95,7 +95,9 @@ class Vault(RuleBasedStateMachine):
         if not self.file(path).exists():
             return
         try:
-            self.world.store.update(f"{path}.md", lambda n: edit(n, AddItems("tags", ("agent",))))
+            self.world.store.update(
+                f"{path}.md", lambda n: edit_note(n, AddItems("tags", ("agent",)))
+            )
         except VaultmemError:
             return
         self.world.sync.these([f"{path}.md"])

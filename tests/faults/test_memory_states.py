@@ -15,7 +15,7 @@ from tests.world import contents
 from vaultmem import errors
 from vaultmem.index import Index
 from vaultmem.indexing.reconcile import Reconciler
-from vaultmem.notes.edit import SetProperty, edit
+from vaultmem.notes.edit import SetProperty, edit_note
 from vaultmem.notes.note import parse
 from vaultmem.operations.caller import Caller
 from vaultmem.vault import Vault
@@ -152,7 +152,7 @@ class Agents(RuleBasedStateMachine):
     @rule(id_=ids, flag=st.booleans())
     def tick_forgotten(self, id_: str, flag: bool) -> None:
         file = self._file(id_)
-        file.write_bytes(edit(parse(file.read_bytes()), SetProperty("forgotten", flag)))
+        file.write_bytes(edit_note(parse(file.read_bytes()), SetProperty("forgotten", flag)))
         self.vault.index_now()
         self._learn(id_)
 

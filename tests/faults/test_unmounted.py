@@ -124,9 +124,9 @@ def test_a_server_that_starts_before_its_drive(
 
 def test_where_drives_belong(tmp_path: Path) -> None:
     table = f"# drives\nUUID=1 {tmp_path}/my\\040drive ext4 noauto 0 0\n/dev/x none swap\n/dev/r / ext4\n"
-    assert drives.is_awaited(tmp_path / "my drive", table)
-    assert drives.is_awaited(tmp_path / "my drive" / "vault", table)
-    assert not drives.is_awaited(tmp_path / "vault", table)
-    assert not drives.is_awaited(tmp_path, "")
-    assert drives.is_awaited(Path("/media/somebody/nothing here/vault"), "")
-    assert drives.is_awaited(Path("/Volumes/nothing here"), "")
+    assert drives.is_drive_awaited(tmp_path / "my drive", table)
+    assert drives.is_drive_awaited(tmp_path / "my drive" / "vault", table)
+    assert not drives.is_drive_awaited(tmp_path / "vault", table)
+    assert not drives.is_drive_awaited(tmp_path, "")
+    assert drives.is_drive_awaited(Path("/media/somebody/nothing here/vault"), "")
+    assert drives.is_drive_awaited(Path("/Volumes/nothing here"), "")

@@ -445,7 +445,7 @@ def test_only_one_sync_at_a_time(clones: Clones, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("vaultmem.git.share._LOCK_SECONDS", 0.1)
     local = a.root / ".vaultmem" / "local"
     local.mkdir()
-    held = lock.try_hold(local / "git.lock")
+    held = lock.try_to_lock(local / "git.lock")
     assert held is not None
     with pytest.raises(Busy):
         sync(a)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.world import World
 from vaultmem.errors import VaultmemError
-from vaultmem.index import Batch, Index, IndexEntry, Skip
+from vaultmem.index import Batch, Index, IndexEntry, SkippedNote
 
 
 def entry(world: World, path: str, text: str) -> IndexEntry:
@@ -47,7 +47,7 @@ def test_what_is_put_may_fill_the_other_lists(world: World) -> None:
     def put() -> Iterator[IndexEntry]:
         yield entry(world, "a.md", "medlar")
         batch.removed.append("gone.md")
-        batch.skipped.append(Skip("b.md", "a reason"))
+        batch.skipped.append(SkippedNote("b.md", "a reason"))
 
     batch.put = put()
     world.index.apply(batch)
@@ -56,8 +56,8 @@ def test_what_is_put_may_fill_the_other_lists(world: World) -> None:
 
 
 def test_a_path_that_is_skipped_for_another_reason_stays_skipped(world: World) -> None:
-    world.index.apply(Batch([], skipped=[Skip("a.md", "old")]))
-    world.index.apply(Batch([], skipped=[Skip("a.md", "new")], unskipped=["a.md"]))
+    world.index.apply(Batch([], skipped=[SkippedNote("a.md", "old")]))
+    world.index.apply(Batch([], skipped=[SkippedNote("a.md", "new")], unskipped=["a.md"]))
     assert [skip.reason for skip in world.index.inventory.skips().values()] == ["new"]
 
 

@@ -21,7 +21,7 @@ from tests.waiting import until
 from tests.world import World
 from vaultmem.base import lock
 from vaultmem.errors import Unavailable
-from vaultmem.index import Damaged
+from vaultmem.index import IndexDamaged
 from vaultmem.index.failures import engine_call
 from vaultmem.vault import Vault
 
@@ -144,7 +144,7 @@ def test_the_engines_panic_is_an_error_like_others() -> None:
         raise error
 
     for error in (panic("index out of bounds"), ValueError("corrupted"), FileNotFoundError(2, "")):
-        with pytest.raises(Damaged):
+        with pytest.raises(IndexDamaged):
             fail(error)
     for other in (KeyboardInterrupt(), SystemExit(1), OSError(28, "No space left on device")):
         with pytest.raises(type(other)):
@@ -159,8 +159,8 @@ def test_another_language_finds_and_says_whose_it_is(run: Run, tmp_path: Path) -
         server.start()
         asked = ("recall_memories",)
         until(lambda: server.call(1, *asked, query="Ufer")["structuredContent"]["memories"])
-        leads = root / ".vaultmem" / "local" / lock.LEADER
-        until(lambda: lock.is_held(leads))  # else whoever asks makes the index its own
+        leads = root / ".vaultmem" / "local" / lock.LEADER_LOCK
+        until(lambda: lock.is_locked(leads))  # else whoever asks makes the index its own
         german = {"VAULTMEM_LANGUAGE": "german", "VAULTMEM_MODEL": "off"}
         for _ in range(2):
             done = run("search", "Häuser", "--json", cwd=root, env=german)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import World
-from vaultmem.index import Filters, passes
-from vaultmem.index.filters import is_theirs, left_out, where
+from vaultmem.index import Filters, passes_filters
+from vaultmem.index.filters import filters_as_sql, left_out_by_filters, passes_binding_filters
 from vaultmem.notes.attributes import attributes_of
 
 OLD, NEW = 1_600_000_000, 1_700_000_000  # 2020-09-13T12:26:40Z and 2023-11-14T22:13:20Z
@@ -96,7 +96,7 @@ def by_words(world: World, filters: Filters) -> set[str]:
 
 
 def by_rows(world: World, filters: Filters) -> set[str]:
-    condition, values = where(filters)
+    condition, values = filters_as_sql(filters)
     sql = f"SELECT path FROM note WHERE {condition}"
     return {row[0] for row in world.index.catalog.db.execute(sql, values)}
 
@@ -111,7 +111,7 @@ def by_vectors(world: World, filters: Filters) -> set[str]:
 def by_files(world: World, filters: Filters) -> set[str]:
     notes = map(world.store.note, NOTES)
     settings = world.store.settings
-    return {n.path for n in notes if passes(n, attributes_of(n, settings), filters)}
+    return {n.path for n in notes if passes_filters(n, attributes_of(n, settings), filters)}
 
 
 @pytest.mark.parametrize("evaluation", [by_words, by_rows, by_vectors, by_files])
@@ -130,7 +130,7 @@ def test_a_bound_caller_sees_the_same_of_rows_and_of_notes(world: World) -> None
         pins = Filters(user=filters.user, home=filters.home, session=filters.session)
         if filters._replace(forgotten=False) == pins:
             rows = world.index.lookup.at(list(NOTES)).values()
-            seen = {row.path for row in rows if is_theirs(row.belonging, pins)}
+            seen = {row.path for row in rows if passes_binding_filters(row.belonging, pins)}
             assert seen - {"gone.md"} == expected - {"gone.md"}
 
 
@@ -138,5 +138,5 @@ def test_the_table_has_every_filter_and_both_ways_of_asking_for_rows() -> None:
     for name in Filters._fields:
         default = Filters._field_defaults[name]
         assert any(getattr(filters, name) != default for filters in FILTERS), name
-    quick = [left_out(filters) is not None for filters in FILTERS]
+    quick = [left_out_by_filters(filters) is not None for filters in FILTERS]
     assert any(quick) and not all(quick)

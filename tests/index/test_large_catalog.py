@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaultmem.base.database import LISTED, LISTED_BYTES, Database, listed
+from vaultmem.base.database import SQL_LIST, SQL_LIST_OF_BYTES, Database, sql_list
 from vaultmem.index import Filters, Index
 from vaultmem.index.embedded.batch import CatalogWriter
 from vaultmem.storage.usage import Usage
@@ -104,8 +104,11 @@ def test_usage_of_any_number_of_memories(tmp_path: Path) -> None:
 
 def test_lists_keep_their_values(tmp_path: Path) -> None:
     database = Database(tmp_path / "some.db")
-    for marks, values in ((LISTED, [1, "a'\"\\ü", ""]), (LISTED_BYTES, [b"", b"\0\xff", b"a"])):
-        rows = database.db.execute(f"SELECT * FROM {marks}", (listed(values),))
+    for marks, values in (
+        (SQL_LIST, [1, "a'\"\\ü", ""]),
+        (SQL_LIST_OF_BYTES, [b"", b"\0\xff", b"a"]),
+    ):
+        rows = database.db.execute(f"SELECT * FROM {marks}", (sql_list(values),))
         assert [row[0] for row in rows] == values
 
 

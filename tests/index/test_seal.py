@@ -15,7 +15,7 @@ from tests.world import World
 from vaultmem.base.own_path import OwnPath
 from vaultmem.index import Filters, Index
 from vaultmem.index.embedded.files import JUST_NOW
-from vaultmem.index.embedded.fulltext_files import is_segment
+from vaultmem.index.embedded.fulltext_files import is_segment_file
 from vaultmem.index.embedded.seal import Seal
 
 timed = pytest.mark.skipif(sys.platform == "win32", reason="sizes alone are compared there")
@@ -32,7 +32,7 @@ def reader(world: World) -> Iterator[Index]:
 
 
 def _segments(index: Index) -> list[Path]:
-    return [file for file in index.folder.glob("fulltext-*/*") if is_segment(file.name)]
+    return [file for file in index.folder.glob("fulltext-*/*") if is_segment_file(file.name)]
 
 
 def _touch(file: Path) -> None:

@@ -29,7 +29,7 @@ def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
         world.put(f"n{number}.md", f"---\ntags: [t{number % 5}]\n---\nword{number}")
     world.sync.everything()
     add_missing(world, 1)
-    monkeypatch.setattr(vector_graph, "LARGE", 1000)
+    monkeypatch.setattr(vector_graph, "LARGE_VAULT", 1000)
     return world
 
 

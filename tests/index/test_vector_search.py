@@ -14,7 +14,7 @@ from tests.world import World
 from vaultmem.index import Filters
 from vaultmem.index.embedded import vectors as vectors_module
 from vaultmem.index.embedded.vector_matrix import EXACT
-from vaultmem.index.embedded.vector_store import halves
+from vaultmem.index.embedded.vector_store import vectors_from_halves
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def exactly(world: World, question: np.ndarray, notes: set[int]) -> list[tuple[i
     rows = dict(store.db.execute("SELECT hash, vector FROM vector"))
     found = []
     for passage, note, key in world.index.vectors.passage_hashes(sorted(notes)):
-        found.append((note, passage, float((halves([rows[key]]) @ question)[0])))
+        found.append((note, passage, float((vectors_from_halves([rows[key]]) @ question)[0])))
     return sorted(found, key=lambda hit: (-hit[2], hit[1]))
 
 

@@ -18,10 +18,10 @@ import pytest
 
 from tests import odd_notes
 from tests.world import World
-from vaultmem.base.file_stamps import stamp_of
+from vaultmem.base.file_stamps import file_stamp
 from vaultmem.embedding import embedder as embed
 from vaultmem.errors import Unavailable
-from vaultmem.notes.file_names import escaped
+from vaultmem.notes.file_names import escaped_name
 
 ROUGHLY = 20.0  # seconds of work for the worst of notes
 
@@ -43,7 +43,7 @@ def check(world: World) -> None:
     listing = world.store.walk()
     for path in listing.notes:
         assert path in known or skipped.get(path), path
-    for path in (*listing.refused, *(escaped(path) for path, _ in listing.unread)):
+    for path in (*listing.refused, *(escaped_name(path) for path, _ in listing.unread)):
         assert skipped.get(path), path
     assert known.keys() <= listing.notes.keys()
 
@@ -74,7 +74,7 @@ def test_a_time_of_any_year_is_a_stamp(world: World, seconds: int) -> None:
 def test_a_file_number_of_any_size_is_a_stamp(inode: int) -> None:
     """Of 128 bits on some file systems, where Python says so."""
     found = SimpleNamespace(st_ino=inode, st_size=1, st_mtime_ns=2, st_ctime_ns=3)
-    assert 0 <= stamp_of(cast("os.stat_result", found)).inode < 2**63
+    assert 0 <= file_stamp(cast("os.stat_result", found)).inode < 2**63
 
 
 # --- too much of something ---------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_one_note_without_vectors_does_not_keep_the_others_waiting(world: World)
     sql = "UPDATE passage SET hash = x'00' WHERE note = (SELECT note FROM note WHERE path = ?)"
     with world.index.files.writing(5), world.index.catalog.transaction() as db:
         db.execute(sql, ("ordinary 2.md",))  # as after a program's change of how notes are cut
-    embedder = embed.load("", world.state / "models")
+    embedder = embed.load_embedder("", world.state / "models")
     assert embedder is not None
     made = [world.sync.embed_some(embedder, 1) for _ in range(odd_notes.ORDINARY + 1)]
     assert made == [1] * odd_notes.ORDINARY + [0]

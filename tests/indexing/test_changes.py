@@ -5,33 +5,44 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.base.file_stamps import FileStat
-from vaultmem.indexing.changes import DepartedNotes, Identity, compare, looks_emptied
+from vaultmem.base.file_stamps import FileStamp
+from vaultmem.indexing.changes import (
+    DepartedNotes,
+    NoteIdentity,
+    compare_stamps,
+    does_vault_look_emptied,
+)
 
-A, B = FileStat(1, 1, 1), FileStat(2, 1, 1)
+A, B = FileStamp(1, 1, 1), FileStamp(2, 1, 1)
 
 
 def test_stamps_filter() -> None:
-    look = compare({"same": A, "new time": A, "gone": A}, {"same": A, "new time": B, "added": A})
+    look = compare_stamps(
+        {"same": A, "new time": A, "gone": A}, {"same": A, "new time": B, "added": A}
+    )
     assert look.suspects == {"new time": B, "added": A}
     assert look.missing == ("gone",)
 
 
 def test_what_could_not_be_seen_is_not_missing() -> None:
     known = {"a/x": A, "a/b/y": A, "ab/z": A, "w": A}
-    assert compare(known, {}, ["a"]).missing == ("ab/z", "w")
-    assert compare(known, {}, ["a/"]).missing == ("ab/z", "w")
-    assert compare(known, {}, [""]).missing == ()
+    assert compare_stamps(known, {}, ["a"]).missing == ("ab/z", "w")
+    assert compare_stamps(known, {}, ["a/"]).missing == ("ab/z", "w")
+    assert compare_stamps(known, {}, [""]).missing == ()
 
 
 def test_a_note_moves_by_id_then_by_bytes() -> None:
-    missing = {"old1": Identity("v1", "ID1"), "old2": Identity("v2"), "old3": Identity("v3", "ID3")}
+    missing = {
+        "old1": NoteIdentity("v1", "ID1"),
+        "old2": NoteIdentity("v2"),
+        "old3": NoteIdentity("v3", "ID3"),
+    }
     departed, left = DepartedNotes(missing), dict.fromkeys(missing)
     arrived = (
-        (Identity("v1 edited", "ID1"), "old1"),
-        (Identity("v2"), "old2"),
-        (Identity("v2"), None),  # a copy
-        (Identity("v9", "ID9"), None),
+        (NoteIdentity("v1 edited", "ID1"), "old1"),
+        (NoteIdentity("v2"), "old2"),
+        (NoteIdentity("v2"), None),  # a copy
+        (NoteIdentity("v9", "ID9"), None),
     )
     for identity, old in arrived:
         assert departed.find(identity, left) == old
@@ -39,27 +50,27 @@ def test_a_note_moves_by_id_then_by_bytes() -> None:
 
 
 def test_two_notes_of_the_same_bytes_both_move() -> None:
-    departed, left = DepartedNotes({"a": Identity("v"), "b": Identity("v")}), {"a", "b"}
+    departed, left = DepartedNotes({"a": NoteIdentity("v"), "b": NoteIdentity("v")}), {"a", "b"}
     for _ in range(2):
-        left.remove(departed.find(Identity("v"), left) or "")
+        left.remove(departed.find(NoteIdentity("v"), left) or "")
     assert not left
 
 
-stats = st.builds(FileStat, st.integers(0, 2), st.integers(0, 2), st.just(1), st.integers(0, 1))
+stats = st.builds(FileStamp, st.integers(0, 2), st.integers(0, 2), st.just(1), st.integers(0, 1))
 listings = st.dictionaries(st.sampled_from("abcdef"), stats)
 
 
 @given(listings, listings)
 def test_the_plan_turns_one_listing_into_the_other(
-    known: dict[str, FileStat], seen: dict[str, FileStat]
+    known: dict[str, FileStamp], seen: dict[str, FileStamp]
 ) -> None:
-    look = compare(known, seen)
+    look = compare_stamps(known, seen)
     result = {p: s for p, s in known.items() if p not in look.missing} | look.suspects
     assert result == seen
     assert all(known.get(path) != stamp for path, stamp in look.suspects.items())
 
 
 def test_an_empty_vault_is_suspicious() -> None:
-    assert looks_emptied(5, 0)
-    assert not looks_emptied(0, 0)
-    assert not looks_emptied(5, 1)
+    assert does_vault_look_emptied(5, 0)
+    assert not does_vault_look_emptied(0, 0)
+    assert not does_vault_look_emptied(5, 1)

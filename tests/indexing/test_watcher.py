@@ -19,7 +19,7 @@ import pytest
 from watchdog.observers import inotify_c
 
 from tests.conftest import ROOT, clean_environment, make_store
-from vaultmem.indexing.watcher import Hint, Watcher
+from vaultmem.indexing.watcher import Watcher, WatchHint
 from vaultmem.storage.drives import network_drive
 
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
@@ -32,10 +32,10 @@ class Follower:
         self.root = root
         self.store = make_store(root)
         self.known: dict[str, str] = {}
-        self.hints: list[Hint] = []
+        self.hints: list[WatchHint] = []
         self.watcher = Watcher(root, self.store.paths.is_note, self.look, **options)
 
-    def look(self, hint: Hint) -> None:
+    def look(self, hint: WatchHint) -> None:
         if hint.everything:
             self.known = self.actual()
         for path in hint.paths:
@@ -61,7 +61,7 @@ class Follower:
     def expect(self, *paths: str) -> None:
         """The news since the last call: exactly these paths, in one hint."""
         wait_for(lambda: self.hints)
-        assert self.hints == [Hint(frozenset(paths))]
+        assert self.hints == [WatchHint(frozenset(paths))]
         assert self.caught_up()
         self.hints.clear()
 
@@ -223,12 +223,12 @@ def test_after_a_move_out_the_vault_is_watched_afresh(
     (root / "sub").mkdir()
     follower = follow()
     (root / "sub").rename(tmp_path / "sub")
-    everything = Hint(frozenset(), everything=True)
+    everything = WatchHint(frozenset(), everything=True)
     wait_for(lambda: follower.hints == [everything, everything])
     (tmp_path / "sub" / "a.md").write_text("outside")
     (root / "b.md").write_text("inside")
     wait_for(lambda: follower.known == {"b.md": "inside"})
-    assert follower.hints == [everything, everything, Hint(frozenset({"b.md"}))]
+    assert follower.hints == [everything, everything, WatchHint(frozenset({"b.md"}))]
 
 
 def test_a_folder_in_the_place_of_one_moved_out(root: Path, follow: Follow, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_hints_wait_for_git_but_not_for_a_lock_left_behind(root: Path, follow: F
         wait_for(lambda: follower.hints, 0.8)
     lock.rename(root / ".git" / "index")
     wait_for(lambda: follower.hints)
-    assert follower.hints == [Hint(frozenset(), everything=True)]
+    assert follower.hints == [WatchHint(frozenset(), everything=True)]
     lock.touch()
     os.utime(lock, (time.time() - 100,) * 2)
     follower.hints.clear()
@@ -511,7 +511,7 @@ def test_a_missing_folder_is_waited_for(root: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_dead_thread_is_replaced(root: Path) -> None:
-    hints: list[Hint] = []
+    hints: list[WatchHint] = []
 
     def is_note(path: str) -> bool:
         if path == "poison.md":
@@ -534,9 +534,9 @@ def test_a_dead_thread_is_replaced(root: Path) -> None:
 def test_a_hint_that_cannot_be_followed_is_logged(
     root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hints: list[Hint] = []
+    hints: list[WatchHint] = []
 
-    def stumble(hint: Hint) -> None:
+    def stumble(hint: WatchHint) -> None:
         hints.append(hint)
         raise ValueError("the index is broken")
 
@@ -582,7 +582,7 @@ def test_stopped_before_it_started_and_from_within_a_hint(root: Path) -> None:
     idle = Watcher(root, lambda path: True, print)
     assert idle.mode == "stopped"
     idle.stop()
-    stopped: list[Hint] = []
+    stopped: list[WatchHint] = []
     watcher = Watcher(root, lambda path: True, lambda hint: (watcher.stop(), stopped.append(hint)))
     watcher.start()
     wait_for(lambda: stopped)

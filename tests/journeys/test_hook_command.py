@@ -256,7 +256,7 @@ def test_a_broken_vault_stops_nobody(vault: Path, breakage: str) -> None:
 def locked(vault: Path) -> Iterator[None]:
     local = vault / ".vaultmem" / "local"
     local.mkdir(exist_ok=True)
-    held = [lock.try_hold(local / name) for name in ("write.lock", "journals.lock")]
+    held = [lock.try_to_lock(local / name) for name in ("write.lock", "journals.lock")]
     yield
     for one in held:
         assert one is not None

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultmem import config
-from vaultmem.notes.attributes import attributes_of, belongs
+from vaultmem.notes.attributes import attributes_of, belongs_to_caller
 from vaultmem.notes.note import parse
 
 SETTINGS = config.load(Path("/nowhere"), {})
@@ -17,7 +17,7 @@ VOLATILE = ".vaultmem/local/volatile/s-1/Note.md"
 
 
 def seen(raw: bytes, path: str = "Memories/Plan.md", **pins: str) -> bool:
-    return belongs(attributes_of(parse(raw, path), SETTINGS), **pins)
+    return belongs_to_caller(attributes_of(parse(raw, path), SETTINGS), **pins)
 
 
 UNCLEAR = {
@@ -86,7 +86,7 @@ def test_a_renamed_property_is_looked_at_under_its_name() -> None:
 
     def bound(raw: bytes) -> bool:
         attributes = attributes_of(parse(raw, "Plan.md", names), SETTINGS)
-        return belongs(attributes, user="alice")
+        return belongs_to_caller(attributes, user="alice")
 
     assert not bound(b"---\nowner: alice\nOwner: bob\n---\n")
     assert not bound(b"--\nowner: bob\n---\nText.\n")

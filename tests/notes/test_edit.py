@@ -15,15 +15,15 @@ from vaultmem.notes import edit as editing
 from vaultmem.notes.edit import (
     AddItems,
     AppendToSection,
-    Change,
+    NoteEdit,
     RemoveItems,
     RemoveProperty,
     ReplaceBody,
     ReplaceLine,
     ReplaceSection,
     SetProperty,
-    edit,
-    new_note,
+    edit_note,
+    new_note_bytes,
 )
 from vaultmem.notes.note import parse
 
@@ -58,15 +58,15 @@ Hi
 no newline at the end"""
 
 
-def changed(raw: bytes, *changes: Change) -> tuple[list[str], list[str]]:
+def changed(raw: bytes, *changes: NoteEdit) -> tuple[list[str], list[str]]:
     """The lines an edit takes away and the lines it puts there."""
-    after = edit(parse(raw, "n.md"), *changes)
+    after = edit_note(parse(raw, "n.md"), *changes)
     lines = difflib.ndiff(raw.decode().split("\n"), after.decode().split("\n"))
     found = [line for line in lines if line[0] in "+-"]
     return [x[2:] for x in found if x[0] == "-"], [x[2:] for x in found if x[0] == "+"]
 
 
-CASES: list[tuple[Change, list[str], list[str]]] = [
+CASES: list[tuple[NoteEdit, list[str], list[str]]] = [
     (SetProperty("zip", "00124"), ["zip: 00123"], ['zip: "00124"']),
     (SetProperty("zip", 123), [], []),
     (SetProperty("ID", "x"), ["id: 01KE6P0000TKVA1DAT0R000001   # the id"], ["id: x   # the id"]),
@@ -110,7 +110,7 @@ CASES: list[tuple[Change, list[str], list[str]]] = [
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["", "bom"])
 def test_only_the_changed_lines_differ(
-    change: Change, gone: list[str], come: list[str], newline: str, bom: bytes
+    change: NoteEdit, gone: list[str], come: list[str], newline: str, bom: bytes
 ) -> None:
     raw = bom + TRAPS.replace(b"\n", newline.encode())
     end = newline[:-1]
@@ -119,37 +119,39 @@ def test_only_the_changed_lines_differ(
     assert [x.removesuffix(end) for x in now] == come
     assert all(x.endswith(end) for x in now if x != "new")
     if not isinstance(change, AppendToSection):
-        again = edit(parse(raw, "n.md"), change)
-        assert edit(parse(again, "n.md"), change) == again, "a second identical edit writes nothing"
+        again = edit_note(parse(raw, "n.md"), change)
+        assert edit_note(parse(again, "n.md"), change) == again, (
+            "a second identical edit writes nothing"
+        )
 
 
 def test_no_change_is_no_change() -> None:
-    assert edit(parse(TRAPS)) == TRAPS
+    assert edit_note(parse(TRAPS)) == TRAPS
 
 
 def test_a_known_property_takes_its_place_in_the_order() -> None:
     raw = b"---\nid: x\ntype: semantic\ncreated: 2026-01-01\nmine: 1\n---\n"
-    after = edit(parse(raw), SetProperty("importance", 0.5), SetProperty("other", 1))
+    after = edit_note(parse(raw), SetProperty("importance", 0.5), SetProperty("other", 1))
     assert [line.split(b":")[0] for line in after.splitlines()[1:-1]] == [
         *(b"id", b"type", b"importance", b"created", b"mine", b"other")
     ]
 
 
 def test_a_note_without_properties_gets_a_block_and_keeps_its_text() -> None:
-    assert edit(parse(b"text\r\n"), SetProperty("a", 1)) == b"---\r\na: 1\r\n---\r\ntext\r\n"
-    assert edit(parse(b""), SetProperty("a", 1)) == b"---\na: 1\n---\n"
-    assert edit(parse(b"---\n---\nx"), SetProperty("a", 1)) == b"---\na: 1\n---\nx"
-    assert edit(parse(b"\n\nx"), AddItems("tags", ("t",))) == b"---\ntags:\n  - t\n---\n\n\nx"
+    assert edit_note(parse(b"text\r\n"), SetProperty("a", 1)) == b"---\r\na: 1\r\n---\r\ntext\r\n"
+    assert edit_note(parse(b""), SetProperty("a", 1)) == b"---\na: 1\n---\n"
+    assert edit_note(parse(b"---\n---\nx"), SetProperty("a", 1)) == b"---\na: 1\n---\nx"
+    assert edit_note(parse(b"\n\nx"), AddItems("tags", ("t",))) == b"---\ntags:\n  - t\n---\n\n\nx"
 
 
 def test_a_renamed_property_is_written_under_the_vaults_name() -> None:
     note = parse(b"---\nkind_of: a\n---\n", "x.md", {"type": "kind_of"})
-    assert edit(note, SetProperty("type", "b")) == b"---\nkind_of: b\n---\n"
+    assert edit_note(note, SetProperty("type", "b")) == b"---\nkind_of: b\n---\n"
 
 
 def test_a_string_of_tags_becomes_a_list_when_one_is_taken_out() -> None:
     raw = b"---\ntags: a, b\n---\n"
-    assert edit(parse(raw), RemoveItems("tags", ("a",))) == b"---\ntags:\n  - b\n---\n"
+    assert edit_note(parse(raw), RemoveItems("tags", ("a",))) == b"---\ntags:\n  - b\n---\n"
 
 
 @pytest.mark.parametrize(
@@ -167,54 +169,56 @@ def test_a_string_of_tags_becomes_a_list_when_one_is_taken_out() -> None:
 )
 def test_f2_a_note_that_cannot_be_trusted_is_left_alone(raw: bytes) -> None:
     with pytest.raises(NoteMalformed) as caught:
-        edit(parse(raw, "n.md"), SetProperty("tags", ["x"]))
+        edit_note(parse(raw, "n.md"), SetProperty("tags", ["x"]))
     assert "n.md" in str(caught.value)
 
 
 def test_the_body_of_a_malformed_note_can_still_be_replaced() -> None:
-    assert edit(parse(b"---\na: [1\n---\nold"), ReplaceBody("new")) == b"---\na: [1\n---\nnew"
+    assert edit_note(parse(b"---\na: [1\n---\nold"), ReplaceBody("new")) == b"---\na: [1\n---\nnew"
 
 
 def test_an_anchor_that_is_used_elsewhere_is_not_broken() -> None:
     raw = b"---\na: &x [1]\nb: *x\n---\n"
     with pytest.raises(NoteMalformed):
-        edit(parse(raw), SetProperty("a", "new"))
-    assert edit(parse(raw), SetProperty("c", 1)) == b"---\na: &x [1]\nb: *x\nc: 1\n---\n"
+        edit_note(parse(raw), SetProperty("a", "new"))
+    assert edit_note(parse(raw), SetProperty("c", 1)) == b"---\na: &x [1]\nb: *x\nc: 1\n---\n"
 
 
 def test_what_the_dialects_read_differently_does_not_stop_an_edit() -> None:
     raw = b"---\nflag: yes\ntags: [on, 12:30]\nbad: 2026-13-45\n---\n"
-    after = edit(parse(raw), AddItems("tags", ("x",)), SetProperty("new", "no"))
+    after = edit_note(parse(raw), AddItems("tags", ("x",)), SetProperty("new", "no"))
     assert after == b'---\nflag: yes\ntags: [on, 12:30, x]\nbad: 2026-13-45\nnew: "no"\n---\n'
 
 
 def test_text_that_would_become_properties_is_refused() -> None:
     with pytest.raises(InvalidInput):
-        edit(parse(b"text"), ReplaceBody("---\nid: stolen\n---\n"))
-    assert edit(parse(b"---\na: 1\n---\nx"), ReplaceBody("---\nb: 2\n---\n"))
+        edit_note(parse(b"text"), ReplaceBody("---\nid: stolen\n---\n"))
+    assert edit_note(parse(b"---\na: 1\n---\nx"), ReplaceBody("---\nb: 2\n---\n"))
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
 def test_text_that_is_no_text_is_refused(text: str) -> None:
     for change in (ReplaceBody(text), AppendToSection("A", text), ReplaceSection("A", text)):
         with pytest.raises(InvalidInput):
-            edit(parse(b"## A\n"), change)
+            edit_note(parse(b"## A\n"), change)
     with pytest.raises(InvalidInput):
-        new_note({}, text)
+        new_note_bytes({}, text)
 
 
 def test_sections() -> None:
     raw = b"# T\n\ntext\n\n## Log\n\n- one\n  more\n\n## Log 2\n"
-    assert b"- one\n  more\n- two\n\n## Log 2\n" in edit(
+    assert b"- one\n  more\n- two\n\n## Log 2\n" in edit_note(
         parse(raw), AppendToSection("log", "- two")
     )
-    assert edit(parse(raw), AppendToSection("New", "- x")).endswith(b"## Log 2\n\n## New\n\n- x\n")
-    assert edit(parse(b""), AppendToSection("New", "- x")) == b"## New\n\n- x\n"
-    assert edit(parse(b"## A"), AppendToSection("A", "x")) == b"## A\n\nx\n"
+    assert edit_note(parse(raw), AppendToSection("New", "- x")).endswith(
+        b"## Log 2\n\n## New\n\n- x\n"
+    )
+    assert edit_note(parse(b""), AppendToSection("New", "- x")) == b"## New\n\n- x\n"
+    assert edit_note(parse(b"## A"), AppendToSection("A", "x")) == b"## A\n\nx\n"
     with pytest.raises(NotFound):
-        edit(parse(raw), ReplaceSection("Nowhere", "x"))
+        edit_note(parse(raw), ReplaceSection("Nowhere", "x"))
     with pytest.raises(NoteMalformed):
-        edit(parse(b"```\nnever closed\n"), AppendToSection("Facts", "- a:: b"))
+        edit_note(parse(b"```\nnever closed\n"), AppendToSection("Facts", "- a:: b"))
 
 
 def test_a_new_note() -> None:
@@ -225,7 +229,7 @@ def test_a_new_note() -> None:
         "about": ["[[A]]"],
         "tags": ["yes"],
     }
-    assert new_note(values, "Body\n") == (
+    assert new_note_bytes(values, "Body\n") == (
         b'---\nid: "0123"\ntags:\n  - "yes"\nabout:\n  - "[[A]]"\n'
         b"updated: 2026-01-05T09:40:00\nmine: x\n---\nBody\n"
     )
@@ -281,12 +285,12 @@ CHANGES = st.one_of(
 @given(notes(), st.lists(CHANGES, min_size=1, max_size=4))
 @example(b"---\nlist: \n- a\n# c\n- 'b'\n---\n", [RemoveItems("list", ("b",))])
 @example(b"---\ntags: [ a ,'b' ]\n---\n", [AddItems("tags", ("c",)), RemoveItems("tags", ("a",))])
-def test_any_edit_of_any_note_is_a_splice(raw: bytes, changes: list[Change]) -> None:
+def test_any_edit_of_any_note_is_a_splice(raw: bytes, changes: list[NoteEdit]) -> None:
     for change in changes:
         before = parse(raw, "n.md")
         assume(not before.problems)
         try:
-            after_raw = edit(before, change)
+            after_raw = edit_note(before, change)
         except VaultmemError:
             continue  # refused: nothing was written
         after = parse(after_raw, "n.md")
@@ -299,7 +303,7 @@ def test_any_edit_of_any_note_is_a_splice(raw: bytes, changes: list[Change]) -> 
         assert _stand_in(_lines_of_others(raw, key), after_raw)
         assert _stand_in(_lines_of_others(after_raw, key), raw)
         _assert_done(change, after.get(change.name))  # type: ignore[union-attr]
-        assert edit(after, change) == after_raw, "a second identical edit writes nothing"
+        assert edit_note(after, change) == after_raw, "a second identical edit writes nothing"
         raw = after_raw
 
 
@@ -325,18 +329,18 @@ def _stand_in(lines: list[str], raw: bytes) -> bool:
     return all(line in rest for line in lines)
 
 
-def _assert_done(change: Change, value: object) -> None:
+def _assert_done(change: NoteEdit, value: object) -> None:
     if isinstance(change, SetProperty):
-        assert editing.same(value, editing.plain_value(change.value))
+        assert editing.same_property_value(value, editing.property_value_read_back(change.value))
     elif isinstance(change, RemoveProperty):
         assert value is None
     elif isinstance(change, AddItems) and change.items:
         items = value if isinstance(value, list) else [value]
-        keys = {editing._item_key(change.name, item) for item in items}
-        assert keys >= {editing._item_key(change.name, item) for item in change.items}
+        keys = {editing._edited_item_key(change.name, item) for item in items}
+        assert keys >= {editing._edited_item_key(change.name, item) for item in change.items}
     elif isinstance(change, RemoveItems) and isinstance(value, list):
-        keys = {editing._item_key(change.name, item) for item in value}
-        assert not keys & {editing._item_key(change.name, item) for item in change.items}
+        keys = {editing._edited_item_key(change.name, item) for item in value}
+        assert not keys & {editing._edited_item_key(change.name, item) for item in change.items}
 
 
 BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -344,19 +348,19 @@ BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0
 
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES | LISTS, max_size=5), BODIES)
 def test_any_new_note_reads_back_in_both_dialects(values: dict[str, object], body: str) -> None:
-    raw = new_note(values, body)  # type: ignore[arg-type]
+    raw = new_note_bytes(values, body)  # type: ignore[arg-type]
     note = parse(raw)
-    assert editing.same(dict(note.properties), values)
+    assert editing.same_property_value(dict(note.properties), values)
     assert note.body == body
     block = yaml.safe_load(note.text[slice(*note.block)]) if note.block else {}
-    assert editing.same(block or {}, values)
+    assert editing.same_property_value(block or {}, values)
 
 
 # --- what a hostile reader found ----------------------------------------------------------
 
 
-def done(text: str, *changes: Change) -> str:
-    return edit(parse(text.encode(), "n.md"), *changes).decode()
+def done(text: str, *changes: NoteEdit) -> str:
+    return edit_note(parse(text.encode(), "n.md"), *changes).decode()
 
 
 @pytest.mark.parametrize(
@@ -409,7 +413,7 @@ def done(text: str, *changes: Change) -> str:
         ("---\nTags: a, b\n---\n", AddItems("Tags", ("c",)), "---\nTags:\n  - a\n  - b\n  - c\n---\n"),
     ],
 )  # fmt: skip
-def test_the_users_own_spelling_survives(before: str, change: Change, after: str) -> None:
+def test_the_users_own_spelling_survives(before: str, change: NoteEdit, after: str) -> None:
     assert done(before, change) == after
     if not isinstance(change, AppendToSection):
         assert done(after, change) == after
@@ -450,7 +454,7 @@ def test_a_date_is_added_once() -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_safely_is_refused_with_a_sentence(text: str, change: Change) -> None:
+def test_what_cannot_be_done_safely_is_refused_with_a_sentence(text: str, change: NoteEdit) -> None:
     with pytest.raises(VaultmemError) as caught:
         done(text, change)
     assert len(str(caught.value)) > 20
@@ -460,15 +464,15 @@ def test_a_long_list_is_changed_in_reasonable_time() -> None:
     rows = "".join(f"  - i{i % 7}\n" for i in range(5000))
     raw = f"---\na:\n{rows}---\n".encode()
     started = dt.datetime.now(dt.UTC)
-    edit(parse(raw), SetProperty("a", [f"i{i * 3 % 7}" for i in range(5000)]))
+    edit_note(parse(raw), SetProperty("a", [f"i{i * 3 % 7}" for i in range(5000)]))
     assert (dt.datetime.now(dt.UTC) - started).total_seconds() < 10
 
 
 def test_replacing_a_body_of_mixed_line_ends_is_done_once() -> None:
     raw = b"---\na: 1\n---\nx\r\ny\r\nz\r\nw\r\n"
-    once = edit(parse(raw), ReplaceBody("q\n"))
+    once = edit_note(parse(raw), ReplaceBody("q\n"))
     assert once == b"---\na: 1\n---\nq\n"
-    assert edit(parse(once), ReplaceBody("q\n")) == once
+    assert edit_note(parse(once), ReplaceBody("q\n")) == once
 
 
 @pytest.mark.parametrize(
@@ -480,5 +484,5 @@ def test_replacing_a_body_of_mixed_line_ends_is_done_once() -> None:
         ("b", ReplaceLine(0, "b", "b"), "b"),
     ],
 )
-def test_one_line_is_replaced_by_its_place(before: str, change: Change, after: str) -> None:
+def test_one_line_is_replaced_by_its_place(before: str, change: NoteEdit, after: str) -> None:
     assert done(before, change) == after

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultmem.notes.file_names import (
-    MAX_BYTES,
-    conflict_original,
+    MOST_NAME_BYTES,
     name_key,
+    name_of_conflict_original,
     safe_name,
     unique_name,
-    unsafe,
+    why_name_is_unsafe,
 )
 from vaultmem.notes.links import LinkMap
 
@@ -42,8 +42,8 @@ def test_n1_a_title_becomes_a_safe_name(title: str, name: str) -> None:
 @given(st.text(max_size=200))
 def test_n1_any_title_becomes_a_safe_name(title: str) -> None:
     name = safe_name(title)
-    assert unsafe(name) is None
-    assert 0 < len(name.encode()) <= MAX_BYTES
+    assert why_name_is_unsafe(name) is None
+    assert 0 < len(name.encode()) <= MOST_NAME_BYTES
     assert name == unicodedata.normalize("NFC", name)
     assert safe_name(name) == name
 
@@ -54,8 +54,8 @@ def test_n1_names_never_clash(titles: list[str]) -> None:
     for title in titles + titles:
         name = unique_name(title, taken)
         assert name_key(name) not in taken
-        assert unsafe(name) is None
-        assert len(name.encode()) <= MAX_BYTES
+        assert why_name_is_unsafe(name) is None
+        assert len(name.encode()) <= MOST_NAME_BYTES
         taken.add(name_key(name))
 
 
@@ -71,7 +71,7 @@ def test_n1_keys_fold_case_and_normal_form() -> None:
 
 @pytest.mark.parametrize("name", ["a:b", "a?", ".x", "x ", "x.", "nul", "LPT1.md", "a\x07", "[x]"])
 def test_n1_unsafe_names_are_told(name: str) -> None:
-    assert unsafe(name)
+    assert why_name_is_unsafe(name)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_n1_unsafe_names_are_told(name: str) -> None:
     ],
 )
 def test_n2_conflict_copies_are_known_by_name(name: str, original: str | None) -> None:
-    assert conflict_original(name) == original
+    assert name_of_conflict_original(name) == original
 
 
 FILES = [

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.conftest import FIXTURES
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import frontmatter
-from vaultmem.notes.frontmatter import MalformedFrontmatter, read
-from vaultmem.notes.yaml_writer import render, render_property
+from vaultmem.notes.frontmatter import MalformedFrontmatter, read_frontmatter
+from vaultmem.notes.yaml_writer import render_yaml, render_yaml_property
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,15 @@ from vaultmem.notes.yaml_writer import render, render_property
 def test_f2_values_have_obsidians_meaning(text: str, value: object) -> None:
     if text == "{{date}}":
         with pytest.raises(MalformedFrontmatter):
-            read(f"k: {text}\n")
+            read_frontmatter(f"k: {text}\n")
         return
-    result = read(f"k: {text}\n")["k"]
+    result = read_frontmatter(f"k: {text}\n")["k"]
     assert result == value
     assert type(result) is type(value)
 
 
 def test_f2_keys_are_text() -> None:
-    assert read("on: 1\n1: x\ntrue: y\ncontent: z\nhandler: h\n") == {
+    assert read_frontmatter("on: 1\n1: x\ntrue: y\ncontent: z\nhandler: h\n") == {
         "on": 1,
         "1": "x",
         "true": "y",
@@ -73,7 +73,7 @@ def test_f2_keys_are_text() -> None:
 @pytest.mark.parametrize("text", ["a: 1\na: 2\n", "x: {a: 1, a: 2}\n", "a: 1\nb:\n  - z\na:\n"])
 def test_f2_a_duplicate_key_is_never_resolved(text: str) -> None:
     with pytest.raises(MalformedFrontmatter) as caught:
-        read(text)
+        read_frontmatter(text)
     assert caught.value.kind == "duplicate-key"
 
 
@@ -83,13 +83,13 @@ def test_f2_a_duplicate_key_is_never_resolved(text: str) -> None:
 )
 def test_f2_what_is_no_mapping_is_malformed(text: str) -> None:
     with pytest.raises(MalformedFrontmatter) as caught:
-        read(text)
+        read_frontmatter(text)
     assert caught.value.kind == "malformed-frontmatter"
 
 
 def test_the_line_of_a_mistake_counts_from_the_top_of_the_file() -> None:
     with pytest.raises(MalformedFrontmatter) as caught:
-        read("a: 1\nb: c: d\n")
+        read_frontmatter("a: 1\nb: c: d\n")
     assert caught.value.line == 3
 
 
@@ -120,12 +120,12 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_f5_hostile_yaml_is_refused_quickly(text: str) -> None:
     started = time.process_time()
     with pytest.raises(MalformedFrontmatter):
-        read(text)
+        read_frontmatter(text)
     assert time.process_time() - started < 2
 
 
 def test_an_ordinary_alias_is_followed() -> None:
-    assert read("a: &x [1, 2]\nb: *x\n") == {"a": [1, 2], "b": [1, 2]}
+    assert read_frontmatter("a: &x [1, 2]\nb: *x\n") == {"a": [1, 2], "b": [1, 2]}
 
 
 FRAGMENTS = st.sampled_from(
@@ -194,16 +194,16 @@ LINES = st.one_of(
 @example("k:\n  - k:\n")
 @example("a: b\n  - c\n")
 def test_the_fast_reader_answers_as_the_full_one_or_not_at_all(text: str) -> None:
-    fast = frontmatter.read_simple(text)
+    fast = frontmatter.read_simple_frontmatter(text)
     if fast is None:
         return
-    full = frontmatter.read_yaml(text)
+    full = frontmatter.read_yaml_frontmatter(text)
     assert repr(fast) == repr(full)
 
 
 def test_the_fast_reader_reads_ordinary_notes() -> None:
     text = 'id: 01X\ntags:\n  - a\n  - "b c"\nempty:\ncreated: 2026-01-05T09:40:00\nn: 0.8\n'
-    assert frontmatter.read_simple(text) == {
+    assert frontmatter.read_simple_frontmatter(text) == {
         "id": "01X",
         "tags": ["a", "b c"],
         "empty": None,
@@ -236,9 +236,9 @@ def test_f3_prints_what_obsidians_library_prints(
 ) -> None:
     if value in OWN_WAY or not _reads_the_same(obsidian, value):
         return
-    assert render_property("k", value) + "\n" == obsidian  # type: ignore[arg-type]
+    assert render_yaml_property("k", value) + "\n" == obsidian  # type: ignore[arg-type]
     if in_list:
-        assert render_property("k", [value, "z"]) + "\n" == in_list
+        assert render_yaml_property("k", [value, "z"]) + "\n" == in_list
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -250,31 +250,31 @@ def test_f3_prints_what_obsidians_library_prints(
 @example("a\tb")
 def test_f3_any_text_reads_back_in_both_dialects(text: str) -> None:
     for value in (text, [text, text]):
-        printed = render_property("k", value) + "\n"
-        assert read(printed) == {"k": value}
+        printed = render_yaml_property("k", value) + "\n"
+        assert read_frontmatter(printed) == {"k": value}
         assert yaml.safe_load(printed) == {"k": value}
 
 
 @given(st.one_of(st.integers(-(10**20), 10**20), st.floats(allow_nan=False, allow_infinity=False)))
 def test_f3_any_number_reads_back_in_both_dialects(number: float) -> None:
-    printed = render_property("k", number) + "\n"
-    assert read(printed) == {"k": number}
+    printed = render_yaml_property("k", number) + "\n"
+    assert read_frontmatter(printed) == {"k": number}
     assert yaml.safe_load(printed) == {"k": number}
 
 
 def test_dates_are_plain_and_in_utc() -> None:
     zone = dt.timezone(dt.timedelta(hours=2))
-    assert render(dt.datetime(2026, 1, 5, 11, 40, tzinfo=zone)) == "2026-01-05T09:40:00"
-    assert render(dt.date(2026, 6, 1)) == "2026-06-01"
+    assert render_yaml(dt.datetime(2026, 1, 5, 11, 40, tzinfo=zone)) == "2026-01-05T09:40:00"
+    assert render_yaml(dt.date(2026, 6, 1)) == "2026-06-01"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", object(), [["x"]], [{}]])
 def test_what_a_property_cannot_hold_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput):
-        render_property("k", value)  # type: ignore[arg-type]
+        render_yaml_property("k", value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 1001])
 def test_a_property_needs_a_usable_name(name: str) -> None:
     with pytest.raises(InvalidInput):
-        render_property(name, 1)
+        render_yaml_property(name, 1)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import FIXTURES, TEMPLATE, make_store, snapshot
 from vaultmem.errors import VaultmemError
-from vaultmem.notes.edit import SetProperty, edit
+from vaultmem.notes.edit import SetProperty, edit_note
 from vaultmem.notes.note import parse
 from vaultmem.upkeep import doctor
 
@@ -128,7 +128,7 @@ def test_looking_at_the_corpus_leaves_every_byte_and_time_alone(tmp_path: Path) 
 def test_an_edit_of_any_trap_adds_one_line_or_is_refused(file: Path) -> None:
     note = parse(file.read_bytes(), file.name)
     try:
-        after = edit(note, SetProperty("vm_new", "yes"))
+        after = edit_note(note, SetProperty("vm_new", "yes"))
     except VaultmemError as error:
         assert note.problems or file.stem == "json", error
         return
@@ -139,4 +139,4 @@ def test_an_edit_of_any_trap_adds_one_line_or_is_refused(file: Path) -> None:
     fences = 2 if note.block is None else 0
     assert len(new) == len(lines) + 1 + fences
     assert parse(after).string("vm_new") == "yes"
-    assert edit(parse(after), SetProperty("vm_new", "yes")) == after
+    assert edit_note(parse(after), SetProperty("vm_new", "yes")) == after

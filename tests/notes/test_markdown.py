@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from vaultmem.notes.markdown import (
-    INLINE,
+    INLINE_MASK,
     Fact,
     Observation,
-    headings,
-    outline,
-    section,
-    shown,
-    visible,
+    markdown_headings,
+    markdown_outline,
+    markdown_section,
+    text_without_comments,
+    visible_text,
     without_private,
 )
 
@@ -58,7 +58,7 @@ from vaultmem.notes.markdown import (
     ],
 )
 def test_t1_tags(text: str, tags: tuple[str, ...]) -> None:
-    assert outline(text).tags == tags
+    assert markdown_outline(text).tags == tags
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_t1_tags(text: str, tags: tuple[str, ...]) -> None:
     ],
 )
 def test_t2_links(text: str, target: str, anchor: str, display: str, embed: bool) -> None:
-    (link,) = outline(text).links
+    (link,) = markdown_outline(text).links
     assert (link.target, link.anchor, link.display, link.embed) == (target, anchor, display, embed)
 
 
@@ -95,7 +95,7 @@ def test_t2_links(text: str, target: str, anchor: str, display: str, embed: bool
      "\\[t](x.md)", "[t](a(b.md", "$$[[1, 2]]$$"],
 )  # fmt: skip
 def test_t2_what_is_no_link(text: str) -> None:
-    assert outline(text).links == ()
+    assert markdown_outline(text).links == ()
 
 
 def test_t3_private_text_is_taken_out() -> None:
@@ -116,12 +116,12 @@ def test_t3_private_text_is_never_found(tag: str) -> None:
         f"## Facts\n- a:: {secret} (→)\n## Log\n- **09:12** x {secret}\n  {secret}\n"
         f"- [tip] {secret} (c)\n- in [[N]] ({secret})\n"
     )
-    assert "hush" not in visible(text)
-    assert "hush" not in shown(text)
-    assert "hush" not in repr(outline(text))
-    assert len(shown(text)) == len(text)
-    assert shown(f"a <{tag}>never closed").strip() == "a"
-    assert shown(f"say `<{tag}>` for it") == f"say `<{tag}>` for it"
+    assert "hush" not in visible_text(text)
+    assert "hush" not in text_without_comments(text)
+    assert "hush" not in repr(markdown_outline(text))
+    assert len(text_without_comments(text)) == len(text)
+    assert text_without_comments(f"a <{tag}>never closed").strip() == "a"
+    assert text_without_comments(f"say `<{tag}>` for it") == f"say `<{tag}>` for it"
 
 
 @pytest.mark.parametrize(
@@ -132,19 +132,19 @@ def test_t3_private_text_is_never_found(tag: str) -> None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_code_span_ends_with_its_block(block: str, newline: str) -> None:
     text = f"it`s #one [[L1]]\n{block}\n".replace("\n", newline)
-    found = outline(text)
+    found = markdown_outline(text)
     assert found.tags == ("one",)
     assert [link.target for link in found.links] == ["L1"]
 
 
 def test_a_code_span_hides_no_heading() -> None:
-    found = outline("see ` here\n## Facts `x`\n\n- a:: b\n")
+    found = markdown_outline("see ` here\n## Facts `x`\n\n- a:: b\n")
     assert [h.text for h in found.headings] == ["Facts `x`"]
 
 
 @pytest.mark.parametrize("text", ["`a\n#b`", "> `a\n> #b`", "- `a\n  #b`", "`` a ` #b ``"])
 def test_a_code_span_may_run_over_lines(text: str) -> None:
-    assert outline(text).tags == ()
+    assert markdown_outline(text).tags == ()
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ def test_a_code_span_may_run_over_lines(text: str) -> None:
      "  ```\n#a\n  ```\n#out", "```\n> ```\n#a\n```\n#out"],
 )  # fmt: skip
 def test_a_fence_ends_with_what_holds_it(text: str) -> None:
-    assert outline(text).tags == ("out",)
+    assert markdown_outline(text).tags == ("out",)
 
 
 def test_blanking_keeps_every_offset() -> None:
     text = "a `b` %%c\nd%% e\n```\nf\n```\ng"
-    assert len(visible(text)) == len(text)
-    assert visible(text).count("\n") == text.count("\n")
-    assert visible(text).replace("\0", " ").split() == ["a", "e", "g"]
+    assert len(visible_text(text)) == len(text)
+    assert visible_text(text).count("\n") == text.count("\n")
+    assert visible_text(text).replace("\0", " ").split() == ["a", "e", "g"]
 
 
 def test_headings() -> None:
     text = "# One\n\nTwo\n===\n\nThree\n---\n\n## Four ##\n\n### `code` in it\n#nothead\n```\n# no\n```\n- a\n---\n"
-    found = headings(text)
+    found = markdown_headings(text)
     assert [(h.level, h.text) for h in found] == [
         (1, "One"),
         (1, "Two"),
@@ -180,7 +180,7 @@ def test_headings() -> None:
 
 def test_a_heading_in_a_list_item_is_not_the_notes() -> None:
     text = "- a\n\n  ## In the item\n  Under\n  ---\n\n## Own\n\n  ## Indented\n"
-    assert [h.text for h in headings(text)] == ["Own", "Indented"]
+    assert [h.text for h in markdown_headings(text)] == ["Own", "Indented"]
 
 
 @pytest.mark.parametrize(
@@ -188,22 +188,22 @@ def test_a_heading_in_a_list_item_is_not_the_notes() -> None:
 )
 def test_sections_are_found_without_their_decoration(line: str) -> None:
     text = f"# Top\n\n{line}\n\nx\n\n## Next\n"
-    span = section(headings(text), "Log", len(text))
+    span = markdown_section(markdown_headings(text), "Log", len(text))
     assert span is not None
     assert text[slice(*span)].strip() == "x"
 
 
 def test_a_section_with_just_the_name_comes_first() -> None:
     text = "## Log!\n\na\n\n## Log\n\nb\n"
-    span = section(headings(text), "Log", len(text))
+    span = markdown_section(markdown_headings(text), "Log", len(text))
     assert span is not None
     assert text[slice(*span)].strip() == "b"
-    assert section(headings(text), "?", len(text)) is None
+    assert markdown_section(markdown_headings(text), "?", len(text)) is None
 
 
 def test_blocks() -> None:
     text = "para ^one\n- item ^two-2\n\n^three\nnot^four\n`x ^five`\n"
-    blocks = outline(text).blocks
+    blocks = markdown_outline(text).blocks
     assert [block.id for block in blocks] == ["one", "two-2", "three"]
     assert text[blocks[1].start :].startswith("- item")
 
@@ -240,7 +240,7 @@ FACTS = [
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_facts(line: str, fact: Fact, newline: str) -> None:
     text = newline.join(["Summary", "", "## Facts", "", line, "", "## Other", "", "- c:: d", ""])
-    (found,) = outline(text).facts
+    (found,) = markdown_outline(text).facts
     assert text[found.start : found.end] == line
     fields = [f for f in Fact.__slots__ if f not in ("start", "end")]
     assert [getattr(found, f) for f in fields] == [getattr(fact, f) for f in fields]
@@ -263,7 +263,7 @@ after
 
 
 def test_session_log_entries() -> None:
-    found = outline(LOG).observations
+    found = markdown_outline(LOG).observations
     assert [(o.time, o.category, o.content, o.tags, o.block) for o in found] == [
         (
             "09:12:04",
@@ -304,7 +304,7 @@ def test_what_was_logged_comes_back_byte_for_byte(content: str, newline: str) ->
     ]
     text = "\n".join(["## Log", "", *lines, "", "after", "- **09:13:00** last"])
     text = text.replace("\n", newline)
-    entry, last = outline(text).observations
+    entry, last = markdown_outline(text).observations
     assert (entry.content, entry.category, entry.block) == (content, "note", "x")
     assert entry.tags == ("auth", "a/b")
     assert text[entry.start : entry.end].replace(newline, "\n") == "\n".join(lines)
@@ -312,12 +312,14 @@ def test_what_was_logged_comes_back_byte_for_byte(content: str, newline: str) ->
 
 
 def test_a_number_is_no_tag_of_an_entry() -> None:
-    (entry,) = outline("## Log\n- **09:12:04** note: closes issue #42 ^x\n").observations
+    (entry,) = markdown_outline("## Log\n- **09:12:04** note: closes issue #42 ^x\n").observations
     assert (entry.content, entry.tags, entry.block) == ("closes issue #42", (), "x")
 
 
 def test_tabs_indent_an_entry_as_well() -> None:
-    (entry,) = outline("## **Log**\n- **09:12**  by hand  \n\tmore\n\t\tdeeper\n\n").observations
+    (entry,) = markdown_outline(
+        "## **Log**\n- **09:12**  by hand  \n\tmore\n\t\tdeeper\n\n"
+    ).observations
     assert entry.content == "by hand\nmore\n\tdeeper"
 
 
@@ -326,8 +328,8 @@ def test_no_blanked_text_gets_out() -> None:
         "# `a`\n[`b`](n.md) [[N|`c`]] [[`d`]]\n- [`e`] tip `f` #t (`g`)\n- in [[N]] (`h` x)\n"
         "## Facts\n- i `j`:: `k` (`l` → `m`; `n`)\n## Log\n- **09:12** `o` #p\n  `q`\n"
     )
-    found = outline(text)
-    assert INLINE not in repr(found) + "".join(str(getattr(found, f)) for f in found.__slots__)
+    found = markdown_outline(text)
+    assert INLINE_MASK not in repr(found) + "".join(str(getattr(found, f)) for f in found.__slots__)
     assert r"\x00" not in repr(found)
     assert found.relations[0].context == "`h` x"
     entry, noted = found.observations
@@ -336,7 +338,7 @@ def test_no_blanked_text_gets_out() -> None:
 
 
 def test_a_footnote_is_no_observation() -> None:
-    assert outline("- [^1] text\n- [^note] text\n").observations == ()
+    assert markdown_outline("- [^1] text\n- [^note] text\n").observations == ()
 
 
 def test_basic_memory_bullets() -> None:
@@ -345,7 +347,7 @@ def test_basic_memory_bullets() -> None:
         "- depends_on [[Keychain]]\n- part of [[Atlas|the project]] (since May)\n"
         "- See the long page on tokens in [[X]] for more\n- [[Y]]\n"
     )
-    found = outline(text)
+    found = markdown_outline(text)
     (noted,) = found.observations
     assert noted == Observation(
         "Uses RS256 #auth", "design", ("auth",), "kickoff", "", "b1", noted.start, noted.end

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from vaultmem.notes import journal, masking
 from vaultmem.notes.masking import (
-    private,
-    public,
+    mask_private,
+    private_spans,
     public_part,
     public_value,
-    shown,
-    visible,
+    text_without_comments,
+    visible_text,
     without_private,
 )
 from vaultmem.notes.note import parse
@@ -42,14 +42,14 @@ def test_every_spelling_of_the_tags_is_known(opening: str, ending: str) -> None:
     text = f"before {opening} canary {ending} after"
     for kept in (
         without_private(text),
-        public(text),
+        mask_private(text),
         public_part(text),
-        shown(text),
-        visible(text),
+        text_without_comments(text),
+        visible_text(text),
     ):
         assert "canary" not in kept
         assert kept.split() == ["before", "after"] or "a='b" in opening
-    assert len(public(text)) == len(text)
+    assert len(mask_private(text)) == len(text)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,12 @@ def test_every_spelling_of_the_tags_is_known(opening: str, ending: str) -> None:
 def test_nothing_private_is_left(text: str) -> None:
     assert "canary" not in without_private(text)
     if "<pri<" not in text:  # two halves make no tag for a reader, but must not be written as one
-        for kept in (shown(text), visible(text), public(text), public_part(text)):
+        for kept in (
+            text_without_comments(text),
+            visible_text(text),
+            mask_private(text),
+            public_part(text),
+        ):
             assert "canary" not in kept, kept
 
 
@@ -106,8 +111,8 @@ def test_nothing_private_is_left(text: str) -> None:
     ],
 )
 def test_what_merely_speaks_of_the_tag_stays_as_it_is(text: str) -> None:
-    assert without_private(text) == public(text) == public_part(text) == text
-    assert shown(text) == text
+    assert without_private(text) == mask_private(text) == public_part(text) == text
+    assert text_without_comments(text) == text
 
 
 def test_a_long_nest_of_halves_ends_soon_and_leaves_nothing() -> None:
@@ -137,13 +142,13 @@ MARKS = st.sampled_from(
 @given(st.lists(MARKS, max_size=12), st.lists(MARKS, max_size=12))
 def test_nothing_is_private_in_what_is_kept(before: list[str], after: list[str]) -> None:
     text = "".join([*before, "<private>canary</private>", *after])
-    assert private(without_private(text)) == []
-    spans = private(text)
+    assert private_spans(without_private(text)) == []
+    spans = private_spans(text)
     assert spans == sorted(spans) and all(a.end <= b.start for a, b in pairwise(spans))
     at = text.index("<private>canary")
     hidden_here = any(span.start <= at < span.end for span in spans)
-    assert hidden_here == ("canary" not in public(text))
-    assert len(public(text)) == len(text)
+    assert hidden_here == ("canary" not in mask_private(text))
+    assert len(mask_private(text)) == len(text)
 
 
 NOTE = b"""---
@@ -179,12 +184,12 @@ def test_a_note_shows_nothing_private_and_keeps_every_byte() -> None:
     said = [
         note.shown, note.tags, note.aliases, note.links, note.headings, note.blocks,
         note.facts, note.observations, note.relations, note.string("source"),
-        content_of(note), passages(note), journal.summary_in(note), note.get("mood"),
+        content_of(note), passages(note), journal.journal_summary(note), note.get("mood"),
     ]  # fmt: skip
     assert "canary" not in repr(said)
     assert note.tags == ("a", "b") and note.aliases == ("One", "Two")
     assert note.string("source") == "kept" and note.get("mood").strip() == "one"
-    assert journal.summary_in(note) == "It went well."
+    assert journal.journal_summary(note) == "It went well."
     assert note.raw == NOTE and "canary1" in str(note.properties)
 
 
@@ -201,6 +206,6 @@ def test_a_value_is_cut_as_one_text() -> None:
 
 def test_an_edit_that_lays_something_open_is_seen() -> None:
     before = "a\n\n<private>canary</private>\n\nb"
-    assert not masking.exposes(before, before + " and more")
-    assert masking.exposes(before, before.replace("<private>", "`<private>`"))
-    assert masking.exposes(before, "a b")
+    assert not masking.exposes_private(before, before + " and more")
+    assert masking.exposes_private(before, before.replace("<private>", "`<private>`"))
+    assert masking.exposes_private(before, "a b")

@@ -13,7 +13,14 @@ from tokenizers import Tokenizer
 from tests.conftest import TEMPLATE
 from vaultmem.embedding import embedder
 from vaultmem.notes.note import parse
-from vaultmem.notes.passages import GOOD, IN_CONTEXT, MOST, in_context, passages, tokens_at_most
+from vaultmem.notes.passages import (
+    GOOD_PASSAGE,
+    IN_CONTEXT,
+    MOST_OF_PASSAGE,
+    passages,
+    passages_in_context,
+    tokens_at_most,
+)
 
 
 def cut(text: str) -> list[tuple[str, str]]:
@@ -79,7 +86,7 @@ def test_no_text_is_lost_and_no_passage_is_too_long(text: str) -> None:
     found = passages(note)
     body = note.body
     for passage in found:
-        assert tokens_at_most(passage.text) <= MOST
+        assert tokens_at_most(passage.text) <= MOST_OF_PASSAGE
         assert passage.text in body or passage.kind != "text"
     covered = set()
     for passage in found:
@@ -92,17 +99,17 @@ def test_no_text_is_lost_and_no_passage_is_too_long(text: str) -> None:
 
 def test_context_is_part_of_what_a_model_reads() -> None:
     note = parse(b"---\ncreated: 2026-01-05T09:00:00\n---\n# Part\n\ntext\n", "My note.md")
-    assert in_context(note, passages(note)) == ["My note › Part › 5 January 2026\ntext"]
+    assert passages_in_context(note, passages(note)) == ["My note › Part › 5 January 2026\ntext"]
 
 
 def test_an_observation_is_read_with_the_end_of_the_one_before() -> None:
     text = b"## Log\n\n- **09:00:00** a: Shall we? ^a1\n- **09:00:05** b: Yes. ^a2\n"
     note = parse(text, "J.md")
-    first, second = in_context(note, passages(note))
+    first, second = passages_in_context(note, passages(note))
     assert first == "J\na: Shall we?"
     assert second == "J\na: Shall we?\nb: Yes."
     longer = parse(text + b"- **09:00:09** a: Good. ^a3\n", "J.md")
-    assert in_context(longer, passages(longer))[:2] == [first, second]
+    assert passages_in_context(longer, passages(longer))[:2] == [first, second]
 
 
 ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
@@ -113,16 +120,16 @@ LETTERS = st.text(st.sampled_from("qxzjvkwabcdefg"), min_size=1, max_size=40)
 def test_no_model_has_to_leave_out_the_end(text: str) -> None:
     """What is sent to the model has no more tokens than it reads, whatever the text."""
     note = parse(f"---\ncreated: 2026-01-05\n---\n{text}".encode(), "A long title of a note.md")
-    texts = in_context(note, passages(note))
+    texts = passages_in_context(note, passages(note))
     assert all(tokens_at_most(each) <= IN_CONTEXT + 2 for each in texts)
-    assert GOOD <= MOST <= IN_CONTEXT
+    assert GOOD_PASSAGE <= MOST_OF_PASSAGE <= IN_CONTEXT
     assert all(count <= 512 for count in _counts(texts))
 
 
 @functools.cache
 def _tokenizer() -> Tokenizer:
     """The model's own, without the cut that fastembed makes."""
-    loaded = embedder.load("", Path(tempfile.mkdtemp()))
+    loaded = embedder.load_embedder("", Path(tempfile.mkdtemp()))
     assert loaded is not None
     tokenizer = Tokenizer.from_file(str(loaded.model.folder / "tokenizer.json"))
     tokenizer.no_truncation()

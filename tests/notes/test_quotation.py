@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultmem.errors import InvalidInput, NoteMalformed
-from vaultmem.notes.edit import AppendText, ReplaceText, edit
+from vaultmem.notes.edit import AppendText, ReplaceText, edit_note
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, parse
 
@@ -38,11 +38,11 @@ Another section of that name.
 
 
 def replaced(raw: bytes, old: str, new: str) -> bytes:
-    return edit(parse(raw), ReplaceText(old, new))
+    return edit_note(parse(raw), ReplaceText(old, new))
 
 
 def appended(raw: bytes, text: str, section: str = "") -> bytes:
-    return edit(parse(raw), AppendText(text, section))
+    return edit_note(parse(raw), AppendText(text, section))
 
 
 def refused(raw: bytes, old: str, new: str = "x") -> str:
@@ -184,7 +184,7 @@ def test_bytes_outside_of_what_is_named_stay(
     before = parse(raw)
     for change in (ReplaceText(old, new), AppendText(new, section)):
         try:
-            after = parse(edit(before, change))
+            after = parse(edit_note(before, change))
         except (InvalidInput, NoteMalformed) as error:
             assert "secret" not in str(error) or "secret" in f"{old} {without_private(before.body)}"
             continue

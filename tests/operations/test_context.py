@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from vaultmem import errors
-from vaultmem.base.token_count import tokens
+from vaultmem.base.token_count import token_count
 from vaultmem.operations.context import SECTIONS, _Block, _Item
 from vaultmem.vault import Vault
 
@@ -38,7 +38,7 @@ def test_each_section_has_its_memories_and_names_their_notes(vault: Vault) -> No
     assert "RS256. (from [[Signing]])" in text
     assert "Decided to rotate keys monthly (from [[" in text
     assert len(lines(text)) == block.memories_used and not block.truncated
-    assert block.tokens_used == tokens(text) <= 2000
+    assert block.tokens_used == token_count(text) <= 2000
     only = vault.context("keys", sections=["relevant_procedures"]).context_block
     assert "### Relevant procedures" in only and "### User preferences" not in only
 
@@ -108,7 +108,7 @@ def test_a_block_keeps_its_budget_and_wastes_none(
     for section, some in offered.items():
         block.offer(section, iter(some))
     text = block.written()
-    assert tokens(text) <= budget
+    assert token_count(text) <= budget
     assert len(set(block.used)) == len(block.used) == len(lines(text))
     if not block.truncated:
         said = {re.sub(r"\W+", " ", i.text).casefold().strip() for s in offered.values() for i in s}

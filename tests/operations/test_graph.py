@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vaultmem import Vault
 from vaultmem.errors import InvalidInput, NoteMalformed, NotFound, ReadOnly, VaultmemError
-from vaultmem.notes.fact_lines import plan
+from vaultmem.notes.fact_lines import plan_fact
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.note import parse
 from vaultmem.operations.caller import Caller
@@ -647,7 +647,7 @@ def test_what_is_written_reads_back_or_is_refused(
     note = parse(body.encode(), "X.md")
     new = Fact("p", text, "2026-05-01", "", confidence, provenance)
     try:
-        done = plan(note, new, multi=multi, dated=True, now=NOW)
+        done = plan_fact(note, new, multi=multi, dated=True, now=NOW)
     except VaultmemError as error:
         assert len(str(error)) > 40
         return

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.commands import command
 from vaultmem.hooks import answer
-from vaultmem.notes.note import one_line, title_of
+from vaultmem.notes.note import note_title, one_line
 from vaultmem.operations.caller import Caller
 from vaultmem.vault import Vault
 
@@ -56,7 +56,7 @@ def test_titles_of_ordinary_files_are_their_names() -> None:
         "e\u0301",
         "שלום\u200f!",
     ):
-        assert title_of(f"x/{name}.md") == name
+        assert note_title(f"x/{name}.md") == name
 
 
 def vault_of(root: Path, name: str) -> None:

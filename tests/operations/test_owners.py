@@ -76,8 +76,8 @@ def test_a_note_that_becomes_anothers_is_not_shown_before_the_index_knows(
     mine = open_vault(user="alice")
     version = mine.get(["Plan"]).memories[0].version
     assert found(mine, "kestrel") == {"Plan.md"}
-    following = root / ".vaultmem" / "local" / lock.LEADER
-    with lock.held(following, timeout=5, what="following"):  # and has not looked yet
+    following = root / ".vaultmem" / "local" / lock.LEADER_LOCK
+    with lock.locked(following, timeout=5, what="following"):  # and has not looked yet
         file.write_text(of("bob", "A kestrel and a gyrfalcon."), encoding="utf-8")
         assert found(mine, "kestrel") == set()
         assert "gyrfalcon" not in repr(mine.list()) + repr(mine.search_graph())

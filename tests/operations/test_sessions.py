@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open, clean_environment, snapshot
 from vaultmem import errors
 from vaultmem.notes import journal
-from vaultmem.notes.markdown import outline
+from vaultmem.notes.markdown import markdown_outline
 from vaultmem.notes.note import parse
 from vaultmem.notes.tags import is_tag, tag_key, tag_of
 from vaultmem.surfaces import render
@@ -33,7 +33,7 @@ def test_ordinary_text_looks_like_the_example_of_the_format() -> None:
     text = (
         "Sign gateway tokens with RS256\nBecause the gateway must verify without the private key."
     )
-    assert journal.entry(NOW, "decision", text, ("auth",), BLOCK) == (
+    assert journal.journal_entry(NOW, "decision", text, ("auth",), BLOCK) == (
         f"- **09:12:04** decision: Sign gateway tokens with RS256 #auth ^{BLOCK}\n"
         "  Because the gateway must verify without the private key."
     )
@@ -52,7 +52,7 @@ def test_ordinary_text_looks_like_the_example_of_the_format() -> None:
     ],
 )
 def test_ordinary_text_is_not_put_into_a_code_block(text: str) -> None:
-    lines = journal.entry(NOW, "note", text, (), BLOCK)
+    lines = journal.journal_entry(NOW, "note", text, (), BLOCK)
     first, *more = text.split("\n")
     assert lines.split("\n") == [
         f"- **09:12:04** note: {first} ^{BLOCK}",
@@ -74,13 +74,13 @@ def test_ordinary_text_is_not_put_into_a_code_block(text: str) -> None:
     ],
 )
 def test_text_that_markdown_would_change_stands_in_a_code_block(text: str, info: str) -> None:
-    lines = journal.entry(NOW, "note", text, ("a",), BLOCK)
+    lines = journal.journal_entry(NOW, "note", text, ("a",), BLOCK)
     head, fence, *_, closing = lines.split("\n")
     assert head == f"- **09:12:04** note: #a ^{BLOCK}"
     assert fence.strip(" `") == info
     assert "\r" not in lines
     assert closing.strip() == fence.strip().removesuffix(info)
-    (found,) = outline(f"## Log\n\n{lines}\n").observations
+    (found,) = markdown_outline(f"## Log\n\n{lines}\n").observations
     assert (found.content, found.tags) == (text, ("a",))
 
 
@@ -121,17 +121,19 @@ kinds = st.from_regex(r"[\w-]{1,10}", fullmatch=True)
 def test_entries_come_back_byte_for_byte(
     given: list[tuple[str, tuple[str, ...], str]], newline: str
 ) -> None:
-    made = [(text, tags, kind, journal.new_block(NOW)) for text, tags, kind in given]
+    made = [(text, tags, kind, journal.new_entry_id(NOW)) for text, tags, kind in given]
     note = parse(
         "---\ntype: session\n---\n## Log\n\n## Summary\n\nend\n".replace("\n", newline).encode()
     )
     for text, names, kind, block in made:
-        raw = journal.append(note, journal.entry(NOW, kind, text, names, block))
+        raw = journal.append_journal_entry(
+            note, journal.journal_entry(NOW, kind, text, names, block)
+        )
         note = parse(raw)
-    found = [(o.content, o.tags, o.category, o.block) for o in journal.entries_of(note)]
+    found = [(o.content, o.tags, o.category, o.block) for o in journal.journal_entries(note)]
     assert found == made
     assert [heading.text for heading in note.headings] == ["Log", "Summary"]
-    assert journal.summary_in(note) == "end"
+    assert journal.journal_summary(note) == "end"
     assert note.raw.count(b"\r\n") == (note.raw.count(b"\n") if newline == "\r\n" else 0)
 
 
@@ -151,7 +153,7 @@ def test_a_vault_gives_back_what_was_logged(
 def test_the_meaning_of_what_people_wrote_stays() -> None:
     """Only an agent's entry, known by its ULID, is taken out of a code block."""
     text = "## Log\n\n- **09:12** note: ^mine\n  ```text\n  x\n  ```\n"
-    (found,) = outline(text).observations
+    (found,) = markdown_outline(text).observations
     assert found.content == "\n```text\nx\n```"
 
 
@@ -191,7 +193,7 @@ def test_logging_adds_its_lines_and_touches_no_other(vault: Vault, root: Path) -
     vault.log("second", session_id="s")
     new = [line for line in file.read_text().split("\n") if line not in edited.split("\n")]
     assert len(new) == 1
-    assert new[0].endswith(journal.entries_of(parse(file.read_bytes()))[1].block)
+    assert new[0].endswith(journal.journal_entries(parse(file.read_bytes()))[1].block)
     assert file.read_text().replace(new[0] + "\n", "") == edited
 
 
@@ -310,8 +312,8 @@ def test_a_given_summary_ends_the_session(open_vault: Open, root: Path) -> None:
     vault.log("two")
     assert vault.end_session(summary="Better.").summary == "Better."
     note = parse((root / path).read_bytes())
-    assert journal.summary_in(note) == "Better."
-    assert [o.content for o in journal.entries_of(note)] == ["one", "two"]
+    assert journal.journal_summary(note) == "Better."
+    assert [o.content for o in journal.journal_entries(note)] == ["one", "two"]
 
 
 def test_a_summary_is_made_of_the_log_decisions_first(open_vault: Open) -> None:
@@ -359,7 +361,7 @@ def test_any_summary_finds_its_place(open_vault: Open, root: Path, given: str, k
     path = vault.log("one").path
     assert vault.end_session(summary=given).summary == kept
     note = parse((root / path).read_bytes())
-    assert kept in journal.summary_in(note)
+    assert kept in journal.journal_summary(note)
     assert [h.text for h in note.headings if h.level <= 2] == ["Log", "Summary"]
     vault.log("two")
     assert [o.content for o in vault.timeline(session_id="s").observations] == ["one", "two"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conftest import TEMPLATE
 from tests.world import World
 from vaultmem.errors import InvalidInput
-from vaultmem.index import Filters, Signals, TextHits, passes
+from vaultmem.index import Filters, NoteSignals, TextHits, passes_filters
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.recall import fusion
 from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranking
@@ -139,9 +139,9 @@ def test_what_was_replaced_or_consolidated_steps_back() -> None:
 def test_the_seeds_profile_counts_importance_and_age() -> None:
     now = time.time()
     signals = {
-        1: Signals(0.5, int(now) - 400 * 86_400),
-        2: Signals(0.5, int(now)),
-        3: Signals(1.0, int(now)),
+        1: NoteSignals(0.5, int(now) - 400 * 86_400),
+        2: NoteSignals(0.5, int(now)),
+        3: NoteSignals(1.0, int(now)),
     }
     order = _equal(3)
     fusion.weigh_as_seed(order, signals, now)
@@ -202,7 +202,7 @@ def test_filters_let_pass_what_a_look_at_the_files_would(filled: World, filters:
     expected = set()
     for path in filled.store.walk().notes:
         note = filled.store.note(path)
-        if passes(note, attributes_of(note, filled.store.settings), filters):
+        if passes_filters(note, attributes_of(note, filled.store.settings), filters):
             expected.add(path)
     assert found <= expected
     everything = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from vaultmem.base import durable, system_calls
-from vaultmem.notes.note import version
+from vaultmem.notes.note import note_version
 from vaultmem.storage.store import Store
 
 SAVES = int(os.environ.get("SAVES", "300"))
@@ -35,7 +35,7 @@ def test_all_names_of_a_note_stay_one_file(store: Store, root: Path) -> None:
         note.write_bytes(old)
         if not other.exists():
             os.link(note, other)
-        store.replace("a.md", new, expect=version(old))
+        store.replace("a.md", new, expect=note_version(old))
         assert note.read_bytes() == other.read_bytes() == new
         assert note.stat().st_ino == other.stat().st_ino
 
@@ -55,7 +55,7 @@ def test_a_note_of_several_names_is_whole_when_the_disk_is_full(
 
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(Exception, match="disk is full"):
-        store.replace("a.md", b"a text that is much longer", expect=version(b"old text"))
+        store.replace("a.md", b"a text that is much longer", expect=note_version(b"old text"))
     assert (root / "a.md").read_bytes() == b"old text"
 
 
@@ -74,7 +74,7 @@ def test_owner_mode_attributes_and_access_list_stay(store: Store, root: Path) ->
     if acl:
         subprocess.run([acl, "-m", "u:65532:r", str(note)], check=True)
     before = note.stat(), {name: os.getxattr(note, name) for name in os.listxattr(note)}
-    store.replace("a.md", b"new", expect=version(b"old"))
+    store.replace("a.md", b"new", expect=note_version(b"old"))
     after = note.stat(), {name: os.getxattr(note, name) for name in os.listxattr(note)}
     assert after[1] == before[1]
     for name in ("st_mode", "st_uid", "st_gid", "st_nlink"):
@@ -102,7 +102,7 @@ def test_saves_in_the_moment_of_the_exchange_win(
     """A person saves between the last look and the exchange, and so often again right behind."""
     note = fast / "a.md"
     note.write_bytes(b"old")
-    real, saves = system_calls.exchange, iter(range(again + 1))
+    real, saves = system_calls.exchange_files, iter(range(again + 1))
 
     def late(one: Path, other: Path) -> bool:
         if (number := next(saves, None)) is not None:
@@ -110,8 +110,8 @@ def test_saves_in_the_moment_of_the_exchange_win(
             os.replace(fast / "x", note)
         return real(one, other)
 
-    monkeypatch.setattr(system_calls, "exchange", late)
-    assert durable.replace(note, b"new", b"old") is False
+    monkeypatch.setattr(system_calls, "exchange_files", late)
+    assert durable.replace_durably(note, b"new", b"old") is False
     assert note.read_bytes() == b"person %d" % again
     assert os.listdir(fast) == ["a.md"]
 
@@ -122,17 +122,17 @@ def test_who_has_the_note_open_writes_into_the_note(fast: Path) -> None:
     note = fast / "a.md"
     note.write_bytes(b"old")
     with open(note, "r+b") as editor:
-        assert durable.replace(note, b"new", b"old") is False
+        assert durable.replace_durably(note, b"new", b"old") is False
         editor.write(b"theirs")
     assert note.read_bytes() == b"theirs"
-    assert durable.replace(note, b"new", b"theirs") is True
+    assert durable.replace_durably(note, b"new", b"theirs") is True
     assert note.read_bytes() == b"new"
 
 
 def test_a_note_that_was_deleted_does_not_come_back(fast: Path) -> None:
     (fast / "a.md").write_bytes(b"old")
     (fast / "a.md").unlink()
-    assert durable.replace(fast / "a.md", b"new", b"old") is False
+    assert durable.replace_durably(fast / "a.md", b"new", b"old") is False
     assert os.listdir(fast) == []
 
 
@@ -171,7 +171,7 @@ def test_no_save_of_a_person_is_lost_beside_an_agent(
             if old.endswith(b"end\n"):  # not in the middle of a save
                 first = old.partition(b"\n")[0]
                 new = first + b"\nagent %d\nend\n" % edits[0]
-                edits[1] += durable.replace(note, new, old)
+                edits[1] += durable.replace_durably(note, new, old)
             edits[0] += 1
 
     thread = threading.Thread(target=agent)

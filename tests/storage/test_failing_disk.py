@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import make_store, snapshot
 from vaultmem.base import system_calls
 from vaultmem.errors import AlreadyExists, StorageFull
-from vaultmem.notes.note import version
+from vaultmem.notes.note import note_version
 from vaultmem.storage.store import Store
 
 BIG = b"x" * 400_000
@@ -46,14 +46,14 @@ def test_a_full_disk_leaves_the_old_note_whole(small_disk: Path) -> None:
     store.create("warm-up.md", b"x")
     before = {k: v for k, v in snapshot(small_disk).items() if not k.startswith(".vaultmem")}
     with pytest.raises(StorageFull, match="disk is full"):
-        store.replace("a.md", BIG, expect=version(b"old"))
+        store.replace("a.md", BIG, expect=note_version(b"old"))
     with pytest.raises(StorageFull):
         store.create("Memories/New/b.md", BIG)
     after = {k: v for k, v in snapshot(small_disk).items() if not k.startswith(".vaultmem")}
     assert after == before
     assert not (small_disk / "Memories").exists()
     assert store.walk().temporaries == []
-    assert store.replace("a.md", b"smaller", expect=version(b"old")).raw == b"smaller"
+    assert store.replace("a.md", b"smaller", expect=note_version(b"old")).raw == b"smaller"
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "exchange", "replace", "link", "open"])
@@ -70,12 +70,12 @@ def test_a_fault_at_any_call_leaves_the_old_note_whole(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     if call == "replace":  # where names cannot be exchanged
-        monkeypatch.setattr(system_calls, "exchange", lambda one, other: False)
+        monkeypatch.setattr(system_calls, "exchange_files", lambda one, other: False)
     monkeypatch.setattr(system_calls if call == "exchange" else os, call, full)
     with pytest.raises(StorageFull):
-        store.replace("a.md", b"new", expect=version(b"old")) if call != "link" else store.create(
-            "b.md", b"new"
-        )
+        store.replace(
+            "a.md", b"new", expect=note_version(b"old")
+        ) if call != "link" else store.create("b.md", b"new")
     monkeypatch.undo()
     assert (root / "a.md").read_bytes() == b"old"
     assert not (root / "b.md").exists()

@@ -15,7 +15,7 @@ from tests.conftest import make_store
 from vaultmem.base.database import Database
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Away, VaultmemError
-from vaultmem.storage.root import Root
+from vaultmem.storage.root import VaultFolder
 from vaultmem.vault import Vault
 
 
@@ -58,7 +58,7 @@ def test_no_note_is_acknowledged_that_is_not_in_the_vault(root: Path, ghost: boo
 def test_a_vault_is_known_by_its_notes(root: Path, tmp_path: Path) -> None:
     for name in "abcd":
         (root / f"{name}.md").write_text(name)
-    home = Root(root)
+    home = VaultFolder(root)
     home.remember([f"{name}.md" for name in "abcd"])
     root.rename(tmp_path / "old")
     assert "is not there" in home.trouble()
@@ -73,7 +73,7 @@ def test_a_vault_is_known_by_its_notes(root: Path, tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_that_is_filled_from_elsewhere_is_taken(root: Path, tmp_path: Path) -> None:
-    home = Root(root)
+    home = VaultFolder(root)
     root.rmdir()
     root.mkdir()
     (root / "a.md").write_text("a")
@@ -147,7 +147,7 @@ def test_nothing_of_ours_is_made_in_a_folder_that_took_the_vaults_place(
 ) -> None:
     """Not even when it does so after we looked: what was opened goes where it goes."""
     (root / "a.md").write_text("a")
-    home, away = Root(root), root.with_name("away")
+    home, away = VaultFolder(root), root.with_name("away")
     home.remember(["a.md"])
 
     def replaced_meanwhile(found: os.stat_result) -> None:

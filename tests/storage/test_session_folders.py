@@ -16,11 +16,11 @@ import pytest
 from tests.conftest import Open, clean_environment
 from tests.surfaces.mcp.harness import Process, new_vault
 from vaultmem.hooks import answer
-from vaultmem.storage.session_folders import GRACE_SECONDS, IDLE_SECONDS
+from vaultmem.storage.session_folders import SESSION_GRACE_SECONDS, SESSION_IDLE_SECONDS
 from vaultmem.vault import Vault
 
-LATER = GRACE_SECONDS + 5
-MUCH_LATER = IDLE_SECONDS + 5
+LATER = SESSION_GRACE_SECONDS + 5
+MUCH_LATER = SESSION_IDLE_SECONDS + 5
 
 WORKER = """
 import sys

@@ -24,8 +24,8 @@ from vaultmem.errors import (
     ReadOnly,
     VaultmemError,
 )
-from vaultmem.notes.edit import AddItems, SetProperty, edit
-from vaultmem.notes.note import version
+from vaultmem.notes.edit import AddItems, SetProperty, edit_note
+from vaultmem.notes.note import note_version
 from vaultmem.storage.store import Store
 
 
@@ -117,7 +117,7 @@ def test_n3_no_path_leaves_the_vault(store: Store, root: Path, tmp_path: Path, p
     with pytest.raises(OutsideVault):
         store.create(path, b"x")
     with pytest.raises(OutsideVault):
-        store.replace(path, b"x", expect=version(b"secret"))
+        store.replace(path, b"x", expect=note_version(b"secret"))
     with pytest.raises(OutsideVault):
         store.remove(path)
     assert snapshot(tmp_path) == before
@@ -217,7 +217,7 @@ def test_a_folder_or_pipe_named_like_a_note_is_not_read(store: Store, root: Path
 def test_s1_a_new_note_never_replaces_one(store: Store, root: Path) -> None:
     stored = store.create("Memories/Atlas/New.md", b"one")
     assert (root / "Memories/Atlas/New.md").read_bytes() == b"one"
-    assert stored.version == version(b"one")
+    assert stored.version == note_version(b"one")
     for clash in ("Memories/Atlas/New.md", "Memories/Atlas/NEW.md"):
         with pytest.raises(AlreadyExists, match=r"Memories/Atlas/New\.md"):
             store.create(clash, b"two")
@@ -240,10 +240,10 @@ def test_the_first_write_makes_the_state_folder_and_hides_it_from_git(root: Path
 def test_s1_replacing_needs_the_right_version(store: Store, root: Path) -> None:
     put(root, "a.md", "old")
     with pytest.raises(Conflict) as caught:
-        store.replace("a.md", b"new", expect=version(b"older"))
+        store.replace("a.md", b"new", expect=note_version(b"older"))
     assert caught.value.text == "old"
-    assert caught.value.version == version(b"old")
-    assert store.replace("a.md", b"new", expect=version(b"old")).raw == b"new"
+    assert caught.value.version == note_version(b"old")
+    assert store.replace("a.md", b"new", expect=note_version(b"old")).raw == b"new"
     assert (root / "a.md").read_bytes() == b"new"
 
 
@@ -251,7 +251,7 @@ def test_s2_mode_bits_stay_and_time_moves_on(store: Store, root: Path) -> None:
     file = put(root, "a.md", "old")
     file.chmod(0o640)
     os.utime(file, (1, 1))
-    store.replace("a.md", b"new", expect=version(b"old"))
+    store.replace("a.md", b"new", expect=note_version(b"old"))
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert file.stat().st_mtime > time.time() - 60
 
@@ -259,7 +259,7 @@ def test_s2_mode_bits_stay_and_time_moves_on(store: Store, root: Path) -> None:
 def test_nothing_is_written_when_nothing_changed(store: Store, root: Path) -> None:
     put(root, "a.md", "same")
     before = snapshot(root)["a.md"], (root / "a.md").stat().st_ino
-    store.replace("a.md", b"same", expect=version(b"same"))
+    store.replace("a.md", b"same", expect=note_version(b"same"))
     store.update("a.md", lambda note: note.raw)
     assert (snapshot(root)["a.md"], (root / "a.md").stat().st_ino) == before
 
@@ -267,7 +267,7 @@ def test_nothing_is_written_when_nothing_changed(store: Store, root: Path) -> No
 def test_a_write_protected_note_is_respected(store: Store, root: Path) -> None:
     put(root, "a.md", "old").chmod(0o444)
     with pytest.raises(ReadOnly):
-        store.replace("a.md", b"new", expect=version(b"old"))
+        store.replace("a.md", b"new", expect=note_version(b"old"))
     assert (root / "a.md").read_bytes() == b"old"
 
 
@@ -277,7 +277,7 @@ def test_a_read_only_vault_refuses_every_write(root: Path) -> None:
     before = snapshot(root)
     for write in (
         lambda: store.create("b.md", b"x"),
-        lambda: store.replace("a.md", b"x", expect=version(b"old")),
+        lambda: store.replace("a.md", b"x", expect=note_version(b"old")),
         lambda: store.update("a.md", lambda note: b"x"),
         lambda: store.remove("a.md"),
     ):
@@ -294,7 +294,7 @@ def test_s1_an_edit_is_done_again_on_the_new_text(store: Store, root: Path) -> N
         seen.append(note)
         if len(seen) == 1:  # a person saves while the agent thinks
             file.write_bytes(b"---\na: 1\nb: 2\n---\nbody\n")
-        return edit(note, SetProperty("a", 9))  # type: ignore[arg-type]
+        return edit_note(note, SetProperty("a", 9))  # type: ignore[arg-type]
 
     store.update("a.md", change)
     assert len(seen) == 2
@@ -309,7 +309,7 @@ def test_s1_with_an_expected_version_it_is_a_conflict_instead(store: Store, root
         return b"agent"
 
     with pytest.raises(Conflict) as caught:
-        store.update("a.md", change, expect=version(b"old"))
+        store.update("a.md", change, expect=note_version(b"old"))
     assert caught.value.text == "a person's text"
     assert file.read_bytes() == b"a person's text"
 
@@ -341,7 +341,7 @@ def test_two_writers_with_one_version_one_wins(root: Path) -> None:
 
     def write(text: str) -> None:
         try:
-            make_store(root).replace("a.md", text.encode(), expect=version(b"old"))
+            make_store(root).replace("a.md", text.encode(), expect=note_version(b"old"))
             results.append("won")
         except Conflict as conflict:
             results.append(conflict.text)
@@ -376,7 +376,7 @@ def test_s4_a_note_being_typed_in_is_waited_for(root: Path) -> None:
     put(root, "a.md", "typed")
     store = make_store(root, typing__quiet_seconds=0.4, typing__wait_seconds=5.0)
     started = time.monotonic()
-    store.replace("a.md", b"agent", expect=version(b"typed"))
+    store.replace("a.md", b"agent", expect=note_version(b"typed"))
     assert 0.2 < time.monotonic() - started < 3
 
 
@@ -386,7 +386,7 @@ def test_s4_an_agents_own_write_is_not_typing_in_any_process(root: Path) -> None
     started = time.monotonic()
     for number in range(2, 6):
         store = make_store(root, typing__quiet_seconds=30.0)  # a new process knows only the disk
-        store.update("a.md", lambda note, n=number: edit(note, SetProperty("a", n)))  # type: ignore[misc]
+        store.update("a.md", lambda note, n=number: edit_note(note, SetProperty("a", n)))  # type: ignore[misc]
     assert time.monotonic() - started < 5
 
 
@@ -394,7 +394,7 @@ def test_s4_waiting_ends_with_busy_and_nothing_written(root: Path) -> None:
     file = put(root, "a.md", "typed")
     store = make_store(root, typing__quiet_seconds=60.0, typing__wait_seconds=0.2)
     with pytest.raises(Busy, match=r"a\.md") as caught:
-        store.replace("a.md", b"agent", expect=version(b"typed"))
+        store.replace("a.md", b"agent", expect=note_version(b"typed"))
     assert caught.value.retry_possible
     assert file.read_bytes() == b"typed"
 
@@ -403,7 +403,7 @@ def test_s4_a_clock_that_runs_ahead_does_not_block(root: Path) -> None:
     file = put(root, "a.md", "typed")
     os.utime(file, (time.time() + 9999,) * 2)
     store = make_store(root, typing__quiet_seconds=60.0, typing__wait_seconds=0.2)
-    assert store.replace("a.md", b"agent", expect=version(b"typed")).raw == b"agent"
+    assert store.replace("a.md", b"agent", expect=note_version(b"typed")).raw == b"agent"
 
 
 # --- removing ----------------------------------------------------------------------------
@@ -412,10 +412,10 @@ def test_s4_a_clock_that_runs_ahead_does_not_block(root: Path) -> None:
 def test_s5_removing_moves_to_the_trash(store: Store, root: Path) -> None:
     for number in range(3):
         put(root, f"f{number}/Note.md", f"{number}")
-    assert store.remove("f0/Note.md", expect=version(b"0")) == ".trash/Note.md"
+    assert store.remove("f0/Note.md", expect=note_version(b"0")) == ".trash/Note.md"
     assert store.remove("f1/Note.md") == ".trash/Note 2.md"
     with pytest.raises(Conflict):
-        store.remove("f2/Note.md", expect=version(b"other"))
+        store.remove("f2/Note.md", expect=note_version(b"other"))
     assert (root / ".trash" / "Note 2.md").read_bytes() == b"1"
     assert list(store.walk().notes) == ["f2/Note.md"]
     with pytest.raises(NotFound):
@@ -433,5 +433,5 @@ def test_indexing_never_writes(store: Store, root: Path) -> None:
 
 def test_adding_items_beside_a_person(store: Store, root: Path) -> None:
     put(root, "a.md", "---\r\ntags: [a] # mine\r\n---\r\nx")
-    store.update("a.md", lambda note: edit(note, AddItems("tags", ("b",))))
+    store.update("a.md", lambda note: edit_note(note, AddItems("tags", ("b",))))
     assert (root / "a.md").read_bytes() == b"---\r\ntags: [a, b] # mine\r\n---\r\nx"

@@ -375,10 +375,10 @@ def test_every_message_comes_back_as_it_was(texts: list[str], summary: str) -> N
     at = incoming.when(exports.START)
     assert at is not None
     [draft] = drafts.journals(TalkRecord("t", "Title", said, summary), "chatgpt:t", "chatgpt-t", at)
-    entries = journal.entries_of(parse(draft.body.encode()))
+    entries = journal.journal_entries(parse(draft.body.encode()))
     assert [entry.content for entry in entries] == texts
     assert len({entry.block for entry in entries}) == len(texts)
-    assert ("\n## Summary\n\n" in draft.body) == bool(journal.below_heading(summary))
+    assert ("\n## Summary\n\n" in draft.body) == bool(journal.with_smaller_headings(summary))
 
 
 plain = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=6)

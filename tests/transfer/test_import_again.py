@@ -203,7 +203,7 @@ def test_two_imports_take_turns(open_vault: Open, root: Path, away: Path) -> Non
     from vaultmem.base import lock
 
     vault = open_vault()
-    held = lock.try_hold(vault.parts.store.local() / "imports.lock")
+    held = lock.try_to_lock(vault.parts.store.local() / "imports.lock")
     assert held is not None
     with pytest.raises(Busy, match="Another import"):
         bring(vault, away, "x")

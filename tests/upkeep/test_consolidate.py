@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open, clean_environment, snapshot
 from vaultmem import errors
 from vaultmem.base import words
-from vaultmem.embedding.embedder import load
+from vaultmem.embedding.embedder import load_embedder
 from vaultmem.notes import journal, sentences
 from vaultmem.notes.note import parse
 from vaultmem.surfaces import render
@@ -58,7 +58,7 @@ def links(note: object) -> list[str]:
 
 @pytest.fixture(params=["off", ""], ids=["words", "model"])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if not request.param and load("", tmp_path / "models") is None:
+    if not request.param and load_embedder("", tmp_path / "models") is None:
         pytest.fail("the default model is missing")
     return str(request.param)
 
@@ -96,8 +96,8 @@ def test_five_hundred_observations_are_drawn_together_at_once(vault: Vault, root
     path = vault.log("The first of many.", session_id="s").path
     now = dt.datetime.now(dt.UTC)
     lines = [
-        journal.entry(
-            now, "note", f"Topic{n % 20} was part{n % 7} again.", (), journal.new_block(now)
+        journal.journal_entry(
+            now, "note", f"Topic{n % 20} was part{n % 7} again.", (), journal.new_entry_id(now)
         )
         for n in range(499)
     ]
@@ -408,4 +408,4 @@ def test_a_draft_is_no_wider_than_its_sources() -> None:
 
 
 def test_a_summary_of_nothing_is_nothing() -> None:
-    assert journal.summary_of([]) == ""
+    assert journal.summary_of_entries([]) == ""

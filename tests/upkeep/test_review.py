@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open, snapshot
 from vaultmem import errors
 from vaultmem.config import REVIEW
-from vaultmem.embedding.embedder import load
+from vaultmem.embedding.embedder import load_embedder
 from vaultmem.notes.note import parse
 from vaultmem.operations.input import now_utc
 from vaultmem.surfaces.mcp import prompts
@@ -182,7 +182,7 @@ def test_a_read_only_vault_gets_no_list(open_vault: Open, root: Path) -> None:
 
 def test_meaning_tells_what_words_do_not(root: Path, open_vault: Open) -> None:
     vault = open_vault({"model": ""})
-    if (model := load("", vault.parts.models_dir)) is None:
+    if (model := load_embedder("", vault.parts.models_dir)) is None:
         pytest.skip("no model is installed")
     put(root, "A", "The nightly backup of the orders database starts at two in the morning.")
     put(root, "B", "Backups of the orders database are made nightly, at 2 am.")

@@ -11,7 +11,7 @@ import yaml
 
 from tests.conftest import TEMPLATE, make_store
 from vaultmem.config import PROPERTIES
-from vaultmem.notes.edit import new_note
+from vaultmem.notes.edit import new_note_bytes
 from vaultmem.notes.note import parse
 from vaultmem.upkeep import doctor
 
@@ -54,7 +54,7 @@ def test_an_example_is_what_we_would_have_written(file: Path) -> None:
     }
     if "review" in dated:
         dated["review"] = note.moment("review").date()  # type: ignore[union-attr]
-    assert new_note(dated, note.body) == note.raw
+    assert new_note_bytes(dated, note.body) == note.raw
 
 
 def test_the_examples_show_every_feature_of_the_format() -> None:

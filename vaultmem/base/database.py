@@ -19,31 +19,31 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from vaultmem.base.own_path import OwnPath, is_link
+from vaultmem.base.own_path import OwnPath, is_link_or_junction
 from vaultmem.errors import Away
 
 _PAGE_OF_SHM: Final = 32_768  # SQLite maps the file beside it in pieces of this size
 _MAIN, _LOG, _SHARED = "", "-wal", "-shm"
 _FILES: Final = (_MAIN, _LOG, _SHARED)
-COMPANIONS: Final = (_LOG, _SHARED, "-journal")  # files that SQLite keeps beside its own
+SQLITE_COMPANIONS: Final = (_LOG, _SHARED, "-journal")  # files that SQLite keeps beside its own
 
 # `IN` any number of values: a variable for each would meet SQLite's limit in a large vault.
-LISTED: Final = "(SELECT value FROM json_each(?))"
-LISTED_BYTES: Final = "(SELECT from_hex(value) FROM json_each(?))"
+SQL_LIST: Final = "(SELECT value FROM json_each(?))"
+SQL_LIST_OF_BYTES: Final = "(SELECT from_hex(value) FROM json_each(?))"
 
 
-def listed(values: Iterable[int | str] | Iterable[bytes]) -> str:
+def sql_list(values: Iterable[int | str] | Iterable[bytes]) -> str:
     """The values for `LISTED`, or for `LISTED_BYTES`."""
     plain = [value.hex() if isinstance(value, bytes) else value for value in values]
     return json.dumps(plain, ensure_ascii=False)
 
 
-class _Look(NamedTuple):
+class _DatabaseFile(NamedTuple):
     identity: tuple[int, int]  # with the device: another drive may have the same number
     size: int
 
 
-class Whereabouts(Enum):
+class DatabaseWhereabouts(Enum):
     SAME = "the files that were opened"
     ELSEWHERE = "another file has the name, or none"
     TORN = "a file beside it is gone, another one, or shorter"
@@ -58,9 +58,9 @@ class Database:
         self._generation = 0
         self._connections: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
-        self._opened: dict[str, _Look] = {}  # by ending
+        self._opened: dict[str, _DatabaseFile] = {}  # by ending
         # Once nobody has the database any more, nobody is using what is left of its connections.
-        weakref.finalize(self, _close_all, self._connections).atexit = False
+        weakref.finalize(self, _close_connections, self._connections).atexit = False
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -95,7 +95,7 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         with contextlib.suppress(FileNotFoundError):  # SQLite has its own word for that
-            self.place.checked(*COMPANIONS)
+            self.place.checked(*SQLITE_COMPANIONS)
         db = sqlite3.connect(self.file, timeout=10, isolation_level=None, check_same_thread=False)
         with self._opening:
             self._connections.append((threading.current_thread(), db))
@@ -110,35 +110,35 @@ class Database:
             if not self._opened:
                 self._opened = {end: look for end in _FILES if (look := self._look_at(end))}
 
-    def _look_at(self, ending: str) -> _Look | None:
+    def _look_at(self, ending: str) -> _DatabaseFile | None:
         try:
             found = os.stat(f"{self.file}{ending}")
         except OSError:
             return None
-        return _Look((found.st_dev, found.st_ino), found.st_size)
+        return _DatabaseFile((found.st_dev, found.st_ino), found.st_size)
 
     # --- what others do to the files -----------------------------------------------------
 
-    def whereabouts(self) -> Whereabouts:
+    def whereabouts(self) -> DatabaseWhereabouts:
         """Whether the names still mean the files that are open here. Takes microseconds."""
         opened = self._opened
         if not opened:
-            return Whereabouts.SAME  # none is open
+            return DatabaseWhereabouts.SAME  # none is open
         for ending in _FILES:
             known, now = opened.get(ending), self._look_at(ending)
             if known is None:
                 opened |= {ending: now} if now else {}  # SQLite makes them when it needs them
             elif now is None or now.identity != known.identity:
-                return Whereabouts.TORN if ending else Whereabouts.ELSEWHERE
+                return DatabaseWhereabouts.TORN if ending else DatabaseWhereabouts.ELSEWHERE
             elif ending != _LOG and now.size != known.size:  # the log is emptied now and then
                 if now.size < known.size:
-                    return Whereabouts.TORN
+                    return DatabaseWhereabouts.TORN
                 opened[ending] = now
-        return Whereabouts.SAME
+        return DatabaseWhereabouts.SAME
 
     def is_there(self) -> bool:
         """Whether there is a file, and no folder where SQLite would put one beside it."""
-        kinds = [self._kind(ending) for ending in ("", *COMPANIONS)]
+        kinds = [self._kind(ending) for ending in ("", *SQLITE_COMPANIONS)]
         return kinds[0] == "file" and "folder" not in kinds
 
     def _kind(self, ending: str) -> str:
@@ -146,7 +146,7 @@ class Database:
             found = os.lstat(f"{self.file}{ending}")
         except OSError:
             return ""
-        is_folder = stat.S_ISDIR(found.st_mode) and not is_link(found)
+        is_folder = stat.S_ISDIR(found.st_mode) and not is_link_or_junction(found)
         return "folder" if is_folder else "file"  # what links are for is refused elsewhere
 
     @property
@@ -178,7 +178,7 @@ class Database:
     def discard(self) -> None:
         """Close the database and take its files away."""
         self.renew()
-        for ending in (_MAIN, *COMPANIONS):
+        for ending in (_MAIN, *SQLITE_COMPANIONS):
             place = self.place.parent / (self.place.name + ending)
             place.remove()
             place.remove_folder()  # an empty one; anything else is not ours
@@ -224,7 +224,7 @@ class Database:
             old.close()
 
 
-def _close_all(connections: list[tuple[threading.Thread, sqlite3.Connection]]) -> None:
+def _close_connections(connections: list[tuple[threading.Thread, sqlite3.Connection]]) -> None:
     for _, db in connections:
         with contextlib.suppress(sqlite3.Error):
             db.close()

@@ -22,7 +22,7 @@ from ulid_transform import ulid_now, ulid_to_timestamp
 from vaultmem.base import system_calls
 from vaultmem.errors import Away, InvalidInput, ReadOnly, StorageFull, Unavailable, VaultmemError
 
-Name = str | Path
+FileName = str | Path
 _TEMPORARY: Final = (".vm-", ".tmp")
 _PLAIN: Final = (
     getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -31,13 +31,13 @@ _TURNS: Final = 100  # saves of a person's in the milliseconds that ours takes
 _NO_HARD_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
-def create(path: Path, data: bytes, below: Path | None = None) -> None:
+def create_durably(path: Path, data: bytes, below: Path | None = None) -> None:
     """Make a new file with this content; FileExistsError when there is one."""
     made = make_folders(path.parent, below)
     try:
-        with temporary(path.parent, data, 0o666) as new:
-            place_new(new, path)
-            sync_folder(path.parent)
+        with temporary_file(path.parent, data, 0o666) as new:
+            place_new_file(new, path)
+            flush_folder(path.parent)
     except BaseException:
         for folder in made:
             with contextlib.suppress(OSError):
@@ -45,7 +45,7 @@ def create(path: Path, data: bytes, below: Path | None = None) -> None:
         raise
 
 
-def replace(path: Path, data: bytes, expected: bytes) -> bool:
+def replace_durably(path: Path, data: bytes, expected: bytes) -> bool:
     """Put new content in the place of a file's; False if that is no longer the expected one.
 
     The new file gets the old one's owner, mode, extended attributes and access list, and the two
@@ -62,14 +62,16 @@ def replace(path: Path, data: bytes, expected: bytes) -> bool:
         if file.read() != expected:
             return False
         if found.st_nlink > 1 and sys.platform != "win32":
-            return _write_through(path, data, expected)
+            return _write_through_hard_links(path, data, expected)
         mode = stat.S_IMODE(found.st_mode)
-        with temporary(path.parent, data, mode, dress=lambda new: _dress(old, found, new)) as new:
+        with temporary_file(
+            path.parent, data, mode, dress=lambda new: _dress_as_old_file(old, found, new)
+        ) as new:
             os.chmod(new, mode)
-            return _take_place(Path(new), path, data, expected)
+            return _exchange_until_settled(Path(new), path, data, expected)
 
 
-def _dress(old: int, found: os.stat_result, new: int) -> None:
+def _dress_as_old_file(old: int, found: os.stat_result, new: int) -> None:
     if sys.platform == "win32":
         return
     mine = os.fstat(new)
@@ -80,64 +82,64 @@ def _dress(old: int, found: os.stat_result, new: int) -> None:
             with contextlib.suppress(OSError):
                 os.fchown(new, -1, found.st_gid)
     os.fchmod(new, stat.S_IMODE(found.st_mode))
-    system_calls.copy_attributes(old, new)
+    system_calls.copy_file_attributes(old, new)
 
 
-def _take_place(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
+def _exchange_until_settled(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
     """Whether the new file is in the place now; `new` names what is no longer needed."""
     put: bytes | None = data
     wanted: bytes | None = expected  # what should come out for it; None: whatever it is by now
     for turn in range(_TURNS):
         try:
-            if not system_calls.exchange(new, path):
-                return _replaced(new, path, expected)
+            if not system_calls.exchange_files(new, path):
+                return _replace_without_exchange(new, path, expected)
         except FileNotFoundError:  # deleted, or renamed away to be written anew
             if turn:
                 with contextlib.suppress(FileExistsError):
-                    place_new(new, path)
+                    place_new_file(new, path)
             return False
-        sync_folder(path.parent)
-        out = _at_rest(new)
+        flush_folder(path.parent)
+        out = _read_at_rest(new)
         if wanted is None or out == wanted:
             return turn == 0
         put, wanted = out, put
     return False
 
 
-def _replaced(new: Path, path: Path, expected: bytes) -> bool:
+def _replace_without_exchange(new: Path, path: Path, expected: bytes) -> bool:
     """Where names cannot be exchanged: look once more, then replace."""
-    if _at_rest(path) != expected:
+    if _read_at_rest(path) != expected:
         return False
     os.replace(new, path)
-    sync_folder(path.parent)
+    flush_folder(path.parent)
     return True
 
 
-def _at_rest(path: Path) -> bytes | None:
+def _read_at_rest(path: Path) -> bytes | None:
     """A plain file's content; None while somebody is writing to it."""
     try:
         with open(os.open(path, os.O_RDONLY | _PLAIN), "rb", buffering=0) as file:
-            if system_calls.is_being_written(file.fileno()):
+            if system_calls.is_file_being_written(file.fileno()):
                 return None
             return file.read()
     except OSError:
         return None
 
 
-def _write_through(path: Path, data: bytes, expected: bytes) -> bool:
+def _write_through_hard_links(path: Path, data: bytes, expected: bytes) -> bool:
     """What is longer is added first: on a full disk the old text can still be put back."""
     fd = os.open(path, os.O_RDWR | _PLAIN)
-    with open(fd, "r+b", buffering=0) as file, system_calls.undisturbed(fd):
+    with open(fd, "r+b", buffering=0) as file, system_calls.file_undisturbed(fd):
         if file.read() != expected:
             return False
         try:
-            _write_at(fd, data[len(expected) :], len(expected))
-            _write_at(fd, data[: len(expected)], 0)
+            _write_bytes_at(fd, data[len(expected) :], len(expected))
+            _write_bytes_at(fd, data[: len(expected)], 0)
             os.ftruncate(fd, len(data))
             os.fsync(fd)
         except OSError:
             os.ftruncate(fd, min(len(expected), os.fstat(fd).st_size))
-            _write_at(fd, expected, 0)
+            _write_bytes_at(fd, expected, 0)
             raise
         here = os.fstat(fd)
     with contextlib.suppress(FileNotFoundError):
@@ -146,15 +148,15 @@ def _write_through(path: Path, data: bytes, expected: bytes) -> bool:
     return False
 
 
-def _write_at(fd: int, data: bytes, place: int) -> None:
+def _write_bytes_at(fd: int, data: bytes, place: int) -> None:
     view = memoryview(data)
     while view:
         written = os.pwrite(fd, view, place)
         view, place = view[written:], place + written
 
 
-def place_new(
-    source: Name, target: Name, *, at: int | None = None, into: int | None = None
+def place_new_file(
+    source: FileName, target: FileName, *, at: int | None = None, into: int | None = None
 ) -> None:
     """Give a file a name that must not be taken yet; `at` and `into` are open folders, if given."""
     if sys.platform == "win32":
@@ -187,11 +189,11 @@ def make_folders(folder: Path, below: Path | None = None) -> list[Path]:
         with contextlib.suppress(FileExistsError):
             place.mkdir()
             made.insert(0, place)
-            sync_folder(place.parent)
+            flush_folder(place.parent)
     return made
 
 
-def sync_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     if sys.platform == "win32":
         return
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -202,7 +204,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def temporary(
+def temporary_file(
     folder: Path,
     data: bytes,
     mode: int,
@@ -233,14 +235,14 @@ def temporary(
             os.unlink(path, dir_fd=at)
 
 
-def is_temporary(name: str) -> bool:
+def is_temporary_name(name: str) -> bool:
     return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
 
 
-def is_abandoned(name: str, found: os.stat_result) -> bool:
+def is_abandoned_temporary(name: str, found: os.stat_result) -> bool:
     """A temporary whose writer must be gone: nothing we write takes an hour. What was exchanged
     has the old note's time of change, so the time in its name counts too."""
-    if not is_temporary(name):
+    if not is_temporary_name(name):
         return False
     made = 0.0
     with contextlib.suppress(ValueError):
@@ -253,15 +255,15 @@ _FORBIDDEN: Final = (errno.EACCES, errno.EPERM)
 
 
 @contextlib.contextmanager
-def explained(doing: str, result: str = "Nothing was changed.") -> Iterator[None]:
+def disk_errors_explained(doing: str, result: str = "Nothing was changed.") -> Iterator[None]:
     """Turn what the system says into what the reader can do about it."""
     try:
         yield
     except OSError as error:
-        raise _explanation(doing, error, result) from error
+        raise _disk_error_explanation(doing, error, result) from error
 
 
-def _explanation(doing: str, error: OSError, result: str) -> VaultmemError:
+def _disk_error_explanation(doing: str, error: OSError, result: str) -> VaultmemError:
     if error.errno in _FULL:
         return StorageFull(
             f"{doing} failed: the disk is full. {result} Free some space and try again."

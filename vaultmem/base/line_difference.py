@@ -30,10 +30,10 @@ class EqualLines(NamedTuple):
 Opcode = tuple[str, int, int, int, int]
 
 
-def blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[EqualLines]:
+def equal_lines(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[EqualLines]:
     """What both have, in order; neighbours are joined."""
     found: list[EqualLines] = []
-    for block in sorted(_blocks(a, b)):
+    for block in sorted(_equal_line_blocks(a, b)):
         last = found[-1] if found else None
         if last and (last.a + last.size, last.b + last.size) == (block.a, block.b):
             found[-1] = EqualLines(last.a, last.b, last.size + block.size)
@@ -42,11 +42,11 @@ def blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[EqualLines]:
     return found
 
 
-def opcodes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Opcode]:
+def line_opcodes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Opcode]:
     """How the one becomes the other, in the words of the standard library."""
     found: list[Opcode] = []
     i = j = 0
-    for block in (*blocks(a, b), EqualLines(len(a), len(b), 0)):
+    for block in (*equal_lines(a, b), EqualLines(len(a), len(b), 0)):
         if i < block.a or j < block.b:
             tag = (
                 "replace" if i < block.a and j < block.b else "delete" if i < block.a else "insert"
@@ -58,16 +58,16 @@ def opcodes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Opcode]:
     return found
 
 
-def unified(
+def unified_difference(
     a: Sequence[str], b: Sequence[str], names: tuple[str, str], around: int = 3
 ) -> Iterator[str]:
     """The lines of a unified diff, without line ends; none where both are the same."""
     matcher: Any = difflib.SequenceMatcher(None, "", "")
-    matcher.opcodes = opcodes(a, b)  # which it would find itself, in the square of the lines
+    matcher.opcodes = line_opcodes(a, b)  # which it would find itself, in the square of the lines
     for number, group in enumerate(matcher.get_grouped_opcodes(around)):
         if not number:
             yield from (f"--- {names[0]}", f"+++ {names[1]}")
-        yield f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@"
+        yield f"@@ -{_difference_span(group[0][1], group[-1][2])} +{_difference_span(group[0][3], group[-1][4])} @@"
         for tag, i, j, k, m in group:
             if tag == "equal":
                 yield from (f" {line}" for line in a[i:j])
@@ -76,7 +76,7 @@ def unified(
             yield from (f"+{line}" for line in b[k:m])
 
 
-def _span(start: int, end: int) -> str:
+def _difference_span(start: int, end: int) -> str:
     length = end - start
     if length == 1:
         return str(start + 1)
@@ -86,7 +86,7 @@ def _span(start: int, end: int) -> str:
 # --- finding ---------------------------------------------------------------------------------
 
 
-class _Range(NamedTuple):
+class _LineRange(NamedTuple):
     a: int
     a_end: int
     b: int
@@ -94,32 +94,34 @@ class _Range(NamedTuple):
     depth: int
 
 
-def _blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[EqualLines]:
-    waiting = [_Range(0, len(a), 0, len(b), 0)]
+def _equal_line_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[EqualLines]:
+    waiting = [_LineRange(0, len(a), 0, len(b), 0)]
     while waiting:
         where = waiting.pop()
-        head, tail = _edges(a, b, where)
+        head, tail = _equal_edges(a, b, where)
         if head:
             yield EqualLines(where.a, where.b, head)
         if tail:
             yield EqualLines(where.a_end - tail, where.b_end - tail, tail)
-        inner = _Range(
+        inner = _LineRange(
             where.a + head, where.a_end - tail, where.b + head, where.b_end - tail, where.depth
         )
         if inner.a == inner.a_end or inner.b == inner.b_end:
             continue
         ones, others = a[inner.a : inner.a_end], b[inner.b : inner.b_end]
         counts = Counter(ones), Counter(others)
-        if _is_small(counts):
+        if _is_soon_compared(counts):
             matcher = difflib.SequenceMatcher(None, ones, others, autojunk=False)
             for i, j, size in matcher.get_matching_blocks():
                 if size:
                     yield EqualLines(inner.a + i, inner.b + j, size)
         elif where.depth < _DEEPEST:
-            waiting += _cut(ones, others, counts, inner)
+            waiting += _cut_at_unique_lines(ones, others, counts, inner)
 
 
-def _edges(a: Sequence[Hashable], b: Sequence[Hashable], where: _Range) -> tuple[int, int]:
+def _equal_edges(
+    a: Sequence[Hashable], b: Sequence[Hashable], where: _LineRange
+) -> tuple[int, int]:
     most = min(where.a_end - where.a, where.b_end - where.b)
     head = 0
     while head < most and a[where.a + head] == b[where.b + head]:
@@ -133,7 +135,7 @@ def _edges(a: Sequence[Hashable], b: Sequence[Hashable], where: _Range) -> tuple
 _Counts = tuple[Counter[Hashable], Counter[Hashable]]
 
 
-def _is_small(counts: _Counts) -> bool:
+def _is_soon_compared(counts: _Counts) -> bool:
     """Whether the matcher ends soon: it looks at every pair of like lines, once for each block."""
     ones, others = counts
     pairs = sum(count * others[line] for line, count in ones.items())
@@ -141,28 +143,28 @@ def _is_small(counts: _Counts) -> bool:
     return (sizes[0] + pairs) * min(*sizes, pairs) <= _EFFORT * sum(sizes)
 
 
-def _cut(
-    ones: Sequence[Hashable], others: Sequence[Hashable], counts: _Counts, where: _Range
-) -> Iterator[_Range]:
+def _cut_at_unique_lines(
+    ones: Sequence[Hashable], others: Sequence[Hashable], counts: _Counts, where: _LineRange
+) -> Iterator[_LineRange]:
     """The stretches between the lines that both have once, as many as stand in one order; each
     such line begins a stretch, and is found as its head."""
     places = {line: j for j, line in enumerate(others) if counts[1][line] == 1}
     shared = [
         (i, places[line]) for i, line in enumerate(ones) if line in places and counts[0][line] == 1
     ]
-    kept = _rising(shared)
+    kept = _longest_rising_run(shared)
     if not kept:
         return
     starts = [(0, 0), *kept]
     ends = [*kept, (len(ones), len(others))]
     for (i, j), (i_end, j_end) in zip(starts, ends, strict=True):
         if i < i_end and j < j_end:
-            yield _Range(
+            yield _LineRange(
                 where.a + i, where.a + i_end, where.b + j, where.b + j_end, where.depth + 1
             )
 
 
-def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_rising_run(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs, already in the order of the first, that rises in the second."""
     ends: list[int] = []  # the smallest last place of a run of each length
     which: list[int] = []  # the pair at that place

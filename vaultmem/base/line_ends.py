@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 
-def newline_of(text: str) -> str:
+def usual_line_end(text: str) -> str:
     """The one that most of its lines have."""
     crlf = text.count("\r\n")
     return "\r\n" if crlf * 2 > text.count("\n") else "\n"
 
 
-def unix_lines(text: str) -> str:
+def with_unix_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def converted(text: str, newline: str) -> str:
-    text = unix_lines(text)
+def with_line_ends(text: str, newline: str) -> str:
+    text = with_unix_line_ends(text)
     return text.replace("\n", newline) if newline != "\n" else text
 
 

@@ -33,10 +33,10 @@ else:
         return True
 
 
-LEADER: Final = "leader.lock"  # held by the one process that follows the files
+LEADER_LOCK: Final = "leader.lock"  # held by the one process that follows the files
 
 
-class Held:
+class HeldLock:
     """A lock that is ours until it is let go, or until the process dies."""
 
     def __init__(self, fd: int) -> None:
@@ -48,18 +48,18 @@ class Held:
             self._fd = -1
 
 
-def try_hold(place: Path | OwnPath) -> Held | None:
+def try_to_lock(place: Path | OwnPath) -> HeldLock | None:
     """The lock if nobody has it; None at once if somebody does."""
     fd = OwnPath.of(place).open(os.O_RDWR | os.O_CREAT, 0o600)
     if _try_lock(fd):
-        return Held(fd)
+        return HeldLock(fd)
     os.close(fd)
     return None
 
 
-def is_held(place: Path | OwnPath) -> bool:
+def is_locked(place: Path | OwnPath) -> bool:
     """Whether somebody has the lock now."""
-    mine = try_hold(place)
+    mine = try_to_lock(place)
     if mine is None:
         return True
     mine.release()
@@ -67,7 +67,7 @@ def is_held(place: Path | OwnPath) -> bool:
 
 
 @contextlib.contextmanager
-def held(place: Path | OwnPath, *, timeout: float, what: str) -> Iterator[None]:
+def locked(place: Path | OwnPath, *, timeout: float, what: str) -> Iterator[None]:
     """Hold the lock file, waiting for others at most `timeout` seconds; then Busy."""
     deadline, pause = time.monotonic() + timeout, 0.0005
     while True:
@@ -78,14 +78,16 @@ def held(place: Path | OwnPath, *, timeout: float, what: str) -> Iterator[None]:
                     raise Busy(f"Another process is {what}; try again in a moment.")
                 time.sleep(pause)
                 pause = min(pause * 2, 0.02)
-            if _is_at(fd, place):  # else it was deleted meanwhile, and is nobody's lock any more
+            if _is_lock_file_at(
+                fd, place
+            ):  # else it was deleted meanwhile, and is nobody's lock any more
                 yield
                 return
         finally:
             os.close(fd)
 
 
-def _is_at(fd: int, place: Path | OwnPath) -> bool:
+def _is_lock_file_at(fd: int, place: Path | OwnPath) -> bool:
     try:
         return os.path.samestat(os.fstat(fd), os.stat(OwnPath.of(place).path))
     except OSError:

@@ -31,7 +31,7 @@ _ANCHOR: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY",
 _MOUNT_POINT: Final = 0xA0000003  # what Windows calls a junction
 
 
-class _Folder(NamedTuple):
+class _OwnFolderHandle(NamedTuple):
     """An open folder; without a number where the system opens files by their whole path only."""
 
     path: Path
@@ -54,7 +54,7 @@ class _Folder(NamedTuple):
         found = self.stat(name)
         if found is None:
             return None
-        if is_link(found):
+        if is_link_or_junction(found):
             raise OutsideVault(
                 f"{self.path / name} is a link to another place, and vaultmem follows no links "
                 "among its own files: a vault from elsewhere could lead it anywhere. Remove the "
@@ -126,7 +126,7 @@ class OwnPath(NamedTuple):
         return [
             self / entry.name
             for entry in self._entries()
-            if stat.S_ISDIR(entry.stat.st_mode) and not is_link(entry.stat)
+            if stat.S_ISDIR(entry.stat.st_mode) and not is_link_or_junction(entry.stat)
         ]
 
     def _entries(self) -> list[FolderItem]:
@@ -164,23 +164,25 @@ class OwnPath(NamedTuple):
             os.rmdir(folder.at(self.name), dir_fd=folder.fd)
 
     @contextlib.contextmanager
-    def _opened(self, *, make: bool = False) -> Iterator[_Folder]:
+    def _opened(self, *, make: bool = False) -> Iterator[_OwnFolderHandle]:
         if not _STEPS:
             yield self._looked_at(make)
             return
-        folder = _Folder(self.anchor, os.open(self.anchor, _ANCHOR if self.parts else _FOLDER))
+        folder = _OwnFolderHandle(
+            self.anchor, os.open(self.anchor, _ANCHOR if self.parts else _FOLDER)
+        )
         try:
             if make and self.require is not None:
                 self.require(os.stat(folder.fd))  # type: ignore[arg-type]
             for name in self.parts:
-                folder = _below(folder, name, make)
+                folder = _open_folder_below(folder, name, make)
             yield folder
         finally:
             if folder.fd is not None:
                 os.close(folder.fd)
 
-    def _looked_at(self, make: bool) -> _Folder:
-        folder = _Folder(self.anchor, None)
+    def _looked_at(self, make: bool) -> _OwnFolderHandle:
+        folder = _OwnFolderHandle(self.anchor, None)
         if make and self.require is not None:
             self.require(os.stat(self.anchor))
         for name in self.parts:
@@ -190,7 +192,7 @@ class OwnPath(NamedTuple):
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(folder.at(name))
                 folder.require(name, "folder")
-            folder = _Folder(folder.path / name, None)
+            folder = _OwnFolderHandle(folder.path / name, None)
         return folder
 
     # --- files -------------------------------------------------------------------------
@@ -242,21 +244,23 @@ class OwnPath(NamedTuple):
         """All of the file, new; whole or not at all, but not forced to disk."""
         with self.parent._opened(make=True) as folder:
             folder.require(self.name, "file")
-            with durable.temporary(folder.path, data, 0o666, at=folder.fd, flush=False) as made:
+            with durable.temporary_file(
+                folder.path, data, 0o666, at=folder.fd, flush=False
+            ) as made:
                 os.replace(made, folder.at(self.name), src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
 
     def create(self, data: bytes) -> None:
         """A new file, on disk when this returns; FileExistsError when there is one."""
         with self.parent._opened(make=True) as folder:
-            with durable.temporary(folder.path, data, 0o666, at=folder.fd) as made:
-                durable.place_new(made, folder.at(self.name), at=folder.fd, into=folder.fd)
+            with durable.temporary_file(folder.path, data, 0o666, at=folder.fd) as made:
+                durable.place_new_file(made, folder.at(self.name), at=folder.fd, into=folder.fd)
             if folder.fd is not None:
                 os.fsync(folder.fd)
 
     def take_in(self, file: Path) -> None:
         """Move a file from elsewhere to this place, which must be free."""
         with self.parent._opened(make=True) as folder:
-            durable.place_new(file, folder.at(self.name), into=folder.fd)
+            durable.place_new_file(file, folder.at(self.name), into=folder.fd)
             if folder.fd is not None:
                 os.fsync(folder.fd)
 
@@ -275,7 +279,7 @@ class OwnPath(NamedTuple):
                 os.unlink(folder.at(self.name), dir_fd=folder.fd)
 
 
-def _below(above: _Folder, name: str, make: bool) -> _Folder:
+def _open_folder_below(above: _OwnFolderHandle, name: str, make: bool) -> _OwnFolderHandle:
     """The folder of this name; the one above is closed."""
     assert above.fd is not None
     try:
@@ -286,16 +290,16 @@ def _below(above: _Folder, name: str, make: bool) -> _Folder:
                 raise
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, dir_fd=above.fd)
-                _flush(above.fd)
+                _flush_own_folder(above.fd)
             fd = os.open(name, _FOLDER | _PLAIN, dir_fd=above.fd)
     except OSError:
         above.require(name, "folder")
         raise
     os.close(above.fd)
-    return _Folder(above.path / name, fd)
+    return _OwnFolderHandle(above.path / name, fd)
 
 
-def _flush(folder: int) -> None:
+def _flush_own_folder(folder: int) -> None:
     """To disk; the anchor's number alone would not do, as it is not open for reading."""
     fd = os.open(".", _FOLDER, dir_fd=folder)
     try:
@@ -304,6 +308,6 @@ def _flush(folder: int) -> None:
         os.close(fd)
 
 
-def is_link(found: os.stat_result) -> bool:
+def is_link_or_junction(found: os.stat_result) -> bool:
     junction = getattr(found, "st_reparse_tag", 0) == _MOUNT_POINT
     return stat.S_ISLNK(found.st_mode) or junction

@@ -20,7 +20,7 @@ from typing import Final
 _SHORTEST: Final = 8  # characters that a text with a secret in it has at least
 _PASSES: Final = 5  # what is left may have become a secret; that ends soon
 _MOST_PATTERNS, _LONGEST_PATTERN = 50, 500
-OWN: Final = "secret"  # what a person's own patterns find
+OWN_SECRET: Final = "secret"  # what a person's own patterns find
 _MARK: Final = re.compile(r"\[redacted: ([\w .-]{1,60})\]")
 
 
@@ -33,7 +33,7 @@ class FoundSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     kind: str
     pattern: re.Pattern[str]  # the secret is its first group, or all of it
     words: tuple[str, ...]  # lower case; one of them stands in every text that matches
@@ -44,7 +44,7 @@ def redacted(text: str, more: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]
     """The text with `[redacted: github token]` in the place of secrets, and their kinds."""
     kinds: dict[str, None] = {}
     for _ in range(_PASSES):
-        found = _secrets(text, more)
+        found = _secret_spans(text, more)
         if not found:
             break
         pieces, at = [], 0
@@ -56,22 +56,22 @@ def redacted(text: str, more: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]
     return text, tuple(kinds)
 
 
-def find(text: str, more: Sequence[str] = ()) -> list[FoundSecret]:
+def find_secrets(text: str, more: Sequence[str] = ()) -> list[FoundSecret]:
     """The secrets in a text, in order. Their values are not told: a report is kept and shared."""
-    found = _secrets(text, more)
+    found = _secret_spans(text, more)
     lines = [match.start() for match in re.finditer("\n", text)] if found else []
     return [
         FoundSecret(kind, bisect_right(lines, start) + 1, start, end) for start, end, kind in found
     ]
 
 
-def replaced(before: str, after: str) -> tuple[str, ...]:
+def redacted_kinds(before: str, after: str) -> tuple[str, ...]:
     """The kinds of secrets that were taken out on the way from one text to the other."""
-    counts = [Counter(mark[1] for mark in _marks(text)) for text in (after, before)]
+    counts = [Counter(mark[1] for mark in _redaction_marks(text)) for text in (after, before)]
     return tuple(counts[0] - counts[1])
 
 
-def wrong_pattern(pattern: str) -> str:
+def wrong_secret_pattern(pattern: str) -> str:
     """Why a person's own pattern cannot be used; empty when it can."""
     if len(pattern) > _LONGEST_PATTERN:
         return f"it has more than {_LONGEST_PATTERN} characters"
@@ -83,7 +83,7 @@ def wrong_pattern(pattern: str) -> str:
         return "it matches even an empty text"
     from vaultmem.base import redaction_patterns
 
-    if why := redaction_patterns.wrong_here(pattern):
+    if why := redaction_patterns.wrong_pattern_for_this_python(pattern):
         return why
     if _REPEATED_REPEAT.search(re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)):
         return "it repeats a repetition, like (a+)+, which can take forever"
@@ -102,43 +102,43 @@ _REPEATED_REPEAT: Final = re.compile(
 _Span = tuple[int, int, str]
 
 
-def _secrets(text: str, more: Sequence[str]) -> list[_Span]:
+def _secret_spans(text: str, more: Sequence[str]) -> list[_Span]:
     """Spans that do not overlap, in order; of two that do the rule that comes first wins.
 
     What was redacted before is no secret: were it one, redacting would never end.
     """
     if len(text) < _SHORTEST:
         return []
-    spans: list[_Span] = [(*mark.span(), "") for mark in _marks(text)]
-    for found in _matches(text, more):
-        spans = sorted([*spans, *(span for span in found if _is_free(spans, span))])
+    spans: list[_Span] = [(*mark.span(), "") for mark in _redaction_marks(text)]
+    for found in _secret_matches(text, more):
+        spans = sorted([*spans, *(span for span in found if _overlaps_no_secret(spans, span))])
     return [span for span in spans if span[2]]
 
 
-def _is_free(spans: list[_Span], span: _Span) -> bool:
+def _overlaps_no_secret(spans: list[_Span], span: _Span) -> bool:
     at = bisect_left(spans, span)
     after_last = at == 0 or spans[at - 1][1] <= span[0]
     return after_last and (at == len(spans) or span[1] <= spans[at][0])
 
 
-def _marks(text: str) -> list[re.Match[str]]:
-    return [mark for mark in _MARK.finditer(text) if mark[1] in _kinds()]
+def _redaction_marks(text: str) -> list[re.Match[str]]:
+    return [mark for mark in _MARK.finditer(text) if mark[1] in _secret_kinds()]
 
 
-def _matches(text: str, more: Sequence[str]) -> Iterator[list[_Span]]:
+def _secret_matches(text: str, more: Sequence[str]) -> Iterator[list[_Span]]:
     """What each rule finds, in order, where it finds something."""
     folded = text.lower()
-    for number in sorted({number for word, number in _words() if word in folded}):
-        if found := list(_matches_of(rule(number), text)):
+    for number in sorted({number for word, number in _words_of_secret_rules() if word in folded}):
+        if found := list(_matches_of_secret_rule(secret_rule(number), text)):
             yield found
     if more:
         from vaultmem.base import redaction_patterns
 
-        for places in redaction_patterns.all_places(more[:_MOST_PATTERNS], text):
-            yield [(start, end, OWN) for start, end in places]
+        for places in redaction_patterns.places_of_patterns(more[:_MOST_PATTERNS], text):
+            yield [(start, end, OWN_SECRET) for start, end in places]
 
 
-def _matches_of(rule: Rule, text: str) -> Iterator[_Span]:
+def _matches_of_secret_rule(rule: SecretRule, text: str) -> Iterator[_Span]:
     for match in rule.pattern.finditer(text):
         group = next((i for i, part in enumerate(match.groups(), 1) if part), 0)
         if rule.accepts(match[group]):
@@ -164,7 +164,7 @@ _NO_SECRET: Final = re.compile(
 )
 
 
-def _stands_for_one(value: str) -> bool:
+def _stands_for_a_secret(value: str) -> bool:
     """`$TOKEN`, `<token>`, `***`, `your-key`: the place of a secret, or the name of a method."""
     signs = _SIGNS.match(value)
     before = signs[0] if signs else ""
@@ -173,19 +173,19 @@ def _stands_for_one(value: str) -> bool:
     return _NO_SECRET.match(value, len(before)) is not None
 
 
-def _is_random(value: str) -> bool:
+def _is_random_secret(value: str) -> bool:
     """A value that nobody would think of: one long piece in which letters and digits mix."""
     pieces = _PIECES.findall(value)
     longest = max(pieces, key=len, default="")
     mixed = any(c.isdigit() for c in longest) and any(c.isalpha() for c in longest)
-    return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _stands_for_one(value)
+    return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _stands_for_a_secret(value)
 
 
 def _is_password(value: str) -> bool:
     """A value as people choose them: not one word, and no place holder."""
     letters = any(c.isalpha() for c in value)
     others = any(c.isdigit() or c in "!@#$%^&*+=?~" for c in value)
-    return letters and others and not _stands_for_one(value)
+    return letters and others and not _stands_for_a_secret(value)
 
 
 def _is_url_password(value: str) -> bool:
@@ -366,7 +366,7 @@ _PREFIXED: Final = (
 _INSIDE: Final = {":AA": r"\d{8,10}", ".atlasv1.": r"[A-Za-z0-9]{14}"}  # what stands before
 
 
-def _prefixed(kind: str, word: str, rest: str) -> _Given:
+def _prefixed_secret_rule(kind: str, word: str, rest: str) -> _Given:
     before = _INSIDE.get(word, "")
     edge = r"(?<![A-Za-z0-9])" if word[0].isalnum() or before else ""
     pattern = f"{edge}{before}{re.escape(word)}{rest}(?![A-Za-z0-9])"
@@ -378,7 +378,7 @@ _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know bett
         "authorization",
         r"(?i)\b(?:bearer|basic|token)[ \t]{1,3}([A-Za-z0-9+/._~-]{16,}={0,2})",
         ("bearer", "basic", "token"),
-        _is_random,
+        _is_random_secret,
     ),
     (
         "password",
@@ -394,7 +394,7 @@ _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know bett
             rf"{_ASSIGNED}({_VALUE}{{12,}})"
         ),
         ("secret", "token", "credential", "key"),
-        _is_random,
+        _is_random_secret,
     ),
 )
 
@@ -402,28 +402,30 @@ _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know bett
 # --- all rules -------------------------------------------------------------------------------
 
 
-def rules() -> list[Rule]:
+def secret_rules() -> list[SecretRule]:
     """All that are built in."""
-    return [rule(number) for number in range(len(_given()))]
+    return [secret_rule(number) for number in range(len(_secret_rules_uncompiled()))]
 
 
 @functools.cache
-def rule(number: int) -> Rule:
-    kind, pattern, words, accepts = _given()[number]
-    return Rule(kind, re.compile(pattern), words, accepts)
+def secret_rule(number: int) -> SecretRule:
+    kind, pattern, words, accepts = _secret_rules_uncompiled()[number]
+    return SecretRule(kind, re.compile(pattern), words, accepts)
 
 
 @functools.cache
-def _given() -> tuple[_Given, ...]:
-    return (*_TOKENS, *(_prefixed(*given) for given in _PREFIXED), *_ASSIGNMENTS)
+def _secret_rules_uncompiled() -> tuple[_Given, ...]:
+    return (*_TOKENS, *(_prefixed_secret_rule(*given) for given in _PREFIXED), *_ASSIGNMENTS)
 
 
 @functools.cache
-def _words() -> tuple[tuple[str, int], ...]:
+def _words_of_secret_rules() -> tuple[tuple[str, int], ...]:
     """Each word with the number of a rule that it calls for."""
-    return tuple((word, n) for n, (_, _, words, _) in enumerate(_given()) for word in words)
+    return tuple(
+        (word, n) for n, (_, _, words, _) in enumerate(_secret_rules_uncompiled()) for word in words
+    )
 
 
 @functools.cache
-def _kinds() -> frozenset[str]:
-    return frozenset([OWN, *(kind for kind, *_ in _given())])
+def _secret_kinds() -> frozenset[str]:
+    return frozenset([OWN_SECRET, *(kind for kind, *_ in _secret_rules_uncompiled())])

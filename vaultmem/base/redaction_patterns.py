@@ -28,14 +28,14 @@ _MANY: Final = 100  # from so many repetitions on it makes no difference whether
 Place = tuple[int, int]
 
 
-def places(pattern: str, text: str) -> list[Place]:
+def pattern_places(pattern: str, text: str) -> list[Place]:
     """Where the pattern matches, each match within a line."""
-    if is_steady(pattern):
-        return list(_places(re.compile(pattern), text))
-    return _aside.places(pattern, text)
+    if is_steady_pattern(pattern):
+        return list(_pattern_places_by_line(re.compile(pattern), text))
+    return _pattern_process.places(pattern, text)
 
 
-def _places(compiled: re.Pattern[str], text: str) -> Iterator[Place]:
+def _pattern_places_by_line(compiled: re.Pattern[str], text: str) -> Iterator[Place]:
     at = 0
     for line in text.splitlines(keepends=True):
         for first in range(0, len(line), LONGEST_LINE):
@@ -52,26 +52,30 @@ _LONG, _SHORT, _MOST = 10, 1, 14  # one long repetition and a few small choices
 
 
 @functools.cache
-def is_steady(pattern: str) -> bool:
+def is_steady_pattern(pattern: str) -> bool:
     """Whether there are few ways to match a text: at most one long repetition, of a single
     character, and few other choices."""
     from re import _parser  # type: ignore[attr-defined]
 
-    return _choices(_parser.parse(pattern)) <= _MOST
+    return _choices_in_pattern(_parser.parse(pattern)) <= _MOST
 
 
-def _choices(parsed: Any) -> int:
+def _choices_in_pattern(parsed: Any) -> int:
     found = 0
     for operation, argument in parsed:
         name = str(operation)
         if name.endswith("REPEAT"):
             least, most, body = argument
-            found += _choices(body) * 4 if _is_single(body) else (_MOST + 1) * (int(most) > 1)
+            found += (
+                _choices_in_pattern(body) * 4
+                if _is_single_character_pattern(body)
+                else (_MOST + 1) * (int(most) > 1)
+            )
             found += _LONG if int(most) >= _MANY else _SHORT * (least != most)
         elif name == "SUBPATTERN":
-            found += _choices(argument[-1])
+            found += _choices_in_pattern(argument[-1])
         elif name == "BRANCH":
-            found += _SHORT + sum(map(_choices, argument[1]))
+            found += _SHORT + sum(map(_choices_in_pattern, argument[1]))
         elif name not in _PLAIN:
             found += _MOST + 1
     return found
@@ -80,12 +84,12 @@ def _choices(parsed: Any) -> int:
 _PLAIN: Final = frozenset(("LITERAL", "NOT_LITERAL", "IN", "ANY", "AT"))
 
 
-def _is_single(parsed: Any) -> bool:
+def _is_single_character_pattern(parsed: Any) -> bool:
     """One character, whatever it is."""
     if len(parsed) != 1:
         return False
     name, argument = str(parsed[0][0]), parsed[0][1]
-    return name in _PLAIN or (name == "SUBPATTERN" and _is_single(argument[-1]))
+    return name in _PLAIN or (name == "SUBPATTERN" and _is_single_character_pattern(argument[-1]))
 
 
 # --- in a process of its own -----------------------------------------------------------------
@@ -106,7 +110,7 @@ for line in sys.stdin.buffer:
 """
 
 
-class _Aside:
+class _PatternProcess:
     """One process for all that cannot be tried here, started when it is first needed."""
 
     def __init__(self) -> None:
@@ -143,7 +147,9 @@ class _Aside:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-            threading.Thread(target=_pass_on, args=(process, answers), daemon=True).start()
+            threading.Thread(
+                target=_pass_on_pattern_answers, args=(process, answers), daemon=True
+            ).start()
             self._process, self._answers = process, answers
         return self._process
 
@@ -157,7 +163,7 @@ class _Aside:
                     _close(stream)
 
 
-def _pass_on(process: subprocess.Popen[bytes], answers: queue.Queue[bytes]) -> None:
+def _pass_on_pattern_answers(process: subprocess.Popen[bytes], answers: queue.Queue[bytes]) -> None:
     assert process.stdout is not None
     with contextlib.suppress(OSError, ValueError):  # it was ended
         for line in process.stdout:
@@ -170,11 +176,11 @@ def _close(stream: Any) -> None:
         stream.close()
 
 
-_aside: Final = _Aside()
-atexit.register(_aside.end)
+_pattern_process: Final = _PatternProcess()
+atexit.register(_pattern_process.end)
 
 
-def wrong_here(pattern: str) -> str:
+def wrong_pattern_for_this_python(pattern: str) -> str:
     """Why this Python would match a pattern wrongly; empty when it would not."""
     if sys.version_info >= (3, 11, 5):
         return ""
@@ -186,7 +192,7 @@ def wrong_here(pattern: str) -> str:
     return ""
 
 
-def all_places(patterns: Sequence[str], text: str) -> Iterator[list[Place]]:
+def places_of_patterns(patterns: Sequence[str], text: str) -> Iterator[list[Place]]:
     for pattern in patterns:
-        if found := places(pattern, text):
+        if found := pattern_places(pattern, text):
             yield found

@@ -34,15 +34,15 @@ class UnfitFile(OSError):
         super().__init__(errno.EINVAL, why, str(path))
 
 
-def read(path: str | Path, most: int = MOST_BYTES, *, follow: bool = False) -> bytes:
-    with open_plain(path, follow=follow) as file:
+def read_small_file(path: str | Path, most: int = MOST_BYTES, *, follow: bool = False) -> bytes:
+    with open_plain_file(path, follow=follow) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
         raise UnfitFile(path, f"it has more than {most:,} bytes")
     return raw
 
 
-def open_plain(path: str | Path, *, follow: bool = False) -> BinaryIO:
+def open_plain_file(path: str | Path, *, follow: bool = False) -> BinaryIO:
     """A file to read that is really one; opening it waits for nobody."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if not follow:
@@ -62,7 +62,7 @@ def open_plain(path: str | Path, *, follow: bool = False) -> BinaryIO:
 
 def parse_json(raw: str | bytes) -> Any:
     try:
-        return _shallow(json.loads(raw), raw)
+        return _require_shallow(json.loads(raw), raw)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
 
@@ -72,7 +72,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     if _LONG_KEY.search(text):
         raise ValueError(_TOO_DEEP)
     try:
-        found: dict[str, Any] = _shallow(tomllib.loads(text), text)
+        found: dict[str, Any] = _require_shallow(tomllib.loads(text), text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except tomllib.TOMLDecodeError:
@@ -82,7 +82,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     return found
 
 
-def _shallow(value: Any, written: str | bytes) -> Any:
+def _require_shallow(value: Any, written: str | bytes) -> Any:
     """The value, so that whoever walks through it may do so by recursion."""
     if isinstance(written, str):
         openings = sum(map(written.count, "[{."))

@@ -31,7 +31,7 @@ def _c_function(*names: str) -> Any:
     return None
 
 
-def exchange(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+def exchange_files(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     """Give each of two files the other's name, at one stroke; False where that is impossible."""
     swap = _c_function("renameat2", "renameatx_np") if sys.platform != "win32" else None
     if swap is None:
@@ -46,7 +46,7 @@ def exchange(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool
     raise OSError(number, os.strerror(number), os.fspath(other))
 
 
-def copy_attributes(source: int, target: int) -> None:
+def copy_file_attributes(source: int, target: int) -> None:
     """Extended attributes and the access list of one open file for another, as far as allowed."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
@@ -61,24 +61,24 @@ def copy_attributes(source: int, target: int) -> None:
         copy(source, target, None, _ACL_AND_XATTR)
 
 
-def is_being_written(fd: int) -> bool:
+def is_file_being_written(fd: int) -> bool:
     """Whether a program has this file, which is open here for reading, open for writing."""
     if sys.platform != "linux":
         return False
     import fcntl
 
-    return _lease(fd, fcntl.F_RDLCK) is False
+    return _file_lease(fd, fcntl.F_RDLCK) is False
 
 
 @contextlib.contextmanager
-def undisturbed(fd: int) -> Iterator[bool]:
+def file_undisturbed(fd: int) -> Iterator[bool]:
     """Keep others from opening a file for a moment: they wait. False where that cannot be."""
     if sys.platform != "linux":
         yield False
         return
     import fcntl
 
-    got = bool(_lease(fd, fcntl.F_WRLCK, keep=True))
+    got = bool(_file_lease(fd, fcntl.F_WRLCK, keep=True))
     try:
         yield got
     finally:
@@ -87,7 +87,7 @@ def undisturbed(fd: int) -> Iterator[bool]:
                 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
-def _lease(fd: int, kind: int, *, keep: bool = False) -> bool | None:
+def _file_lease(fd: int, kind: int, *, keep: bool = False) -> bool | None:
     """Whether a lease can be had; None where there are none (another's file, some disks)."""
     if sys.platform != "linux":
         return None

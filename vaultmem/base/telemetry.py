@@ -15,7 +15,7 @@ SWITCHES = {
 }
 
 
-def switch_off() -> None:
+def switch_off_telemetry() -> None:
     for name, value in SWITCHES.items():
         if not os.environ.get(name):  # what the person says stays
             os.environ[name] = value

@@ -13,7 +13,7 @@ _WHOLE: Final = 6  # letters of a word that is usually one token
 _LETTER, _SIGN, _OTHER = 0.14, 0.4, 1.3  # each further letter or sign; a letter that is not ASCII
 
 
-def tokens(text: str) -> int:
+def token_count(text: str) -> int:
     total = 0.0
     for word, digits, _, signs, other in _PIECE.findall(text):
         if word:

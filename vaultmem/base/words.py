@@ -18,7 +18,7 @@ _RUN: Final = (
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
 )
-RUN: Final = re.compile(_RUN)
+CJK_RUN: Final = re.compile(_RUN)
 _RUN_OR_WORD: Final = re.compile(rf"{_RUN}|[^\W_]+(?:['’][^\W_]+)?")
 _READ: Final = 20_000  # characters of a text: what it is about is said by then
 _ENDING: Final = re.compile(r"(?:ingly|ings?|edly|ied|ies|ed|es|ly|s)\Z")
@@ -27,13 +27,13 @@ _ENDING: Final = re.compile(r"(?:ingly|ings?|edly|ied|ies|ed|es|ly|s)\Z")
 
 # Words that questions are built with. A note is not found better for having many of them, and
 # looking them up is what takes the time.
-OF_QUESTIONS: Final = """
+QUESTION_WORDS: Final = """
     a about after an and another any are as at be been before but by can could did do does during
     for from had has have he her him his how i if in into is it its many me more most much my of
     on or other our she should so some such that the their them then there these they this those
     to was we were what when where which who whom whose why will with would you your
 """
-ASKING: Final = re.compile(
+ASKING_WORDS: Final = re.compile(
     "什么时候|为什么|什么|哪些|哪个|哪里|哪儿|哪|多少|如何|怎么|怎样|是谁|谁|几个|请问|是否|[吗呢的是]"
 )
 _SMALL_WORDS: Final = """
@@ -62,16 +62,16 @@ _OF_PROMPTS: Final = """
 """
 # Of three letters and more: what a text is about needs none of the first, and what somebody
 # wants of an agent none of the second.
-SAYING_NOTHING: Final = _SMALL.union(_OF_TEXTS.split())
-ASKING_NOTHING: Final = _SMALL.union(_OF_PROMPTS.split())
+WORDS_SAYING_NOTHING: Final = _SMALL.union(_OF_TEXTS.split())
+WORDS_ASKING_NOTHING: Final = _SMALL.union(_OF_PROMPTS.split())
 
 
 # --- reading ------------------------------------------------------------------------------
 
 
-def pairs(text: str) -> Iterator[str]:
+def pairs_of_signs(text: str) -> Iterator[str]:
     """Of each run every two neighbours, and a sign only where it stands alone."""
-    for run in RUN.findall(text):
+    for run in CJK_RUN.findall(text):
         yield from (run[i : i + 2] for i in range(max(1, len(run) - 1)))
 
 
@@ -79,21 +79,21 @@ def topic_words(text: str) -> list[str]:
     """The words that carry meaning, plural or not; scripts without blanks by pairs of signs."""
     found: list[str] = []
     for word in _RUN_OR_WORD.findall(text[:_READ].casefold()):
-        if RUN.match(word):
-            found += pairs(word)
-        elif is_telling(word, SAYING_NOTHING):
-            found.append(singular(word))
+        if CJK_RUN.match(word):
+            found += pairs_of_signs(word)
+        elif is_telling_word(word, WORDS_SAYING_NOTHING):
+            found.append(singular_word(word))
     return found
 
 
-def is_telling(word: str, empty: frozenset[str]) -> bool:
+def is_telling_word(word: str, empty: frozenset[str]) -> bool:
     return len(word) > 2 and word not in empty and not word.isdigit()
 
 
 # --- forms of a word ----------------------------------------------------------------------
 
 
-def singular(word: str) -> str:
+def singular_word(word: str) -> str:
     """Still a word, to be shown."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -102,7 +102,7 @@ def singular(word: str) -> str:
     return word
 
 
-def stem(word: str) -> str:
+def word_stem(word: str) -> str:
     """A word without its ending, so that `rotates` and `rotating` are one."""
     short = _ENDING.sub("", word)
     if len(short) < 3 or not word.isascii():
@@ -112,6 +112,6 @@ def stem(word: str) -> str:
     return short.removesuffix("e") if len(short) > 3 else short
 
 
-def beginning(word: str) -> str:
+def word_beginning(word: str) -> str:
     """What its forms have in common, good enough to mark them in a text."""
     return word if len(word) <= 4 else word[: max(4, len(word) - 3)]

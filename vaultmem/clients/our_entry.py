@@ -48,7 +48,7 @@ class EntryOptions:
 
 
 def server(client: Client, wanted: EntryOptions) -> dict[str, Any]:
-    command, *arguments = own_program.from_anywhere(*wanted.arguments())
+    command, *arguments = own_program.own_command_from_anywhere(*wanted.arguments())
     _require_writable([command, *arguments])
     entry = {"command": command, "args": arguments}
     return {"type": "stdio", **entry} if client.typed else entry
@@ -85,7 +85,7 @@ def _texts(value: Any) -> list[str]:
 def _after_program(words: Sequence[str]) -> list[str]:
     """What follows our own name on a command line."""
     names = [re.split(r"[\\/]", word)[-1].lower() for word in words]
-    found = next((at for at, name in enumerate(names) if name in own_program.FILE_NAMES), None)
+    found = next((at for at, name in enumerate(names) if name in own_program.PROGRAM_FILES), None)
     return [] if found is None else list(words[found + 1 :])
 
 
@@ -94,7 +94,7 @@ def _after_program(words: Sequence[str]) -> list[str]:
 
 def hooks(vault: Path) -> dict[str, dict[str, Any]]:
     """One group for each event, as Claude Code's settings have them."""
-    command = shlex.join(own_program.from_anywhere("hook", "--vault", str(vault)))
+    command = shlex.join(own_program.own_command_from_anywhere("hook", "--vault", str(vault)))
     return {event: _group(command, tools, waits) for event, tools, waits in EVENTS}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from vaultmem.base.own_program import NAME
+from vaultmem.base.own_program import PROGRAM
 from vaultmem.clients import jsonc, toml_edit
 from vaultmem.clients.catalogue import Client
 from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
@@ -44,22 +44,22 @@ def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]
     """The entry gets what is wanted; what else a person put into it stays."""
     text = _text(file, raw)
     data = read(file, raw, client)
-    there = _servers(file, data, client).get(NAME)
+    there = _servers(file, data, client).get(PROGRAM)
     if there is not None and not starts_vaultmem(there):
         raise _foreign(file, client)
     if there is not None and dict(there) | dict(wanted) == there:
         return raw
-    expected = _with(data, (client.under, NAME), {**(there or {}), **wanted})
+    expected = _with(data, (client.under, PROGRAM), {**(there or {}), **wanted})
     if client.toml:
-        edited = toml_edit.set_table(text, (client.under, NAME), wanted)
+        edited = toml_edit.set_table(text, (client.under, PROGRAM), wanted)
     elif not text.strip():
         edited = jsonc.fresh(expected)
     elif there is None:
-        edited = jsonc.set_value(text, (client.under, NAME), dict(wanted))
+        edited = jsonc.set_value(text, (client.under, PROGRAM), dict(wanted))
     else:
         edited = text
         for key, value in wanted.items():
-            edited = jsonc.set_value(edited, (client.under, NAME, key), value)
+            edited = jsonc.set_value(edited, (client.under, PROGRAM, key), value)
     by_hand = _fresh(client, wanted)
     return _checked(file, raw, edited, client.toml, expected, by_hand=by_hand)
 
@@ -68,34 +68,34 @@ def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | N
     """Nothing where there is nothing of ours."""
     data = read(file, raw, client)
     servers = _servers(file, data, client)
-    if NAME not in servers:
+    if PROGRAM not in servers:
         return None
-    if not starts_vaultmem(servers[NAME]):
+    if not starts_vaultmem(servers[PROGRAM]):
         raise _foreign(file, client)
     text = _text(file, raw)
-    path = (client.under, NAME)
+    path = (client.under, PROGRAM)
     if client.toml:
         bare = emptied = toml_edit.remove_table(text, path)
     else:
         emptied = jsonc.remove(text, path)
         bare = jsonc.remove(emptied, path[:1]) if len(servers) == 1 else emptied
     _checked(file, raw, bare, client.toml, _without(data, client), empty_too=client.under)
-    only_ours = servers[NAME].keys() <= {"type", "command", "args"}
+    only_ours = servers[PROGRAM].keys() <= {"type", "command", "args"}
     return CleanedSettings.of(
-        raw, bare, emptied, _fresh(client, servers[NAME]) if only_ours else ""
+        raw, bare, emptied, _fresh(client, servers[PROGRAM]) if only_ours else ""
     )
 
 
 def _fresh(client: Client, entry: Mapping[str, Any]) -> str:
     """A file with nothing in it but the entry."""
     if client.toml:
-        return toml_edit.set_table("", (client.under, NAME), entry)
-    return jsonc.fresh({client.under: {NAME: dict(entry)}})
+        return toml_edit.set_table("", (client.under, PROGRAM), entry)
+    return jsonc.fresh({client.under: {PROGRAM: dict(entry)}})
 
 
 def read(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
-    return _read_toml(file, raw) if client.toml else _read_json(file, raw, (client.under, NAME))
+    return _read_toml(file, raw) if client.toml else _read_json(file, raw, (client.under, PROGRAM))
 
 
 def settings_in(file: Path, raw: bytes) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def settings_in(file: Path, raw: bytes) -> dict[str, Any]:
 
 
 def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:
-    found = _servers(file, read(file, raw, client), client).get(NAME)
+    found = _servers(file, read(file, raw, client), client).get(PROGRAM)
     return found if starts_vaultmem(found) else None
 
 
@@ -120,7 +120,7 @@ def _servers(file: Path, data: Mapping[str, Any], client: Client) -> Mapping[str
 
 def _foreign(file: Path, client: Client) -> InvalidInput:
     return InvalidInput(
-        f"{client.title} has an entry named {NAME!r} that does not start this program "
+        f"{client.title} has an entry named {PROGRAM!r} that does not start this program "
         f"({file}). It may be someone's own, so it stays. Rename or remove it, then try again."
     )
 
@@ -308,6 +308,6 @@ def _with(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[st
 
 
 def _without(data: Mapping[str, Any], client: Client) -> dict[str, Any]:
-    servers = {key: value for key, value in data[client.under].items() if key != NAME}
+    servers = {key: value for key, value in data[client.under].items() if key != PROGRAM}
     rest = {key: value for key, value in data.items() if key != client.under}
     return {**rest, client.under: servers} if servers else rest

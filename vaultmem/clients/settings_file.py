@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from vaultmem.base import durable
-from vaultmem.base.line_difference import unified
+from vaultmem.base.line_difference import unified_difference
 from vaultmem.errors import Busy, InvalidInput
 
 _LARGEST: Final = 50_000_000  # bytes; Claude Code's own file can be large
@@ -69,7 +69,7 @@ def apply(step: SettingsChange) -> Outcome:
         outcome = preview(step)
         if not outcome.changed:
             return outcome
-        with durable.explained(f"Writing {path}"):
+        with durable.disk_errors_explained(f"Writing {path}"):
             known = outcome.after is None or outcome.after in backups(path)  # only ours goes
             backup = None if known else _keep(path, outcome.before)
             if _write(Path(os.path.realpath(path)), outcome):
@@ -78,7 +78,7 @@ def apply(step: SettingsChange) -> Outcome:
 
 
 def read(path: Path) -> bytes | None:
-    with durable.explained(f"Reading {path}"):
+    with durable.disk_errors_explained(f"Reading {path}"):
         try:
             found = os.stat(path)
         except FileNotFoundError:
@@ -94,7 +94,7 @@ def _write(target: Path, outcome: Outcome) -> bool:
     """Whether it could be done: the file was still as it was."""
     if outcome.before is None:
         try:
-            durable.create(target, outcome.after or b"")
+            durable.create_durably(target, outcome.after or b"")
         except FileExistsError:
             return False
         return True
@@ -103,7 +103,7 @@ def _write(target: Path, outcome: Outcome) -> bool:
             return False
         target.unlink()
         return True
-    return durable.replace(target, outcome.after, outcome.before)
+    return durable.replace_durably(target, outcome.after, outcome.before)
 
 
 # --- backups -------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _diff(outcome: Outcome) -> Iterator[str]:
     from_name = "nothing" if outcome.before is None else path
     to_name = "nothing" if outcome.after is None else path
     start = _common(old[0], new[0]) if len(old) == len(new) == 1 else 0
-    for line in unified(old, new, (from_name, to_name), _CONTEXT):
+    for line in unified_difference(old, new, (from_name, to_name), _CONTEXT):
         yield line if len(line) < _WIDEST else _part(line, start)
 
 

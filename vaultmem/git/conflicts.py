@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem.base import line_difference
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
 from vaultmem.git import merge
@@ -19,7 +19,7 @@ from vaultmem.git.repo import Repo
 from vaultmem.limits import bounded
 from vaultmem.notes import file_names
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import Note, one_line, parse, printable, title_of, version
+from vaultmem.notes.note import Note, note_title, note_version, one_line, parse, printable
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.listing import Listing
@@ -132,7 +132,7 @@ class Settlement:
                 yield ConflictView(path, "conflict-markers", message, _resolve_command(path))
             if note.id:
                 by_id[note.id.upper()].append(note)
-            if file_names.conflict_original(note.title):
+            if file_names.name_of_conflict_original(note.title):
                 named.append(note)
         copies = {c.path for same in by_id.values() for c, _ in _copies_with_same_id(same, listing)}
         for same in by_id.values():
@@ -143,14 +143,16 @@ class Settlement:
                 yield self._copy_conflict(repo, copy, self._named_original(copy), diffs)
 
     def _named_original(self, copy: Note) -> Note | str:
-        name = file_names.conflict_original(copy.title) or ""
+        name = file_names.name_of_conflict_original(copy.title) or ""
         path = posixpath.join(posixpath.dirname(copy.path), name + ".md")
         return self._view.store.note(path) if self._view.store.stat(path) else name
 
     def _copy_conflict(
         self, repo: Repo | None, copy: Note, original: Note | str, diffs: bool
     ) -> ConflictView:
-        problem = "conflict-copy" if file_names.conflict_original(copy.title) else "duplicate-id"
+        problem = (
+            "conflict-copy" if file_names.name_of_conflict_original(copy.title) else "duplicate-id"
+        )
         if isinstance(original, str):
             message = f"A sync service's copy of {original!r}, which is not there."
             return ConflictView(copy.path, problem, message, "Rename it, or delete it.")
@@ -243,7 +245,7 @@ class Settlement:
         self._write_resolution(path, raw)
         repo.act("add", "--all", "--", repo.repo_path(path))
         left = len(repo.unmerged_stages())
-        made = version(raw) if raw is not None else ""
+        made = note_version(raw) if raw is not None else ""
         return Resolved(path, side, made, clean, left, next=self._how_to_finish_merge(repo, left))
 
     def _how_to_finish_merge(self, repo: Repo, left: int) -> str | None:
@@ -322,7 +324,12 @@ def _unmerged_sides(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, b
 def _copies_with_same_id(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
     """Of notes with one id: each copy, and what it was made from."""
     first = min(
-        notes, key=lambda n: (file_names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path)
+        notes,
+        key=lambda n: (
+            file_names.copy_rank_of_name(n.title),
+            listing.notes[n.path].mtime_ns,
+            n.path,
+        ),
     )
     return ((note, first) for note in notes if note is not first)
 
@@ -347,20 +354,22 @@ def resolve_markers(text: str, side: str) -> str:
 
 
 def _line_distance(a: list[str], b: list[str]) -> int:
-    return len(a) + len(b) - 2 * sum(block.size for block in line_difference.blocks(a, b))
+    return len(a) + len(b) - 2 * sum(block.size for block in line_difference.equal_lines(a, b))
 
 
 def _conflict_diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple[str, str]) -> str:
     """Without private passages: agents read this too, and a person has the files."""
     before, after = (
-        unix_lines(printable(without_private(raw.decode("utf-8", "surrogateescape")))).split("\n")
+        with_unix_line_ends(
+            printable(without_private(raw.decode("utf-8", "surrogateescape")))
+        ).split("\n")
         for raw in (ours, theirs)
     )
     one, other = (
         one_line(f"{path} ({label})".removesuffix(" ()"))
         for path, label in zip((old, new), labels, strict=True)
     )
-    return "\n".join(line_difference.unified(before, after, (one, other)))
+    return "\n".join(line_difference.unified_difference(before, after, (one, other)))
 
 
 def _resolve_command(path: str) -> str:
@@ -368,4 +377,4 @@ def _resolve_command(path: str) -> str:
 
 
 def _is_titled(path: str, key: str) -> bool:
-    return file_names.name_key(title_of(path)) == key
+    return file_names.name_key(note_title(path)) == key

@@ -63,7 +63,7 @@ def _vault_property_names(path: str) -> Mapping[str, str]:
         settings = folder / ".vaultmem" / "config.toml"
         if settings.is_file():
             try:
-                if b"[properties]" not in small_files.read(settings):
+                if b"[properties]" not in small_files.read_small_file(settings):
                     return {}
             except OSError:
                 return {}

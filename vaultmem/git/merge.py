@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.base.line_ends import converted, newline_of, unix_lines
+from vaultmem.base.line_ends import usual_line_end, with_line_ends, with_unix_line_ends
 from vaultmem.errors import NoteMalformed
 from vaultmem.git import merge_properties
 from vaultmem.notes import line_merge
-from vaultmem.notes.frontmatter import Value
-from vaultmem.notes.frontmatter_edit import same
-from vaultmem.notes.line_merge import Clash, Part, Unit
-from vaultmem.notes.note import BOM, Note, encode, parse
+from vaultmem.notes.frontmatter import PropertyValue
+from vaultmem.notes.frontmatter_edit import same_property_value
+from vaultmem.notes.line_merge import LineClash, LineUnit, Part
+from vaultmem.notes.note import BOM, Note, note_bytes, parse
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
 _UNREADABLE: Final = frozenset(
@@ -84,14 +84,14 @@ class _MergeSides:
         self.raw = (theirs, ours) if self.swapped else (ours, theirs)
         old = None if base is None else base.decode("utf-8", "surrogateescape")
         texts = [raw.decode("utf-8", "surrogateescape") for raw in self.raw]
-        self.newline = _chosen_trait(newline_of, old, texts, "\n")
+        self.newline = _chosen_trait(usual_line_end, old, texts, "\n")
         self.bom = _chosen_trait(_bom_of, old, texts, "")
-        mixed = len({newline_of(text) for text in (*texts, old) if text and "\n" in text}) > 1
+        mixed = len({usual_line_end(text) for text in (*texts, old) if text and "\n" in text}) > 1
         self.convert = mixed and self.newline == "\r\n"
 
         def note(text: str) -> Note:
             text = text.removeprefix(BOM)
-            return parse(encode(unix_lines(text) if mixed else text), names=names)
+            return parse(note_bytes(with_unix_line_ends(text) if mixed else text), names=names)
 
         self.first, self.second = map(note, texts)
         self.base = None if old is None else note(old)
@@ -102,7 +102,7 @@ class _MergeSides:
         )
 
     def finished(self, text: str) -> bytes:
-        return encode(self.bom + (text.replace("\n", "\r\n") if self.convert else text))
+        return note_bytes(self.bom + (text.replace("\n", "\r\n") if self.convert else text))
 
 
 def _bom_of(text: str) -> str:
@@ -137,7 +137,7 @@ class _ClashStyle:
     marker: int
     labels: tuple[str, str]
 
-    def written(self, clash: Clash) -> Iterator[str]:
+    def written(self, clash: LineClash) -> Iterator[str]:
         sides = [[unit.text for unit in side] for side in (clash.first, clash.second)]
         if self.side is not None:
             yield from sides[self.side]
@@ -168,27 +168,27 @@ class _MergedHead:
     """The properties as they are to be."""
 
     text: str
-    values: Mapping[str, Value]
+    values: Mapping[str, PropertyValue]
     lost: tuple[str, ...] = ()
     clean: bool = True
 
 
 def _blend_notes(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Merged:
     head = top.text
-    body = line_merge.merge(
-        line_merge.units_of(notes.base) if notes.base else None,
-        line_merge.units_of(notes.first),
-        line_merge.units_of(notes.second),
+    body = line_merge.merge_lines(
+        line_merge.line_units(notes.base) if notes.base else None,
+        line_merge.line_units(notes.first),
+        line_merge.line_units(notes.second),
     )
     text = _blended_body(body.parts, style)
     marked = bool(body.clashes) and style.marks
     if marked and not _has_conflict_markers(
         head + text
     ):  # they stand in a code block: say it above
-        whole = Clash((Unit(notes.first.body),), (Unit(notes.second.body),))
+        whole = LineClash((LineUnit(notes.first.body),), (LineUnit(notes.second.body),))
         text = _blended_body((whole,), style) + "\n"
-    after = parse(encode(head + text), names=notes.first.names)
-    if not same(dict(after.properties), dict(top.values)) or after.body != text:
+    after = parse(note_bytes(head + text), names=notes.first.names)
+    if not same_property_value(dict(after.properties), dict(top.values)) or after.body != text:
         raise NoteMalformed("The merged text would be read as something else.")
     clean = not marked and (top.clean or not style.marks)
     return Merged(notes.finished(head + text), clean, (*top.lost, *body.lost))
@@ -204,7 +204,7 @@ def _merged_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
     if not found.values:
         return _MergedHead(_empty_frontmatter(notes), {}, found.lost)
     newline = "\r\n" if notes.newline == "\r\n" and not notes.convert else "\n"
-    text = converted(found.text, newline)
+    text = with_line_ends(found.text, newline)
     return _MergedHead(f"---{newline}{text}---{newline}", found.values, found.lost)
 
 
@@ -212,8 +212,12 @@ def _one_sides_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
     """Properties on one line, say, that cannot be taken apart: one side's, whole."""
     sides = (notes.first, notes.second)
     old = dict(notes.base.properties) if notes.base else None
-    changed = [side for side in sides if old is None or not same(dict(side.properties), old)]
-    agreed = len(changed) < 2 or same(dict(changed[0].properties), dict(changed[1].properties))
+    changed = [
+        side for side in sides if old is None or not same_property_value(dict(side.properties), old)
+    ]
+    agreed = len(changed) < 2 or same_property_value(
+        dict(changed[0].properties), dict(changed[1].properties)
+    )
     kept = changed[-1] if agreed and changed else sides[1 if style.side is None else style.side]
     lost = () if agreed else ("properties: kept one side's whole, they cannot be merged",)
     return _MergedHead(kept.text[: kept.body_start], kept.properties, lost, agreed)
@@ -230,12 +234,12 @@ def _empty_frontmatter(notes: _MergeSides) -> str:
 def _blended_body(parts: tuple[Part, ...], style: _ClashStyle) -> str:
     found: list[str] = []
     for part in parts:
-        found += [part.text] if isinstance(part, Unit) else style.written(part)
+        found += [part.text] if isinstance(part, LineUnit) else style.written(part)
     return "\n".join(found)
 
 
 def _has_conflict_markers(text: str) -> bool:
-    return any(p.kind == "conflict-markers" for p in parse(encode(text)).problems)
+    return any(p.kind == "conflict-markers" for p in parse(note_bytes(text)).problems)
 
 
 # --- git's own way --------------------------------------------------------------------------

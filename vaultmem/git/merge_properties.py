@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import yaml
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.notes import yaml_writer
-from vaultmem.notes.frontmatter import MalformedFrontmatter, Value, read
-from vaultmem.notes.frontmatter_edit import FrontmatterBlock, same
-from vaultmem.notes.line_merge import Key, sequence
+from vaultmem.notes.frontmatter import MalformedFrontmatter, PropertyValue, read_frontmatter
+from vaultmem.notes.frontmatter_edit import FrontmatterBlock, same_property_value
+from vaultmem.notes.line_merge import Key, merged_order
 from vaultmem.notes.masking import public_value
 from vaultmem.notes.note import Note, moment, printable
 from vaultmem.notes.tags import tag_key
@@ -32,12 +32,12 @@ class PropertySide:
     """One version's properties: their values, and the lines each of them has."""
 
     note: Note | None
-    values: Mapping[str, Value] = field(default_factory=dict)  # by folded name
+    values: Mapping[str, PropertyValue] = field(default_factory=dict)  # by folded name
     lines: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)  # folded -> as written
     block: FrontmatterBlock | None = None
 
-    def get(self, key: str) -> Value:
+    def get(self, key: str) -> PropertyValue:
         return self.values.get(key, _MISSING)
 
 
@@ -69,7 +69,7 @@ def _property_segments(block: FrontmatterBlock) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Properties:
-    values: Mapping[str, Value]  # by the names as they are to be written
+    values: Mapping[str, PropertyValue]  # by the names as they are to be written
     text: str  # what stands between the fences
     lost: tuple[str, ...] = ()
 
@@ -79,11 +79,11 @@ def merge_properties(
 ) -> Properties:
     """The newer side is the second. Raises NoteMalformed where the result cannot be written."""
     ours = {names.get(name, name).casefold(): name for name in _SPECIAL}
-    values: dict[str, Value] = {}
+    values: dict[str, PropertyValue] = {}
     lines: dict[str, str] = {}
     lost: list[str] = []
     keys = [(key,) for key in base.values], [(key,) for key in first.values]
-    for (key,) in sequence(*keys, [(key,) for key in second.values]):
+    for (key,) in merged_order(*keys, [(key,) for key in second.values]):
         was, one, other = base.get(key), first.get(key), second.get(key)
         name = _property_name(key, base, first, second)
         value = _merged_value(ours.get(key, key), was, one, other, _newer_side(first, second), lost)
@@ -115,8 +115,13 @@ _SPECIAL: Final = ("id", "created", "updated", "forgotten", "tags", "tag")
 
 
 def _merged_value(
-    name: str, was: Value, one: Value, other: Value, newer: int | None, lost: list[str]
-) -> Value:
+    name: str,
+    was: PropertyValue,
+    one: PropertyValue,
+    other: PropertyValue,
+    newer: int | None,
+    lost: list[str],
+) -> PropertyValue:
     if _values_equal(one, other):
         return other
     if name == "id":
@@ -140,54 +145,56 @@ def _merged_value(
     return kept
 
 
-def _values_equal(a: Value, b: Value) -> bool:
+def _values_equal(a: PropertyValue, b: PropertyValue) -> bool:
     if a is _MISSING or b is _MISSING:
         return a is b
-    return same(a, b)
+    return same_property_value(a, b)
 
 
-def _value_by_time(one: Value, other: Value, latest: bool) -> Value:
+def _value_by_time(one: PropertyValue, other: PropertyValue, latest: bool) -> PropertyValue:
     a, b = moment(str(one)), moment(str(other))
     if a is None or b is None:
         return None if a is b else (other if a is None else one)
     return (one if (a > b) == latest else other) if a != b else max(str(one), str(other))
 
 
-def _value_rank(value: Value) -> tuple[str, str]:
+def _value_rank(value: PropertyValue) -> tuple[str, str]:
     return type(value).__name__, repr(value)
 
 
-def shown_value(value: Value) -> str:
+def shown_value(value: PropertyValue) -> str:
     value = public_value(value)
     text = "true" if value is True else "false" if value is False else str(value)
     text = " ".join(printable(text).split())
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _merged_list(name: str, was: Value, one: Value, other: Value) -> Value:
+def _merged_list(
+    name: str, was: PropertyValue, one: PropertyValue, other: PropertyValue
+) -> PropertyValue:
     old, a, b = (_list_items(name, value) for value in (was, one, other))
     kept = {key for key in old if key in a and key in b}
     keep = {*kept, *(a.keys() - old.keys()), *(b.keys() - old.keys())}
     items = {**a, **b}
-    found = [items[key] for key in sequence(list(old), list(a), list(b)) if key in keep]
+    found = [items[key] for key in merged_order(list(old), list(a), list(b)) if key in keep]
     if not found and (one is _MISSING or other is _MISSING):
         return _MISSING
     return found
 
 
-def _list_items(name: str, value: Value) -> dict[Key, Value]:
+def _list_items(name: str, value: PropertyValue) -> dict[Key, PropertyValue]:
     """The items of a list by what makes two the same; one value is a list of one."""
     if value is _MISSING or value is None:
         return {}
     if isinstance(value, str) and name in ("tags", "tag"):
         value = [word for word in _WORDS.split(value) if word]
-    found: dict[Key, Value] = {}
+    found: dict[Key, PropertyValue] = {}
     for item in value if isinstance(value, list) else [value]:
         found.setdefault(_item_key(name, item), item)
     return found
 
 
-def _item_key(name: str, item: Value) -> Key:
+def _item_key(name: str, item: PropertyValue) -> Key:
     if isinstance(item, str):
         return ("text", tag_key(item) if name in ("tags", "tag") else item)
     if isinstance(item, bool) or item is None:
@@ -204,7 +211,10 @@ def _item_key(name: str, item: Value) -> Key:
 
 
 def _property_lines(
-    key: str, name: str, value: Value, sides: tuple[PropertySide, PropertySide, PropertySide]
+    key: str,
+    name: str,
+    value: PropertyValue,
+    sides: tuple[PropertySide, PropertySide, PropertySide],
 ) -> str:
     """The property's lines from the side that changed it, or made from both."""
     base, first, second = sides
@@ -214,10 +224,12 @@ def _property_lines(
             return side.lines[key]
     if isinstance(value, list) and value:
         return _list_lines(key, name, value, (second, first))
-    return yaml_writer.render_property(name, value) + "\n"
+    return yaml_writer.render_yaml_property(name, value) + "\n"
 
 
-def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[PropertySide]) -> str:
+def _list_lines(
+    key: str, name: str, items: Sequence[PropertyValue], sides: Sequence[PropertySide]
+) -> str:
     rows: dict[Key, str] = {}
     comments = ""
     for side in sides:
@@ -226,18 +238,19 @@ def _list_lines(key: str, name: str, items: Sequence[Value], sides: Sequence[Pro
         for item, row in found:
             rows.setdefault(_item_key(key, item), row)
     texts = (
-        rows.get(_item_key(key, item)) or yaml_writer.render_item(item) + "\n" for item in items
+        rows.get(_item_key(key, item)) or yaml_writer.render_yaml_item(item) + "\n"
+        for item in items
     )
-    return f"{comments}{yaml_writer.render(name, inline=True)}:\n{''.join(texts)}"
+    return f"{comments}{yaml_writer.render_yaml(name, inline=True)}:\n{''.join(texts)}"
 
 
-def _list_rows(side: PropertySide, key: str) -> tuple[list[tuple[Value, str]], str]:
+def _list_rows(side: PropertySide, key: str) -> tuple[list[tuple[PropertyValue, str]], str]:
     """The items of a side's list, each as the lines of a row; and the comments above it."""
     block, name, value = side.block, side.names.get(key), side.get(key)
     if block is None or name is None or not isinstance(value, list):
         return [], ""
     node = block.pair(name)[1]
-    head = re.match(r"(?:[ \t]*(?:#.*)?\n)*", unix_lines(side.lines[key]))
+    head = re.match(r"(?:[ \t]*(?:#.*)?\n)*", with_unix_line_ends(side.lines[key]))
     if not isinstance(node, yaml.SequenceNode):
         return [], ""
     rows = (
@@ -258,7 +271,7 @@ def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[st
     spans = block._row_spans(node)
     column, start = node.start_mark.column, spans[0][0]
     for _, end in spans:
-        text = unix_lines(block.text[start:end])
+        text = with_unix_line_ends(block.text[start:end])
         lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
         yield "".join(
             "  " + line[column:] if line[:column].isspace() or not column else line
@@ -267,12 +280,12 @@ def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[st
         start = end
 
 
-def _checked_text(text: str, values: Mapping[str, Value]) -> str:
+def _checked_text(text: str, values: Mapping[str, PropertyValue]) -> str:
     """The text, if both YAML dialects read it; or the same properties printed anew."""
     if _frontmatter_reads_as(text, values):
         return text
     try:
-        text = "".join(yaml_writer.render_property(k, v) + "\n" for k, v in values.items())
+        text = "".join(yaml_writer.render_yaml_property(k, v) + "\n" for k, v in values.items())
     except InvalidInput as error:
         raise NoteMalformed(str(error)) from None
     if not _frontmatter_reads_as(text, values):
@@ -280,10 +293,10 @@ def _checked_text(text: str, values: Mapping[str, Value]) -> str:
     return text
 
 
-def _frontmatter_reads_as(text: str, values: Mapping[str, Value]) -> bool:
+def _frontmatter_reads_as(text: str, values: Mapping[str, PropertyValue]) -> bool:
     try:
-        found: Any = read(unix_lines(text))
+        found: Any = read_frontmatter(with_unix_line_ends(text))
     except MalformedFrontmatter:
         return False
     closed = re.search(r"(?m)^(?:---|\.\.\.)[ \t\r]*$", text)
-    return same(found, dict(values)) and not closed
+    return same_property_value(found, dict(values)) and not closed

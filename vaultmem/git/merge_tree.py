@@ -16,7 +16,7 @@ from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.git import merge
 from vaultmem.git.repo import DIFF, Repo, merge_driver_command
 from vaultmem.notes import file_names
-from vaultmem.notes.edit import AddItems, edit
+from vaultmem.notes.edit import AddItems, edit_note
 from vaultmem.notes.note import parse, printable
 
 REFUSE = "exit 1"  # as a driver: tells git to leave what both sides changed to us
@@ -257,6 +257,6 @@ def _both_renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
 
 def _raw_with_alias(raw: bytes, title: str, properties: Mapping[str, str]) -> bytes:
     try:
-        return edit(parse(raw, names=properties), AddItems("aliases", (printable(title),)))
+        return edit_note(parse(raw, names=properties), AddItems("aliases", (printable(title),)))
     except VaultmemError:
         return raw  # its properties are not to be touched

@@ -34,7 +34,7 @@ from vaultmem.git.trust import (
     hooks_folder,
     require_plain_name,
 )
-from vaultmem.storage.history import Commit
+from vaultmem.storage.history import GitVersion
 
 OLDEST_GIT: Final = (2, 38)  # the first that merges without touching the files
 LOOKING_SECONDS: Final = 60.0
@@ -359,7 +359,7 @@ class Repo:
 
     # --- history ---------------------------------------------------------------------------
 
-    def note_commits(self, path: str, most: int = 100) -> list[Commit]:
+    def note_commits(self, path: str, most: int = 100) -> list[GitVersion]:
         """The note's versions, newest first, also from before it was renamed."""
         form = "--format=%x01%H%x02%aI%x02%an%x02%s"
         asked = ["log", "--follow", f"-n{most}", "--no-merges", form, "--name-only", "-z"]
@@ -368,7 +368,7 @@ class Repo:
         found = list(_git_log_entries(done.out.decode("utf-8", "surrogateescape")))
         contents = self.blobs_bytes([f"{commit}:{name}" for commit, *_, name in found])
         return [
-            Commit(commit, dt.datetime.fromisoformat(when), author, subject, name, raw)
+            GitVersion(commit, dt.datetime.fromisoformat(when), author, subject, name, raw)
             for (commit, when, author, subject, name), raw in zip(found, contents, strict=True)
             if raw is not None
         ]
@@ -383,7 +383,7 @@ def _git_log_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
             yield commit, when, author, subject, name
 
 
-def note_commits(root: Path, path: str) -> list[Commit]:
+def note_commits(root: Path, path: str) -> list[GitVersion]:
     """A note's versions in git, newest first; none where there is no git."""
     if not any((folder / ".git").exists() for folder in (root, *root.parents)):
         return []
@@ -412,7 +412,7 @@ def init_repository(root: Path) -> Repo:
 
 def merge_driver_command() -> str:
     """By absolute path: programs with a window have another PATH."""
-    return f"{shlex.join(own_program.again('merge-driver'))} %O %A %B %L %P"
+    return f"{shlex.join(own_program.own_command('merge-driver'))} %O %A %B %L %P"
 
 
 def register_merge_driver(root: Path) -> None:

@@ -37,7 +37,7 @@ from vaultmem.git.merge_tree import (
 from vaultmem.git.remote import Remote
 from vaultmem.git.repo import Repo, Upstream, merge_driver_command
 from vaultmem.git.trust import require_plain_name
-from vaultmem.index import TROUBLE
+from vaultmem.index import INDEX_FAILURES
 from vaultmem.limits import bounded
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
@@ -94,7 +94,7 @@ class Sharing:
         """
         self._writing.require_writable()
         store, patience = self._view.store, QUIET_SECONDS
-        with lock.held(
+        with lock.locked(
             store.local() / "git.lock", timeout=_LOCK_SECONDS, what="syncing this vault"
         ):
             flow = Share(
@@ -119,7 +119,7 @@ class Sharing:
             road = self._view.parts.reconciler
             done = road.everything() if len(paths) > _MANY else road.these(paths)
             report.indexed = len(done.touched)
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             report.messages.append(f"The index is behind: {error}")
 
 

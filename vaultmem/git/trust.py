@@ -197,7 +197,7 @@ def followed_git_file(place: Path) -> Path:
     """A `.git` may be a file that names the folder."""
     if not place.is_file():
         return place
-    named = small_files.read(place, follow=True).removeprefix(b"gitdir:").strip()
+    named = small_files.read_small_file(place, follow=True).removeprefix(b"gitdir:").strip()
     return place.parent / os.fsdecode(named)
 
 
@@ -205,5 +205,5 @@ def hooks_folder(repository: Path) -> Path:
     """The hooks of a repository; a further work tree of one has the hooks of the first."""
     common = repository / "commondir"
     if common.is_file():
-        repository /= os.fsdecode(small_files.read(common, follow=True).strip())
+        repository /= os.fsdecode(small_files.read_small_file(common, follow=True).strip())
     return repository / "hooks"

@@ -25,7 +25,7 @@ from vaultmem.hooks.events import (
     one_line,
 )
 from vaultmem.notes.file_names import safe_name
-from vaultmem.storage.session_folders import HOOKS
+from vaultmem.storage.session_folders import HOOKS_FOLDER
 
 if TYPE_CHECKING:
     from vaultmem.vault import Vault
@@ -136,7 +136,7 @@ class _Notebook:
     def __init__(self, vault: Vault, session: str) -> None:
         self.memories: list[str] = []
         self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
-        self._folder = vault.parts.store.local() / HOOKS
+        self._folder = vault.parts.store.local() / HOOKS_FOLDER
         self._file = self._folder / f"{_file_name(vault, session)}.json" if session else None
         with contextlib.suppress(OSError, VaultmemError, ValueError, AttributeError, TypeError):
             if self._file:

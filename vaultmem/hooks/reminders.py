@@ -14,7 +14,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.base.words import ASKING_NOTHING, PLAIN_WORD, RUN, is_telling, pairs, stem
+from vaultmem.base.words import (
+    CJK_RUN,
+    PLAIN_WORD,
+    WORDS_ASKING_NOTHING,
+    is_telling_word,
+    pairs_of_signs,
+    word_stem,
+)
 from vaultmem.errors import VaultmemError
 from vaultmem.limits import QUESTION
 from vaultmem.notes.note import one_line, printable
@@ -68,18 +75,18 @@ def for_prompt(vault: Vault, prompt: str, shown: frozenset[str]) -> tuple[str, t
 
 
 def _weighed(vault: Vault, prompt: str) -> list[_Word]:
-    from vaultmem.index import TROUBLE, Filters
+    from vaultmem.index import INDEX_FAILURES, Filters
 
     notes = max(1, vault.parts.index.size)
     many = max(notes, _SMALL)
     found = []
     for word, is_name in content_words(prompt).items():
         count = 0
-        with contextlib.suppress(*TROUBLE):
+        with contextlib.suppress(*INDEX_FAILURES):
             count = vault.parts.index.search_text(word, Filters(), 1).total
         weight = math.log(1 + many / count) if count else _UNKNOWN * math.log(1 + many)
         rare = 0 < count <= max(_FEW, notes * _COMMON)
-        found.append(_Word(stem(word), weight * (2 if is_name else 1), rare))
+        found.append(_Word(word_stem(word), weight * (2 if is_name else 1), rare))
     return found
 
 
@@ -87,18 +94,18 @@ def content_words(text: str) -> dict[str, bool]:
     """The words that carry a text, in order, and whether each is a name like `AuthService`."""
     found: dict[str, bool] = {}
     text = text[:_PROMPT]
-    for written in PLAIN_WORD.findall(RUN.sub(" ", text)):
+    for written in PLAIN_WORD.findall(CJK_RUN.sub(" ", text)):
         word = written.casefold()
-        if is_telling(word, ASKING_NOTHING):
+        if is_telling_word(word, WORDS_ASKING_NOTHING):
             found[word] = found.get(word, False) or bool(_NAME.match(written[:_LONGEST]))
-    found |= dict.fromkeys(pairs(text), False)
+    found |= dict.fromkeys(pairs_of_signs(text), False)
     return dict(list(found.items())[:_MOST_WORDS])
 
 
 def is_relevant(text: str, words: list[_Word]) -> bool:
     folded = text.casefold()
-    stems = {stem(word) for word in PLAIN_WORD.findall(folded)}
-    shared = [w for w in words if w.stem in stems or (RUN.match(w.stem) and w.stem in folded)]
+    stems = {word_stem(word) for word in PLAIN_WORD.findall(folded)}
+    shared = [w for w in words if w.stem in stems or (CJK_RUN.match(w.stem) and w.stem in folded)]
     total = sum(word.weight for word in words)
     enough = min(total, _ENOUGH * max(word.weight for word in words)) * _SHARE
     several = len(shared) > 1 or len(words) <= 2 or any(w.weight > enough for w in shared)
@@ -142,7 +149,7 @@ def _sessions(vault: Vault, project: str) -> Iterator[tuple[str, str, str]]:
 
     for memory in vault.list(type="session", project=project, limit=3).memories:
         try:
-            said = journal.summary_in(vault.parts.store.note(memory.path))
+            said = journal.journal_summary(vault.parts.store.note(memory.path))
         except VaultmemError:
             continue
         if said:

@@ -10,45 +10,55 @@ from collections.abc import Iterator, Mapping
 from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import KnownNote
 from vaultmem.index.embedded.fulltext import TextHits
-from vaultmem.index.embedded.index import FILLING, READY, Index, IndexStatus
-from vaultmem.index.embedded.lookup import ORDERS, PassagePlace, Row, Signals
-from vaultmem.index.embedded.relations import LINKS_TO, Edge, EdgeKey, FactRow, Node, Ref, Relations
-from vaultmem.index.embedded.rows import IndexEntry, Skip
-from vaultmem.index.failures import TROUBLE, Damaged
-from vaultmem.index.filters import Filters, is_theirs, passes
+from vaultmem.index.embedded.index import INDEX_FILLING, INDEX_READY, Index, IndexStatus
+from vaultmem.index.embedded.lookup import LOOKUP_ORDERS, CatalogRow, NoteSignals, PassagePlace
+from vaultmem.index.embedded.relations import (
+    LINKS_TO,
+    EdgeKey,
+    FactRow,
+    GraphEdge,
+    GraphEnd,
+    GraphNode,
+    Relations,
+)
+from vaultmem.index.embedded.rows import IndexEntry, SkippedNote
+from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged
+from vaultmem.index.filters import Filters, passes_binding_filters, passes_filters
 
 __all__ = [
-    "FILLING",
+    "INDEX_FAILURES",
+    "INDEX_FILLING",
+    "INDEX_READY",
     "LINKS_TO",
-    "ORDERS",
-    "READY",
-    "TROUBLE",
+    "LOOKUP_ORDERS",
     "Batch",
-    "Damaged",
-    "Edge",
+    "CatalogRow",
     "EdgeKey",
     "FactRow",
     "Filters",
+    "GraphEdge",
+    "GraphEnd",
+    "GraphNode",
     "Index",
+    "IndexDamaged",
     "IndexEntry",
     "IndexStatus",
     "KnownNote",
-    "Node",
+    "NoteSignals",
     "PassagePlace",
-    "Ref",
     "Relations",
-    "Row",
-    "Signals",
-    "Skip",
+    "SkippedNote",
     "TextHits",
-    "differences",
-    "is_theirs",
-    "passes",
+    "index_differences",
+    "passes_binding_filters",
+    "passes_filters",
 ]
 
 
-def differences(mine: Index, anew: Index, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def index_differences(
+    mine: Index, anew: Index, texts: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Paths, and what `mine` says otherwise of them than an index made from nothing."""
-    from vaultmem.index.embedded.comparison import differences
+    from vaultmem.index.embedded.comparison import index_differences
 
-    return differences(mine, anew, texts)
+    return index_differences(mine, anew, texts)

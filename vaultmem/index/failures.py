@@ -10,7 +10,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from vaultmem.errors import Busy, StorageFull, Unavailable, VaultmemError
 
-TROUBLE: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
+INDEX_FAILURES: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an index can raise
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -29,13 +29,13 @@ _OF_THE_MACHINE: Final = ("os error 24", "os error 23", "os error 12")  # files,
 _BUSY: Final = ("LockBusy", "Lockfile")
 
 
-class Damaged(Unavailable):
+class IndexDamaged(Unavailable):
     """A file of the index is not what its last writer left; it will be made anew."""
 
     retry_possible = True
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+def is_sqlite_damage(error: sqlite3.Error) -> bool:
     """A broken file, as opposed to a busy or full one."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
@@ -44,13 +44,13 @@ def is_damage(error: sqlite3.Error) -> bool:
     return missing or code in _UNREADABLE or code & 0xFF in _BROKEN
 
 
-def is_unopened(error: BaseException | None) -> bool:
+def is_sqlite_file_unopened(error: BaseException | None) -> bool:
     """The file is not there, or is none, or none can be opened now."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     return code & 0xFF == sqlite3.SQLITE_CANTOPEN
 
 
-def explained(error: Exception) -> VaultmemError:
+def index_failure_explained(error: Exception) -> VaultmemError:
     text = str(error)
     if "full" in text or "No space" in text:
         return StorageFull(
@@ -58,12 +58,16 @@ def explained(error: Exception) -> VaultmemError:
         )
     if "locked" in text:
         return Busy("The index is being written by another process; try again in a moment.")
-    if isinstance(error, sqlite3.Error) and (is_damage(error) or is_unopened(error)):
-        return Damaged("The index is damaged and will be rebuilt; the notes themselves are safe.")
+    if isinstance(error, sqlite3.Error) and (
+        is_sqlite_damage(error) or is_sqlite_file_unopened(error)
+    ):
+        return IndexDamaged(
+            "The index is damaged and will be rebuilt; the notes themselves are safe."
+        )
     return Unavailable(f"The index could not be updated: {text}. The notes themselves are safe.")
 
 
-def is_panic(error: BaseException) -> bool:
+def is_engine_panic(error: BaseException) -> bool:
     """The engine's own crash, which is no Exception: nothing that catches those would see it."""
     kind = type(error)
     return kind.__name__ == "PanicException" and kind.__module__ == "pyo3_runtime"
@@ -77,24 +81,26 @@ def engine_call(method: Callable[P, R]) -> Callable[P, R]:
         try:
             return method(*args, **kwargs)
         except BaseException as error:
-            if not _is_engines(error):
+            if not _is_engine_failure(error):
                 raise
-            raise _of_engine(error) from error  # in no variable: it would keep the writer alive
+            raise _engine_failure_explained(
+                error
+            ) from error  # in no variable: it would keep the writer alive
 
     return call
 
 
-def _is_engines(error: BaseException) -> bool:
+def _is_engine_failure(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno not in _NOT_OF_THE_FILES
     ours = isinstance(error, UnicodeError)  # half a character in a question or a note
-    return (isinstance(error, ValueError) and not ours) or is_panic(error)
+    return (isinstance(error, ValueError) and not ours) or is_engine_panic(error)
 
 
-def _of_engine(error: BaseException) -> VaultmemError:
+def _engine_failure_explained(error: BaseException) -> VaultmemError:
     text = (str(error).splitlines() or [""])[0][:200]
     if any(word in text for word in _BUSY):
         return Busy("Another process writes the full text; try again in a moment.")
     if any(word in text for word in _OF_THE_MACHINE):
         return Unavailable(f"The full text cannot be read now: {text}")
-    return Damaged(f"The full text is damaged and will be rebuilt: {text}")
+    return IndexDamaged(f"The full text is damaged and will be rebuilt: {text}")

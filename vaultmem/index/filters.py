@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from vaultmem.base.database import LISTED, listed
+from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.rows import IndexEntry
-from vaultmem.notes.attributes import SESSION, belongs
+from vaultmem.notes.attributes import SESSION_UNCLEAR, belongs_to_caller
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.tags import tag_key
 
@@ -27,7 +27,7 @@ SELECT note FROM note WHERE forgotten = 1
 UNION ALL SELECT note FROM note WHERE scope = 'session' AND ? <> '' AND casefold(session) <> ?
 UNION ALL SELECT note FROM note WHERE unclear = 'session' AND ? <> ''
 """
-ANYONE: Final = "session:"  # a note that is not bound to one session
+ANY_SESSION: Final = "session:"  # a note that is not bound to one session
 
 
 class Filters(NamedTuple):
@@ -50,7 +50,7 @@ class Filters(NamedTuple):
     session: str = ""  # of session-scope notes only
 
 
-def _wanted(filters: Filters) -> Iterator[tuple[str, list[str]]]:
+def _wanted_by_filters(filters: Filters) -> Iterator[tuple[str, list[str]]]:
     """The attributes of which one of several values will do."""
     for name, values in (
         ("type", filters.types),
@@ -66,23 +66,25 @@ def _wanted(filters: Filters) -> Iterator[tuple[str, list[str]]]:
 # --- as words of the full text ----------------------------------------------------------------
 
 
-def facets(entry: IndexEntry) -> Iterator[str]:
+def filter_facets(entry: IndexEntry) -> Iterator[str]:
     """What filters ask for, as exact words: `type:semantic`, `tag:auth`, `tag:auth/tokens` …"""
     note = entry.note
     for name in ("type", "scope", "project", "room", "user", "kind"):
         yield f"{name}:{printable(entry.attributes[name]).casefold()}"
     bound = entry.attributes["scope"].casefold() == "session"
-    yield ANYONE + (printable(entry.attributes["session"]).casefold() if bound else "")
+    yield ANY_SESSION + (printable(entry.attributes["session"]).casefold() if bound else "")
     for tag in note.tags:
-        yield from (f"tag:{part}" for part in _levels(printable(tag).casefold().split("/")))
-    yield from (f"folder:{part}" for part in _levels(printable(note.path).split("/")[:-1]))
+        yield from (
+            f"tag:{part}" for part in _levels_of_facet(printable(tag).casefold().split("/"))
+        )
+    yield from (f"folder:{part}" for part in _levels_of_facet(printable(note.path).split("/")[:-1]))
     if note.flag("forgotten"):
         yield "forgotten"
     if unclear := entry.attributes["unclear"]:
         yield from (_UNCLEAR, f"{_UNCLEAR}:{unclear}")
 
 
-def _levels(parts: list[str]) -> Iterator[str]:
+def _levels_of_facet(parts: list[str]) -> Iterator[str]:
     return ("/".join(parts[: i + 1]) for i in range(min(len(parts), _DEEPEST)))
 
 
@@ -92,12 +94,12 @@ def forbidden_facets(filters: Filters) -> Iterator[str]:
     if filters.user or filters.home:
         yield _UNCLEAR
     elif filters.session:
-        yield f"{_UNCLEAR}:{SESSION}"
+        yield f"{_UNCLEAR}:{SESSION_UNCLEAR}"
 
 
 def required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
     """One set for each filter; a hit needs one word of every set."""
-    for name, values in _wanted(filters):
+    for name, values in _wanted_by_filters(filters):
         yield tuple(f"{name}:{value}" for value in values)
     if filters.tags:
         yield tuple(f"tag:{tag_key(tag)}" for tag in filters.tags)
@@ -115,13 +117,13 @@ def required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
 # --- as SQL -----------------------------------------------------------------------------------
 
 
-def where(filters: Filters) -> tuple[str, list[object]]:
+def filters_as_sql(filters: Filters) -> tuple[str, list[object]]:
     """The condition that a row of `note` meets, and its values."""
     terms: list[str] = []
     values: list[object] = []
-    for column, wanted in _wanted(filters):
-        terms.append(f"casefold(note.{column}) IN {LISTED}")
-        values.append(listed(wanted))
+    for column, wanted in _wanted_by_filters(filters):
+        terms.append(f"casefold(note.{column}) IN {SQL_LIST}")
+        values.append(sql_list(wanted))
     for condition, pinned in (
         ("(note.user = '' OR casefold(note.user) = ?)", filters.user),
         ("(note.project = '' OR casefold(note.project) = ?)", filters.home),
@@ -136,10 +138,10 @@ def where(filters: Filters) -> tuple[str, list[object]]:
         terms.append("note.unclear <> 'session'")
     if filters.tags:
         terms.append(_TAGGED)
-        values += [listed(map(tag_key, filters.tags))] * 2
+        values += [sql_list(map(tag_key, filters.tags))] * 2
     if filters.folder:
         terms.append("note.path >= ? AND note.path < ?")
-        values += _below(filters.folder.strip("/"))
+        values += _bounds_of_folder_filter(filters.folder.strip("/"))
     if not filters.forgotten:
         terms.append("note.forgotten = 0")
     for column, sign, bound in (
@@ -153,12 +155,12 @@ def where(filters: Filters) -> tuple[str, list[object]]:
     return " AND ".join(terms) or "1", values
 
 
-def _below(name: str) -> tuple[str, str]:
+def _bounds_of_folder_filter(name: str) -> tuple[str, str]:
     """From where to where everything below a name stands in order: `0` comes next after `/`."""
     return f"{name}/", f"{name}0"
 
 
-def left_out(filters: Filters) -> tuple[str, list[object]] | None:
+def left_out_by_filters(filters: Filters) -> tuple[str, list[object]] | None:
     """The notes that do not pass, where that is quicker to ask: the usual caller is bound to a
     session alone, and nearly everything passes. None for all other filters."""
     session = filters.session
@@ -170,29 +172,29 @@ def left_out(filters: Filters) -> tuple[str, list[object]] | None:
 # --- of one note ------------------------------------------------------------------------------
 
 
-def passes(note: Note, attributes: Mapping[str, str], filters: Filters) -> bool:
-    for name, wanted in _wanted(filters):
+def passes_filters(note: Note, attributes: Mapping[str, str], filters: Filters) -> bool:
+    for name, wanted in _wanted_by_filters(filters):
         if attributes[name].casefold() not in wanted:
             return False
     return (
-        is_theirs(attributes, filters)
-        and _is_tagged(note, list(map(tag_key, filters.tags)))
-        and _is_in_bounds(note, filters)
+        passes_binding_filters(attributes, filters)
+        and _passes_tag_filter(note, list(map(tag_key, filters.tags)))
+        and _passes_bounds_of_filters(note, filters)
     )
 
 
-def is_theirs(attributes: Mapping[str, str], filters: Filters) -> bool:
+def passes_binding_filters(attributes: Mapping[str, str], filters: Filters) -> bool:
     """What the caller is bound to, of all filters."""
     pins = {"user": filters.user, "project": filters.home, "session": filters.session}
-    return belongs(attributes, **pins)
+    return belongs_to_caller(attributes, **pins)
 
 
-def _is_tagged(note: Note, wanted: list[str]) -> bool:
+def _passes_tag_filter(note: Note, wanted: list[str]) -> bool:
     tags = [tag.casefold() for tag in note.tags]
     return not wanted or any(tag == w or tag.startswith(f"{w}/") for w in wanted for tag in tags)
 
 
-def _is_in_bounds(note: Note, filters: Filters) -> bool:
+def _passes_bounds_of_filters(note: Note, filters: Filters) -> bool:
     if note.flag("forgotten") and not filters.forgotten:
         return False
     if filters.folder and not note.path.startswith(filters.folder.strip("/") + "/"):

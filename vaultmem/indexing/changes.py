@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
-from vaultmem.base.file_stamps import FileStat
+from vaultmem.base.file_stamps import FileStamp
 
 
 class StampComparison(NamedTuple):
     """What a first comparison, by stamps alone, leaves to be read or believed gone."""
 
-    suspects: dict[str, FileStat]  # new or differently stamped
+    suspects: dict[str, FileStamp]  # new or differently stamped
     missing: tuple[str, ...]
 
 
-def compare(
-    known: Mapping[str, FileStat], seen: Mapping[str, FileStat], unseen: Iterable[str] = ()
+def compare_stamps(
+    known: Mapping[str, FileStamp], seen: Mapping[str, FileStamp], unseen: Iterable[str] = ()
 ) -> StampComparison:
     """Stat filters: only what differs in a time, size or inode is worth reading.
 
@@ -29,7 +29,7 @@ def compare(
     return StampComparison(suspects, missing)
 
 
-class Identity(NamedTuple):
+class NoteIdentity(NamedTuple):
     """What makes a file at a new path the same note: its id, else its very bytes."""
 
     version: str
@@ -39,7 +39,7 @@ class Identity(NamedTuple):
 class DepartedNotes:
     """Notes that are no longer where they were, to be found again: by id, else by their bytes."""
 
-    def __init__(self, notes: Mapping[str, Identity]) -> None:
+    def __init__(self, notes: Mapping[str, NoteIdentity]) -> None:
         self._by_id: dict[str, list[str]] = defaultdict(list)
         self._by_version: dict[str, list[str]] = defaultdict(list)
         for path, identity in notes.items():
@@ -47,13 +47,13 @@ class DepartedNotes:
                 self._by_id[identity.id].append(path)
             self._by_version[identity.version].append(path)
 
-    def find(self, arrived: Identity, among: Container[str]) -> str | None:
+    def find(self, arrived: NoteIdentity, among: Container[str]) -> str | None:
         """The old path of what has arrived, if it is one of those that are still looked for."""
         by_id = self._by_id.get(arrived.id, ()) if arrived.id else ()
         candidates = (*by_id, *self._by_version.get(arrived.version, ()))
         return next((path for path in candidates if path in among), None)
 
 
-def looks_emptied(known: int, seen: int) -> bool:
+def does_vault_look_emptied(known: int, seen: int) -> bool:
     """A vault without a single note where there were some is not mounted, or half walked."""
     return known > 0 and seen == 0

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem.base import lock
 from vaultmem.errors import VaultmemError
-from vaultmem.index import TROUBLE
+from vaultmem.index import INDEX_FAILURES
 from vaultmem.indexing.reconcile import Reconciler, ReconcileReport
-from vaultmem.indexing.watcher import Hint, Watcher
+from vaultmem.indexing.watcher import Watcher, WatchHint
 
 if TYPE_CHECKING:
     from vaultmem.embedding.embedder import Embedder
@@ -30,22 +30,22 @@ TAKEOVER_SECONDS: Final = 2.0
 SAFETY_SECONDS: Final = 300.0  # a look at everything, whatever the watcher said
 REMEMBER_SECONDS: Final = 60.0
 LONGEST_PAUSE: Final = 15.0  # seconds before what failed is tried again
-_EVERYTHING: Final = Hint(frozenset(), everything=True)
+_EVERYTHING: Final = WatchHint(frozenset(), everything=True)
 _STEP: Final = 1  # notes embedded at a time: stopping waits for one step
 
 
-class Backlog:
+class HintBacklog:
     """What could not be brought in, and when that is tried again: a full disk gets room, and
     nothing tells us so."""
 
     def __init__(self) -> None:
-        self._hint: Hint | None = None
+        self._hint: WatchHint | None = None
         self._pause = 0.0
         self._at = 0.0
 
-    def add(self, hint: Hint) -> None:
-        old = self._hint or Hint(frozenset())
-        self._hint = Hint(old.paths | hint.paths, everything=old.everything or hint.everything)
+    def add(self, hint: WatchHint) -> None:
+        old = self._hint or WatchHint(frozenset())
+        self._hint = WatchHint(old.paths | hint.paths, everything=old.everything or hint.everything)
         self._pause = min(LONGEST_PAUSE, self._pause * 2 or 1.0)
         self._at = time.monotonic() + self._pause
 
@@ -56,7 +56,7 @@ class Backlog:
     def is_waiting(self) -> bool:
         return self._hint is not None and time.monotonic() < self._at
 
-    def due(self) -> Hint | None:
+    def due(self) -> WatchHint | None:
         return None if self.is_waiting else self._hint
 
 
@@ -85,8 +85,8 @@ class Follower:
         self._sweep = sweep
         self._upkeep = upkeep
         self._retry = retry
-        self._backlog = Backlog()
-        self._hints: queue.SimpleQueue[Hint] = queue.SimpleQueue()
+        self._backlog = HintBacklog()
+        self._hints: queue.SimpleQueue[WatchHint] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
         self._embedding: threading.Thread | None = None
@@ -101,7 +101,7 @@ class Follower:
     def stop(self) -> None:
         """Stop within two seconds; a batch under way is finished, the rest waits for a successor."""
         self._stopping.set()
-        self._hints.put(Hint(frozenset()))
+        self._hints.put(WatchHint(frozenset()))
         if self.watcher is not None:
             self.watcher.stop()
         # A model interrupted by the end of the process would abort it: wait for its batch.
@@ -110,7 +110,7 @@ class Follower:
             if thread is not None and thread.is_alive():
                 thread.join(max(0.0, deadline - time.monotonic()))
 
-    def look(self, hint: Hint) -> None:
+    def look(self, hint: WatchHint) -> None:
         """Someone noticed that the index is behind."""
         self._hints.put(hint)
 
@@ -124,7 +124,7 @@ class Follower:
                 if self._is_away():
                     self._stopping.wait(1)
                     continue
-                held = lock.try_hold(self.reconciler.store.local() / lock.LEADER)
+                held = lock.try_to_lock(self.reconciler.store.local() / lock.LEADER_LOCK)
                 if held is None:
                     self._remember()
                     self._stopping.wait(TAKEOVER_SECONDS)
@@ -200,7 +200,7 @@ class Follower:
                 self._reconcile(hint)
                 checked = time.monotonic() if hint.everything else checked
 
-    def _idle(self, overdue: bool) -> Hint | None:
+    def _idle(self, overdue: bool) -> WatchHint | None:
         """Nothing was hinted at: see that the index is well, and what it may lack."""
         if overdue:
             self._clear_up()
@@ -209,7 +209,7 @@ class Follower:
             if overdue or not (self._backlog.is_waiting or self.reconciler.index.is_whole):
                 return _EVERYTHING
             self.reconciler.index.settle()
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             log.warning("the index cannot be used now: %s", error)
             self._backlog.add(_EVERYTHING)
         return None
@@ -225,11 +225,11 @@ class Follower:
         """What sessions left behind whose processes are dead."""
         try:
             if gone := self._sweep():
-                self._reconcile(Hint(frozenset(gone)))
+                self._reconcile(WatchHint(frozenset(gone)))
         except (OSError, VaultmemError) as error:
             log.warning("clearing up after sessions waits: %s", error)
 
-    def _next_hint(self, seconds: float) -> Hint | None:
+    def _next_hint(self, seconds: float) -> WatchHint | None:
         try:
             return self._hints.get(timeout=seconds)
         except queue.Empty:
@@ -244,14 +244,14 @@ class Follower:
                 elif not self.reconciler.embed_some(embedder, _STEP):
                     self.reconciler.index.vectors.build_graph(embedder.identity)
                     self._stopping.wait(1)
-            except TROUBLE as error:
+            except INDEX_FAILURES as error:
                 log.warning("embedding waits: %s", error)
                 self._stopping.wait(5)
             except Exception:
                 log.exception("embedding failed; trying again")
                 self._stopping.wait(5)
 
-    def _reconcile(self, hint: Hint) -> None:
+    def _reconcile(self, hint: WatchHint) -> None:
         try:
             if hint.everything:
                 self.reconciler.index.take_language()
@@ -260,7 +260,7 @@ class Follower:
                 if hint.everything
                 else self.reconciler.these(hint.paths)
             )
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             log.warning("the index stays behind: %s", error)
             self._backlog.add(hint)
             return

@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.base.file_stamps import UNSETTLED, FileStat
+from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp
 from vaultmem.errors import (
     Away,
     Busy,
@@ -25,16 +25,16 @@ from vaultmem.errors import (
     StorageFull,
     VaultmemError,
 )
-from vaultmem.index import Batch, Damaged, Index, IndexEntry, KnownNote, Skip
+from vaultmem.index import Batch, Index, IndexDamaged, IndexEntry, KnownNote, SkippedNote
 from vaultmem.indexing import changes
-from vaultmem.indexing.changes import DepartedNotes, Identity
+from vaultmem.indexing.changes import DepartedNotes, NoteIdentity
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.file_names import copy_rank, escaped, is_unicode
+from vaultmem.notes.file_names import copy_rank_of_name, escaped_name, is_unicode_name
 from vaultmem.notes.note import printable
-from vaultmem.notes.passages import in_context, passage_hash, passages
+from vaultmem.notes.passages import passage_hash, passages, passages_in_context
 from vaultmem.storage import absence
 from vaultmem.storage.listing import Listing
-from vaultmem.storage.store import Store, Stored
+from vaultmem.storage.store import Store, StoredNote
 
 if TYPE_CHECKING:
     from vaultmem.embedding.embedder import Embedder
@@ -48,7 +48,7 @@ _UNREAD_CURE: Final = "Check that you may read it, and that its path is not too 
 _TWIN_CURE: Final = "Keep one of the two, or remove the id line from the copy."
 MOST_TEXTS: Final = 24  # embedded in one go: about a second of work
 
-Progress = Callable[[int, int], None]
+ReconcileProgress = Callable[[int, int], None]
 
 
 @dataclass
@@ -77,7 +77,7 @@ class ReconcileReport:
         return [*self.added, *self.changed, *new, *self.removed]
 
 
-class _Run:
+class _ReconcileRun:
     """One reconcile under way: what was known, and what of it is not there any more."""
 
     def __init__(
@@ -86,27 +86,27 @@ class _Run:
         self.known = known
         self.missing = dict.fromkeys(path for path in missing if path in known)
         self.report = report
-        identities = {p: Identity(known[p].version, known[p].id) for p in self.missing}
+        identities = {p: NoteIdentity(known[p].version, known[p].id) for p in self.missing}
         self.departed = DepartedNotes(identities)
 
 
-class _Attempt:
+class _BatchAttempt:
     """What one batch would do. It counts once the index has taken it: a single note may make it
     fail, and then the others are tried again without that one."""
 
-    def __init__(self, run: _Run, paths: Sequence[str]) -> None:
+    def __init__(self, run: _ReconcileRun, paths: Sequence[str]) -> None:
         self.run = run
         self.known = run.known
         self.missing = dict(run.missing)
         self.report = ReconcileReport()
         self.batch = Batch([*paths, *run.missing])
 
-    def skip(self, skip: Skip) -> None:
+    def skip(self, skip: SkippedNote) -> None:
         """What cannot be read stays as it was; it may be readable again."""
         self.batch.skipped.append(skip)
         self.report.problems.append((skip.path, skip.reason))
 
-    def leave_out(self, skip: Skip) -> None:
+    def leave_out(self, skip: SkippedNote) -> None:
         """What is there and cannot be indexed must not be found by what it was before."""
         if skip.path in self.known:
             self.batch.removed.append(skip.path)
@@ -130,7 +130,7 @@ class Reconciler:
         self,
         *,
         told: bool = False,
-        progress: Progress | None = None,
+        progress: ReconcileProgress | None = None,
         first: Container[str] = frozenset(),
     ) -> ReconcileReport:
         """Bring the index up to date with the whole vault; `told` allows it to empty itself.
@@ -145,20 +145,20 @@ class Reconciler:
         listing = self.store.walk()
         known, skips = self.index.inventory.known(), self.index.inventory.skips()
         report = ReconcileReport()
-        if changes.looks_emptied(len(known), len(listing.notes)) and not told:
+        if changes.does_vault_look_emptied(len(known), len(listing.notes)) and not told:
             report.withheld = len(known)
             report.problems += listing.unread
         else:
             unseen = [path for path, _ in listing.unread]
-            look = changes.compare(
+            look = changes.compare_stamps(
                 known_stamps(known, skips), self._with_returned(known, listing.notes), unseen
             )
-            run = _Run(known, look.missing, report)
+            run = _ReconcileRun(known, look.missing, report)
             left = {known[path].id for path in run.missing}
             heirs = (path for path, skip in skips.items() if skip.id and skip.id in left)
             suspects = look.suspects | {p: s for p in heirs if (s := listing.notes.get(p))}
             self._bring_in(suspects, run, progress, first)
-            self._tell(_unusable(listing), skips, look.missing)
+            self._tell(_unusable_in_listing(listing), skips, look.missing)
             self._let_heirs_in(report)
             report.problems += (
                 (skip.path, skip.reason) for skip in self.index.inventory.skips().values()
@@ -170,14 +170,14 @@ class Reconciler:
         """The same for some notes only: those a hint named, or that we have just `written`."""
         started = time.monotonic()
         self.store.home.require()
-        wanted = [path for path in dict.fromkeys(paths) if is_unicode(path)]
+        wanted = [path for path in dict.fromkeys(paths) if is_unicode_name(path)]
         known, skips = self.index.inventory.known(wanted), self.index.inventory.skips(wanted)
         seen = self._stats(wanted)
         report = ReconcileReport()
-        look = changes.compare(
+        look = changes.compare_stamps(
             known_stamps(known, skips), seen if written else self._with_returned(known, seen)
         )
-        run = _Run(known, look.missing, report)
+        run = _ReconcileRun(known, look.missing, report)
         left = [known[path].id for path in run.missing]
         suspects = look.suspects | self._stats(self.index.inventory.twins(left))
         self._bring_in(suspects, run)
@@ -185,16 +185,16 @@ class Reconciler:
         self._let_heirs_in(report)
         return self._finished(report, started)
 
-    def _stats(self, paths: Iterable[str]) -> dict[str, FileStat]:
+    def _stats(self, paths: Iterable[str]) -> dict[str, FileStamp]:
         return {path: stamp for path in paths if (stamp := self.store.stat(path)) is not None}
 
     def _with_returned(
-        self, known: dict[str, KnownNote], seen: dict[str, FileStat]
-    ) -> dict[str, FileStat]:
+        self, known: dict[str, KnownNote], seen: dict[str, FileStamp]
+    ) -> dict[str, FileStamp]:
         """And the notes that were away only because an editor was writing them anew."""
         away = [path for path in known if path not in seen]
         files = ((path, os.path.join(self.store.root, path)) for path in away)
-        back = set(away).difference(absence.lasting(files)) if away else ()
+        back = set(away).difference(absence.lasting_absences(files)) if away else ()
         return seen | self._stats(back) if back else seen
 
     def _finished(self, report: ReconcileReport, started: float) -> ReconcileReport:
@@ -205,15 +205,15 @@ class Reconciler:
 
     def _bring_in(
         self,
-        suspects: dict[str, FileStat],
-        run: _Run,
-        progress: Progress | None = None,
+        suspects: dict[str, FileStamp],
+        run: _ReconcileRun,
+        progress: ReconcileProgress | None = None,
         first: Container[str] = frozenset(),
     ) -> None:
         """Add before remove: a note that turns up elsewhere keeps its identity. What seems gone
         with the whole vault is not removed."""
         done = 0
-        for paths in _batches(suspects, first):
+        for paths in _batches_of_suspects(suspects, first):
             self._take(paths, run)
             done += len(paths)
             if progress:
@@ -226,19 +226,19 @@ class Reconciler:
             self.index.apply(Batch(gone, removed=gone))
             run.report.removed += gone
 
-    def _take(self, paths: Sequence[str], run: _Run) -> None:
-        attempt = _Attempt(run, paths)
+    def _take(self, paths: Sequence[str], run: _ReconcileRun) -> None:
+        attempt = _BatchAttempt(run, paths)
         attempt.batch.put = self._entries(paths, attempt)
         try:
             self.index.apply(attempt.batch)
-        except (StorageFull, Busy, ReadOnly, Away, Damaged):
+        except (StorageFull, Busy, ReadOnly, Away, IndexDamaged):
             raise
         except Exception as error:
             self._find_culprit(paths, run, error)
         else:
             attempt.succeed()
 
-    def _find_culprit(self, paths: Sequence[str], run: _Run, error: Exception) -> None:
+    def _find_culprit(self, paths: Sequence[str], run: _ReconcileRun, error: Exception) -> None:
         """One note that the index does not take must not keep out the others: halves of the
         batch are tried until it stands alone. Where the index takes nothing at all, the error
         is its own, and goes to the caller."""
@@ -251,13 +251,15 @@ class Reconciler:
             self._take(paths[:half], run)
             self._take(paths[half:], run)
             return
-        attempt = _Attempt(run, paths)
-        stat = self.store.stat(paths[0]) or UNSETTLED
-        attempt.leave_out(Skip(paths[0], _apology(error), stat=stat))
+        attempt = _BatchAttempt(run, paths)
+        stat = self.store.stat(paths[0]) or UNSETTLED_STAMP
+        attempt.leave_out(SkippedNote(paths[0], _apology_for_note(error), stat=stat))
         self.index.apply(attempt.batch)
         attempt.succeed()
 
-    def _tell(self, found: dict[str, Skip], known: dict[str, Skip], gone: Iterable[str]) -> None:
+    def _tell(
+        self, found: dict[str, SkippedNote], known: dict[str, SkippedNote], gone: Iterable[str]
+    ) -> None:
         """Write down what cannot be a note, and forget what is no longer there."""
         past = [path for path in gone if path in known and path not in found]
         new = [skip for path, skip in found.items() if known.get(path) != skip]
@@ -274,16 +276,16 @@ class Reconciler:
             self._tell(
                 {}, self.index.inventory.skips(heirs), [path for path in heirs if path not in seen]
             )
-            self._bring_in(seen, _Run(self.index.inventory.known(heirs), (), report))
+            self._bring_in(seen, _ReconcileRun(self.index.inventory.known(heirs), (), report))
 
-    def _entries(self, paths: Sequence[str], attempt: _Attempt) -> Iterator[IndexEntry]:
+    def _entries(self, paths: Sequence[str], attempt: _BatchAttempt) -> Iterator[IndexEntry]:
         """Read while the index works: it takes each note as soon as it is parsed."""
         for path in paths:
             entry = self._sort_in(path, attempt)
             if entry is not None:
                 yield entry
 
-    def _sort_in(self, path: str, attempt: _Attempt) -> IndexEntry | None:
+    def _sort_in(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
         """Read a suspect and say where it belongs; the answer is what is to be indexed.
 
         Whatever is wrong with a note, it can only spoil itself.
@@ -298,28 +300,28 @@ class Reconciler:
         try:
             entry = self.entry(stored)
         except Exception as error:  # ours: notes may be anything
-            attempt.leave_out(Skip(path, _apology(error), stat=stored.stat))
+            attempt.leave_out(SkippedNote(path, _apology_for_note(error), stat=stored.stat))
             return None
         return entry if self._place(entry, attempt) else None
 
-    def _read(self, path: str, attempt: _Attempt) -> Stored | None:
+    def _read(self, path: str, attempt: _BatchAttempt) -> StoredNote | None:
         try:
             return self.store.read(path)
         except Away:
             raise
         except NoteMalformed as error:  # too large
-            stat = self.store.stat(path) or UNSETTLED
-            attempt.leave_out(Skip(path, str(error), stat=stat))
+            stat = self.store.stat(path) or UNSETTLED_STAMP
+            attempt.leave_out(SkippedNote(path, str(error), stat=stat))
         except NotFound as error:
             if self.store.stat(path) is not None:  # it is there, and cannot be read
-                attempt.skip(Skip(path, str(error)))
+                attempt.skip(SkippedNote(path, str(error)))
             elif path in attempt.known:
                 attempt.missing[path] = None
         except VaultmemError as error:
-            attempt.skip(Skip(path, str(error)))
+            attempt.skip(SkippedNote(path, str(error)))
         return None
 
-    def _place(self, entry: IndexEntry, attempt: _Attempt) -> bool:
+    def _place(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
         """Where a note belongs among those that are known; False if it has no place there."""
         path, report = entry.note.path, attempt.report
         known = path in attempt.known
@@ -329,16 +331,16 @@ class Reconciler:
             report.moved.append((old, path))
         elif (twin := self._twin(entry)) is not None:
             reason = f"It has the same id as {twin}, so only that one is indexed. {_TWIN_CURE}"
-            attempt.leave_out(Skip(path, reason, entry.id, entry.stat))
+            attempt.leave_out(SkippedNote(path, reason, entry.id, entry.stat))
             return False
         else:
             (report.changed if known else report.added).append(path)
         report.problems += [(path, problem.message) for problem in entry.note.problems]
         return True
 
-    def _moved_from(self, entry: IndexEntry, attempt: _Attempt) -> str | None:
+    def _moved_from(self, entry: IndexEntry, attempt: _BatchAttempt) -> str | None:
         """The path of a note that is no longer there and is this one."""
-        identity = Identity(entry.version, entry.id)
+        identity = NoteIdentity(entry.version, entry.id)
         found = attempt.run.departed.find(identity, attempt.missing)
         if found is None and identity.id:
             owner = self.index.inventory.owner(identity.id)
@@ -353,7 +355,7 @@ class Reconciler:
             return None  # an owner that is gone left its id to this one
         return owner
 
-    def entry(self, stored: Stored) -> IndexEntry:
+    def entry(self, stored: StoredNote) -> IndexEntry:
         note = self.store.parse(stored)
         cut = tuple(passages(note))
         attributes = attributes_of(note, self.store.settings)
@@ -402,13 +404,13 @@ class Reconciler:
     def _texts(self, path: str) -> list[str]:
         try:
             note = self.store.note(path)
-            return in_context(note, passages(note))
+            return passages_in_context(note, passages(note))
         except Exception:  # whatever is wrong with it was said when it was indexed
             return []
 
 
-def _batches(
-    suspects: dict[str, FileStat], first: Container[str] = frozenset()
+def _batches_of_suspects(
+    suspects: dict[str, FileStamp], first: Container[str] = frozenset()
 ) -> Iterator[Sequence[str]]:
     """Small notes together, each large one alone and last: it delays nobody.
 
@@ -418,9 +420,9 @@ def _batches(
     batch: list[str] = []
     size = 0
 
-    def place(item: tuple[str, FileStat]) -> tuple[bool, bool, int, int]:
+    def place(item: tuple[str, FileStamp]) -> tuple[bool, bool, int, int]:
         path, stamp = item
-        rank = copy_rank(posixpath.basename(path).removesuffix(".md"))
+        rank = copy_rank_of_name(posixpath.basename(path).removesuffix(".md"))
         return path not in first, stamp.size > LARGE, rank, stamp.mtime_ns
 
     for path, stamp in sorted(suspects.items(), key=place):
@@ -434,21 +436,23 @@ def _batches(
         yield batch
 
 
-def known_stamps(known: dict[str, KnownNote], skips: dict[str, Skip]) -> dict[str, FileStat]:
+def known_stamps(
+    known: dict[str, KnownNote], skips: dict[str, SkippedNote]
+) -> dict[str, FileStamp]:
     """By what each note is told apart from what it was, whether it is indexed or left out."""
     return {path: each.stat for notes in (known, skips) for path, each in notes.items()}
 
 
-def _unusable(listing: Listing) -> dict[str, Skip]:
+def _unusable_in_listing(listing: Listing) -> dict[str, SkippedNote]:
     """What the walk itself has found to be no note, or could not look at."""
-    found = {p: Skip(p, f"{why.reason} {why.cure}") for p, why in listing.refused.items()}
+    found = {p: SkippedNote(p, f"{why.reason} {why.cure}") for p, why in listing.refused.items()}
     for path, reason in listing.unread:
-        place = escaped(path) or "."
-        found[place] = Skip(place, f"It could not be looked at: {reason}. {_UNREAD_CURE}")
+        place = escaped_name(path) or "."
+        found[place] = SkippedNote(place, f"It could not be looked at: {reason}. {_UNREAD_CURE}")
     return found
 
 
-def _apology(error: Exception) -> str:
+def _apology_for_note(error: Exception) -> str:
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"It could not be indexed ({printable(' '.join(message.split()))[:200]}). The file is as it "

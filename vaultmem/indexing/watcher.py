@@ -38,7 +38,7 @@ _INSTANCES: Final = "perhaps the limit fs.inotify.max_user_instances is reached"
 
 
 @dataclass(frozen=True)
-class Hint:
+class WatchHint:
     paths: frozenset[str]  # vault paths worth a look; empty when everything is
     everything: bool = False
 
@@ -54,7 +54,7 @@ class Watcher:
         self,
         root: Path,
         is_note: Callable[[str], bool],
-        on_hint: Callable[[Hint], None],
+        on_hint: Callable[[WatchHint], None],
         *,
         quiet: float = 0.2,
         longest: float = 1.0,
@@ -64,8 +64,8 @@ class Watcher:
         self._root = os.path.realpath(root)
         self._on_hint = on_hint
         self._poll_seconds = poll_seconds
-        self._news = _News(self._root, is_note, quiet, longest, many)
-        self._native: _Native | None = None
+        self._news = _WatchedNews(self._root, is_note, quiet, longest, many)
+        self._native: _NativeWatch | None = None
         self._mode, self._trouble = "stopped", ""
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -130,9 +130,9 @@ class Watcher:
             self._poll(f"The vault is on a network drive ({kind}), which does not report changes")
             return
         try:
-            self._native = _Native(self._root, self._news)
+            self._native = _NativeWatch(self._root, self._news)
         except (OSError, ImportError, RuntimeError) as error:
-            self._poll(_reason(error))
+            self._poll(_reason_why_unwatched(error))
             return
         self._mode, self._trouble = "native", ""
         self._tried_at, self._check_at = time.monotonic(), 0.0
@@ -147,7 +147,7 @@ class Watcher:
         self._mode, self._trouble = "polling", trouble
         self._tried_at, self._poll_at = time.monotonic(), 0.0
 
-    def _check(self, native: _Native) -> None:
+    def _check(self, native: _NativeWatch) -> None:
         """Compare the folders that are watched with those that exist.
 
         watchdog says nothing when the system refuses it a watch, and keeps the watches of
@@ -182,7 +182,7 @@ class Watcher:
         if self._stopping.is_set() or not os.path.isdir(self._root):
             return
         try:
-            self._on_hint(Hint(frozenset() if everything else paths, everything))
+            self._on_hint(WatchHint(frozenset() if everything else paths, everything))
         except Exception:
             log.exception("A change in the vault could not be followed.")
 
@@ -195,7 +195,7 @@ class Watcher:
         if gone := [path for path, look in looks.items() if look is None]:
             self._stopping.wait(0.1)
             looks |= {path: self._look(path) for path in gone}
-        moving = {path for path, look in looks.items() if look and _is_fresh(*look)}
+        moving = {path for path, look in looks.items() if look and _is_freshly_saved(*look)}
         end = time.monotonic() + 0.5
         while moving and time.monotonic() < end and not self._stopping.wait(0.03):
             again = {path: self._look(path) for path in moving}
@@ -210,7 +210,7 @@ class Watcher:
         return found.st_size, found.st_mtime_ns
 
 
-class _News:
+class _WatchedNews:
     """What was heard since the last hint. Cheap to tell: a checkout tells it 60,000 times."""
 
     def __init__(
@@ -288,10 +288,10 @@ class _News:
             return taken
 
 
-class _Native:
+class _NativeWatch:
     """The system's own reports. Making one takes seconds in a vault of many folders."""
 
-    def __init__(self, root: str, news: _News) -> None:
+    def __init__(self, root: str, news: _WatchedNews) -> None:
         from watchdog import events, observers  # late: most commands watch nothing
 
         class Ear(events.FileSystemEventHandler):
@@ -305,7 +305,7 @@ class _Native:
             *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),
         ]
         self._root, self._folder = root, os.stat(root)
-        self._overflow = _Overflow(news)
+        self._overflow = _WatchOverflow(news)
         # Said, with the names of all folders, about every folder made inside a new one.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._observer = observers.Observer()
@@ -371,10 +371,10 @@ class _Native:
             self._observer.join(0.5)
 
 
-class _Overflow(logging.Handler):
+class _WatchOverflow(logging.Handler):
     """watchdog tells its log, and nobody else, that events were lost."""
 
-    def __init__(self, news: _News) -> None:
+    def __init__(self, news: _WatchedNews) -> None:
         super().__init__(logging.WARNING)
         self._news = news
         self.broken = False
@@ -386,11 +386,11 @@ class _Overflow(logging.Handler):
             self._news.doubt(folders=True)
 
 
-def _is_fresh(size: int, mtime_ns: int) -> bool:
+def _is_freshly_saved(size: int, mtime_ns: int) -> bool:
     return size == 0 or abs(time.time() - mtime_ns / 1e9) < 0.05
 
 
-def _reason(error: Exception) -> str:
+def _reason_why_unwatched(error: Exception) -> str:
     limits = {errno.ENOSPC: _WATCHES, errno.EMFILE: _INSTANCES}
     return (
         f"The vault's folders cannot be watched ({limits.get(getattr(error, 'errno', 0), error)})"

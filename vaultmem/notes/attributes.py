@@ -14,10 +14,13 @@ from typing import Final
 from vaultmem.config import STATE, Settings
 from vaultmem.notes.note import Note, printable
 
-OWNER, SESSION = "owner", "session"  # what is unclear of a note; the session's owner too
+OWNER_UNCLEAR, SESSION_UNCLEAR = (
+    "owner",
+    "session",
+)  # what is unclear of a note; the session's owner too
 
-TYPES: Final = ("episodic", "semantic", "procedural")
-SCOPES: Final = ("session", "project", "user")
+MEMORY_TYPES: Final = ("episodic", "semantic", "procedural")
+MEMORY_SCOPES: Final = ("session", "project", "user")
 _OWNERS: Final = ("user", "project")
 _BINDING: Final = (*_OWNERS, "scope", "session")
 _UNREADABLE: Final = frozenset(
@@ -36,19 +39,22 @@ _DASHES: Final = re.compile(r"(?m)^[ \t]*[-\u2013\u2014]+[ \t]*\r?$")
 def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
     """The property is the authority, the folder only the default."""
     scope = note.string("scope")
-    project = _plain(note.string("project"))
+    project = _unlinked_attribute(note.string("project"))
     if not project and scope in ("", "project"):  # promoted to its user, it left the project
-        project = _project_folder(note.path, settings)
+        project = _project_by_folder(note.path, settings)
     return {
         "type": note.string("type") or _type_by_folder(note.path, settings),
         "scope": scope or ("project" if project else "user"),
         "project": project,
-        **{name: _plain(note.string(name)) for name in ("user", "room", "session", "kind")},
-        "unclear": _unclear(note),
+        **{
+            name: _unlinked_attribute(note.string(name))
+            for name in ("user", "room", "session", "kind")
+        },
+        "unclear": _unclear_attribute(note),
     }
 
 
-def belongs(
+def belongs_to_caller(
     attributes: Mapping[str, str], *, user: str = "", project: str = "", session: str = ""
 ) -> bool:
     """Whether the note exists for a caller who is bound so: it is theirs, or everybody's."""
@@ -61,20 +67,22 @@ def belongs(
     bound = attributes["scope"].casefold() == "session"
     if bound and attributes["session"].casefold() != session.casefold():
         return False
-    return attributes["unclear"] != SESSION
+    return attributes["unclear"] != SESSION_UNCLEAR
 
 
 # --- whose it is ------------------------------------------------------------------------------
 
 
-def _unclear(note: Note) -> str:
-    doubtful = (note.problems and any(_problems(note))) or any(_doubts(note))
+def _unclear_attribute(note: Note) -> str:
+    doubtful = (note.problems and any(_problems_with_attributes(note))) or any(
+        _doubts_about_owner(note)
+    )
     if not doubtful:
         return ""
-    return SESSION if note.path.startswith(_VOLATILE) else OWNER
+    return SESSION_UNCLEAR if note.path.startswith(_VOLATILE) else OWNER_UNCLEAR
 
 
-def _problems(note: Note) -> Iterator[bool]:
+def _problems_with_attributes(note: Note) -> Iterator[bool]:
     """What is wrong with the note, as far as it makes its properties unreadable."""
     kinds = {problem.kind for problem in note.problems}
     head = note.text[slice(*note.block)] if note.block else ""
@@ -83,21 +91,21 @@ def _problems(note: Note) -> Iterator[bool]:
     yield "conflict-markers" in kinds and (not note.block or "\n<<<<<<< " in f"\n{head}")
 
 
-def _doubts(note: Note) -> Iterator[bool]:
+def _doubts_about_owner(note: Note) -> Iterator[bool]:
     """What else keeps one from saying whose the note is."""
     if note.block is None:
         yield not note.text or note.text.isspace()
         yield _looks_like_properties(note, 0)
         return
     for name in _OWNERS:
-        yield note.key_of(name) is not None and not _plain(note.string(name))
+        yield note.key_of(name) is not None and not _unlinked_attribute(note.string(name))
     once = len({key.casefold() for key in note.properties}) == len(note.properties)
-    yield not once and any(_is_doubled(note, name) for name in _BINDING)
+    yield not once and any(_is_attribute_doubled(note, name) for name in _BINDING)
     second = _SECOND_BLOCK.match(note.text, note.body_start)
     yield second is not None and _looks_like_properties(note, second.end())
 
 
-def _is_doubled(note: Note, name: str) -> bool:
+def _is_attribute_doubled(note: Note, name: str) -> bool:
     wanted = note.names.get(name, name).casefold()
     return sum(key.casefold() == wanted for key in note.properties) > 1
 
@@ -107,12 +115,12 @@ def _looks_like_properties(note: Note, start: int) -> bool:
     broken, or a line came before it."""
     text = note.text[start : start + _FIRST].lower()
     names = (note.names.get(name, name).lower() for name in _OWNERS)
-    if not any(_is_line_of(name, text) for name in names):
+    if not any(_is_line_of_property(name, text) for name in names):
         return False
     return bool(start or _NAMING.match(text.lstrip()) or _DASHES.search(text))
 
 
-def _is_line_of(name: str, text: str) -> bool:
+def _is_line_of_property(name: str, text: str) -> bool:
     at = text.find(name)
     while at >= 0:
         if _VALUE.match(text, at + len(name)):
@@ -126,14 +134,14 @@ def _is_line_of(name: str, text: str) -> bool:
 # --- values -----------------------------------------------------------------------------------
 
 
-def _plain(value: str) -> str:
+def _unlinked_attribute(value: str) -> str:
     """`[[Atlas]]` and `[[Atlas|the project]]` name the project Atlas."""
     if value.startswith("[[") and value.endswith("]]"):
         return value[2:-2].partition("|")[0].strip()
     return value
 
 
-def _project_folder(path: str, settings: Settings) -> str:
+def _project_by_folder(path: str, settings: Settings) -> str:
     top = settings["folders.memories"].strip("/") + "/"
     inner = path.removeprefix(top) if path.startswith(top) else ""
     return inner.partition("/")[0] if "/" in inner else ""

@@ -17,13 +17,18 @@ from typing import Any, TypeAlias
 import frontmatter
 import yaml
 
-from vaultmem.base.line_ends import converted, end_of_line, newline_of
+from vaultmem.base.line_ends import end_of_line, usual_line_end, with_line_ends
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import Conflict, InvalidInput, NoteMalformed, NotFound
 from vaultmem.notes import markdown, quotation, yaml_writer
-from vaultmem.notes.frontmatter import Value, Writable
-from vaultmem.notes.frontmatter_edit import FrontmatterBlock, plain_value, same, value_key
-from vaultmem.notes.note import Note, encode, parse
+from vaultmem.notes.frontmatter import PropertyValue, WritableValue
+from vaultmem.notes.frontmatter_edit import (
+    FrontmatterBlock,
+    property_value_key,
+    property_value_read_back,
+    same_property_value,
+)
+from vaultmem.notes.note import Note, note_bytes, parse
 from vaultmem.notes.tags import tag_key
 from vaultmem.notes.yaml_writer import ObsidianHandler
 
@@ -31,7 +36,7 @@ from vaultmem.notes.yaml_writer import ObsidianHandler
 @dataclass(frozen=True, slots=True)
 class SetProperty:
     name: str
-    value: Writable
+    value: WritableValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +49,13 @@ class AddItems:
     """Put these into a list property, behind what is there; what is there already stays once."""
 
     name: str
-    items: tuple[Writable, ...]
+    items: tuple[WritableValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveItems:
     name: str
-    items: tuple[Writable, ...]
+    items: tuple[WritableValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class ReplaceLines:
     lines: tuple[ReplaceLine, ...]
 
 
-Change: TypeAlias = (
+NoteEdit: TypeAlias = (
     SetProperty
     | RemoveProperty
     | AddItems
@@ -126,31 +131,31 @@ _NO_PROPERTIES = ("malformed-frontmatter", "duplicate-key", "unclosed-frontmatte
 _NO_WRITES = ("conflict-markers", "binary")
 
 
-def edit(note: Note, *changes: Change) -> bytes:
+def edit_note(note: Note, *changes: NoteEdit) -> bytes:
     """The note's bytes after the changes."""
-    return edited(note, *changes).raw
+    return edited_note(note, *changes).raw
 
 
-def edited(note: Note, *changes: Change) -> Note:
+def edited_note(note: Note, *changes: NoteEdit) -> Note:
     """The note after the changes, in order; raises rather than guess."""
     for change in changes:
-        note = _apply(note, change)
+        note = _apply_edit(note, change)
     return note
 
 
-def stamped(before: Note, after: Note, now: dt.datetime) -> Note:
+def stamped_note(before: Note, after: Note, now: dt.datetime) -> Note:
     """A note of ours says when it was changed."""
     if after.text == before.text or not (before.id or before.get("updated")):
         return after
-    return edited(after, SetProperty("updated", now))
+    return edited_note(after, SetProperty("updated", now))
 
 
-def new_note(values: Mapping[str, Writable], body: str) -> bytes:
-    return made_note(values, body).raw
+def new_note_bytes(values: Mapping[str, WritableValue], body: str) -> bytes:
+    return note_from_nothing(values, body).raw
 
 
-def made_note(
-    values: Mapping[str, Writable],
+def note_from_nothing(
+    values: Mapping[str, WritableValue],
     body: str,
     path: str = "",
     names: Mapping[str, str] = MappingProxyType({}),
@@ -159,16 +164,16 @@ def made_note(
     them."""
     values = {names.get(name, name): value for name, value in values.items()}
     rank = {name: i for i, name in enumerate(PROPERTIES)}
-    post = frontmatter.Post(_usable(body), ObsidianHandler())
+    post = frontmatter.Post(_require_usable_text(body), ObsidianHandler())
     post.metadata = dict(sorted(values.items(), key=lambda pair: rank.get(pair[0], len(rank))))
     raw = frontmatter.dumps(post).encode()
-    wanted = {name: plain_value(value) for name, value in values.items()}
+    wanted = {name: property_value_read_back(value) for name, value in values.items()}
     made = parse(raw, path, names)
-    _verify_values(made, wanted, "the properties")
+    _verify_edited_values(made, wanted, "the properties")
     return made
 
 
-def _apply(note: Note, change: Change) -> Note:
+def _apply_edit(note: Note, change: NoteEdit) -> Note:
     for problem in note.problems:
         if problem.kind in _NO_WRITES:
             raise NoteMalformed(
@@ -184,8 +189,8 @@ def _apply(note: Note, change: Change) -> Note:
         case RemoveItems(name, items):
             return _remove_items(note, name, items)
         case ReplaceBody(text, as_it_is):
-            body = text if as_it_is else _lines(note, text)
-            return _kept(note, note.text[: note.body_start] + body)
+            body = text if as_it_is else _lines_for_edit(note, text)
+            return _edited_body(note, note.text[: note.body_start] + body)
         case ReplaceSection(heading, text):
             return _replace_section(note, heading, text)
         case AppendToSection(heading, text):
@@ -195,27 +200,29 @@ def _apply(note: Note, change: Change) -> Note:
         case ReplaceLines(lines):
             return _replace_lines(note, lines)
         case ReplaceText(old, new):
-            body = quotation.replaced(note.body, old, _lines(note, new))
-            return _kept(note, note.text[: note.body_start] + body)
+            body = quotation.replace_quotation(note.body, old, _lines_for_edit(note, new))
+            return _edited_body(note, note.text[: note.body_start] + body)
         case AppendText(text, section):
-            body = quotation.appended(note.body, _lines(note, text), section, _newline(note))
-            return _kept(note, note.text[: note.body_start] + body)
+            body = quotation.append_behind_section(
+                note.body, _lines_for_edit(note, text), section, _newline_for_edit(note)
+            )
+            return _edited_body(note, note.text[: note.body_start] + body)
 
 
 # --- the body -----------------------------------------------------------------------------
 
 
-def _lines(note: Note, text: str) -> str:
+def _lines_for_edit(note: Note, text: str) -> str:
     """The text with the note's own line ending."""
-    return converted(_usable(text), _newline(note))
+    return with_line_ends(_require_usable_text(text), _newline_for_edit(note))
 
 
-def _newline(note: Note) -> str:
+def _newline_for_edit(note: Note) -> str:
     """The line ending of the part that a new body leaves in place, where there is one."""
-    return newline_of(note.text[: note.body_start]) if note.block else note.newline
+    return usual_line_end(note.text[: note.body_start]) if note.block else note.newline
 
 
-def _usable(text: str) -> str:
+def _require_usable_text(text: str) -> str:
     if "\0" in text:
         raise InvalidInput("The text has a NUL character in it; a note cannot hold one.")
     try:
@@ -225,12 +232,12 @@ def _usable(text: str) -> str:
     return text
 
 
-def _kept(note: Note, text: str) -> Note:
+def _edited_body(note: Note, text: str) -> Note:
     """The note with a new body; refuses one that would change which properties it has."""
     if text == note.text:
         return note
-    after = parse(encode(text), note.path, note.names)
-    same_properties = same(dict(after.properties), dict(note.properties))
+    after = parse(note_bytes(text), note.path, note.names)
+    same_properties = same_property_value(dict(after.properties), dict(note.properties))
     if after.body_start != note.body_start or not same_properties:
         raise InvalidInput(
             "The text would be read as properties: it starts with a --- block. "
@@ -240,12 +247,12 @@ def _kept(note: Note, text: str) -> Note:
 
 
 def _replace_section(note: Note, heading: str, text: str) -> Note:
-    place = _section(note, heading)
+    place = _section_to_edit(note, heading)
     if place is None:
         raise NotFound(f"{note.path} has no heading {heading!r}.")
     start, end = place
-    body, newline = note.body, _newline(note)
-    content = _lines(note, text).strip("\r\n")
+    body, newline = note.body, _newline_for_edit(note)
+    content = _lines_for_edit(note, text).strip("\r\n")
     if body[start:end].strip("\r\n") == content:
         return note
     if end < len(body):
@@ -254,17 +261,17 @@ def _replace_section(note: Note, heading: str, text: str) -> Note:
         ending = newline if body.endswith("\n") else ""
     gap = newline * 2 if content or end < len(body) else ""
     new = body[:start] + gap + content + ending + body[end:]
-    return _section_holds(note, new, heading, content)
+    return _edited_section(note, new, heading, content)
 
 
 def _append_to_section(note: Note, heading: str, text: str) -> Note:
-    body, newline = note.body, _newline(note)
-    lines = _lines(note, text).strip("\r\n")
-    place = _section(note, heading)
+    body, newline = note.body, _newline_for_edit(note)
+    lines = _lines_for_edit(note, text).strip("\r\n")
+    place = _section_to_edit(note, heading)
     if place is None:
-        gap = _gap(body, newline) if body.strip() else ""
-        new = f"{body}{gap}## {_one_line(heading)}{newline * 2}{lines}{newline}"
-        return _section_holds(note, new, heading, lines)
+        gap = _gap_before_section(body, newline) if body.strip() else ""
+        new = f"{body}{gap}## {_heading_to_write(heading)}{newline * 2}{lines}{newline}"
+        return _edited_section(note, new, heading, lines)
     start, end = place
     content = body[start:end].rstrip()
     last = start + len(content)
@@ -276,7 +283,7 @@ def _append_to_section(note: Note, heading: str, text: str) -> Note:
         else newline * 2
     )
     new = body[:at] + before + lines + (body[at:] or newline)
-    return _section_holds(note, new, heading, lines)
+    return _edited_section(note, new, heading, lines)
 
 
 def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
@@ -287,20 +294,20 @@ def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
         starts_line = line.start == 0 or body[line.start - 1 : line.start] == "\n"
         if not starts_line or body[line.start : end_of_line(body, line.start)] != line.old:
             raise Conflict(f"{note.path} was changed meanwhile; look at it again.")
-        pieces += [body[at : line.start], _usable(line.new)]
+        pieces += [body[at : line.start], _require_usable_text(line.new)]
         at = line.start + len(line.old)
-    return _kept(note, "".join([*pieces, body[at:]]))
+    return _edited_body(note, "".join([*pieces, body[at:]]))
 
 
-def _section_holds(note: Note, body: str, heading: str, content: str) -> Note:
+def _edited_section(note: Note, body: str, heading: str, content: str) -> Note:
     """Refuse a section that would not be readable as one, with this content, and no other moved."""
-    after = _kept(note, note.text[: note.body_start] + body)
-    found = _section(after, heading)
+    after = _edited_body(note, note.text[: note.body_start] + body)
+    found = _section_to_edit(after, heading)
     if (
         found is None
         or content.strip() not in after.body[slice(*found)]
-        or _outside(note, heading) != _outside(after, heading)
-        or not _is_seen(after.body, found, content)
+        or _headings_outside_section(note, heading) != _headings_outside_section(after, heading)
+        or not _is_edit_seen(after.body, found, content)
     ):
         raise NoteMalformed(
             f"The section {heading!r} of {note.path} would not be readable afterwards: a code block "
@@ -310,31 +317,31 @@ def _section_holds(note: Note, body: str, heading: str, content: str) -> Note:
     return after
 
 
-def _outside(note: Note, heading: str) -> list[str]:
+def _headings_outside_section(note: Note, heading: str) -> list[str]:
     """The headings that neither head the section nor stand in it."""
-    start, end = _section(note, heading) or (-1, -1)
+    start, end = _section_to_edit(note, heading) or (-1, -1)
     return [h.text for h in note.headings if h.end != start and not start <= h.start < end]
 
 
-def _is_seen(body: str, place: tuple[int, int], content: str) -> bool:
+def _is_edit_seen(body: str, place: tuple[int, int], content: str) -> bool:
     """Whether the content starts outside of code and comments that stand open before it."""
     at = body.index(content.strip(), place[0]) if content.strip() else place[0]
-    return markdown.visible(body[:at] + "x").endswith("x")
+    return markdown.visible_text(body[:at] + "x").endswith("x")
 
 
-def _gap(body: str, newline: str) -> str:
+def _gap_before_section(body: str, newline: str) -> str:
     ended = len(body) - len(body.rstrip("\r\n"))
     breaks = body[len(body) - ended :].count("\n")
     return newline * max(0, 2 - breaks)
 
 
-def _section(note: Note, heading: str) -> tuple[int, int] | None:
+def _section_to_edit(note: Note, heading: str) -> tuple[int, int] | None:
     name = re.sub(r"\A#{1,6}[ \t]+", "", heading).strip()
-    return markdown.section(note.headings, name, len(note.body))
+    return markdown.markdown_section(note.headings, name, len(note.body))
 
 
-def _one_line(heading: str) -> str:
-    heading = re.sub(r"\A#{1,6}[ \t]+", "", _usable(heading)).strip()
+def _heading_to_write(heading: str) -> str:
+    heading = re.sub(r"\A#{1,6}[ \t]+", "", _require_usable_text(heading)).strip()
     if not heading or "\n" in heading or "\r" in heading:
         raise InvalidInput("A heading needs some text, on one line.")
     return heading
@@ -343,10 +350,10 @@ def _one_line(heading: str) -> str:
 # --- properties ---------------------------------------------------------------------------
 
 
-def _edit_property(note: Note, name: str, value: Writable) -> Note:
-    key = _writable_key(note, name)
-    wanted = plain_value(value)
-    if key in note.properties and same(note.properties[key], wanted):
+def _edit_property(note: Note, name: str, value: WritableValue) -> Note:
+    key = _editable_key(note, name)
+    wanted = property_value_read_back(value)
+    if key in note.properties and same_property_value(note.properties[key], wanted):
         return note
     block = FrontmatterBlock(note)
     if key not in note.properties:
@@ -355,35 +362,35 @@ def _edit_property(note: Note, name: str, value: Writable) -> Note:
         text = block.set_list(key, value, note.properties[key])
     else:
         text = block.set_scalar(key, value, note.properties[key])
-    return _verified(note, text, {**note.properties, key: wanted}, key)
+    return _verified_edit(note, text, {**note.properties, key: wanted}, key)
 
 
 def _remove_property(note: Note, name: str) -> Note:
-    key = _writable_key(note, name)
+    key = _editable_key(note, name)
     if key not in note.properties:
         return note
     left = {k: v for k, v in note.properties.items() if k != key}
-    return _verified(note, FrontmatterBlock(note).remove(key), left, key)
+    return _verified_edit(note, FrontmatterBlock(note).remove(key), left, key)
 
 
-def _add_items(note: Note, name: str, items: tuple[Writable, ...]) -> Note:
-    current = _current_list(note, name)
-    new, known = list(current), {_item_key(name, item) for item in current}
+def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
+    current = _list_to_edit(note, name)
+    new, known = list(current), {_edited_item_key(name, item) for item in current}
     for item in items:
-        if (key := _item_key(name, item)) not in known:
+        if (key := _edited_item_key(name, item)) not in known:
             known.add(key)
             new.append(item)
     return note if len(new) == len(current) else _edit_property(note, name, new)
 
 
-def _remove_items(note: Note, name: str, items: tuple[Writable, ...]) -> Note:
-    current = _current_list(note, name)
-    gone = {_item_key(name, item) for item in items}
-    left = [old for old in current if _item_key(name, old) not in gone]
+def _remove_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
+    current = _list_to_edit(note, name)
+    gone = {_edited_item_key(name, item) for item in items}
+    left = [old for old in current if _edited_item_key(name, old) not in gone]
     return note if len(left) == len(current) else _edit_property(note, name, left)
 
 
-def _current_list(note: Note, name: str) -> list[Value]:
+def _list_to_edit(note: Note, name: str) -> list[PropertyValue]:
     key = note.key_of(name)
     value = None if key is None else note.properties[key]
     if isinstance(value, dict):
@@ -395,14 +402,14 @@ def _current_list(note: Note, name: str) -> list[Value]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _item_key(name: str, item: Writable) -> Hashable:
+def _edited_item_key(name: str, item: WritableValue) -> Hashable:
     """Two items with one key are one item; of tags case and `#` do not count."""
     if name.casefold() in ("tags", "tag") and isinstance(item, str):
         return "#", tag_key(item)
-    return value_key(plain_value(item))
+    return property_value_key(property_value_read_back(item))
 
 
-def _writable_key(note: Note, name: str) -> str:
+def _editable_key(note: Note, name: str) -> str:
     for problem in note.problems:
         if problem.kind in _NO_PROPERTIES:
             raise NoteMalformed(
@@ -417,27 +424,27 @@ def _writable_key(note: Note, name: str) -> str:
     return key
 
 
-def _verified(note: Note, text: str, wanted: Mapping[str, Value], key: str) -> Note:
-    after = parse(encode(text), note.path, note.names)
-    _verify_values(after, wanted, key)
+def _verified_edit(note: Note, text: str, wanted: Mapping[str, PropertyValue], key: str) -> Note:
+    after = parse(note_bytes(text), note.path, note.names)
+    _verify_edited_values(after, wanted, key)
     if after.body != note.body:
-        raise _refused(note.path, key)
+        raise _refused_edit(note.path, key)
     old, new = _yaml11(note), _yaml11(after)
     if any(repr(old.get(k)) != repr(new.get(k)) for k in old.keys() | new.keys() if k != key):
-        raise _refused(note.path, key)
-    if key in wanted and not _agrees(wanted[key], new.get(key), note.properties.get(key)):
-        raise _refused(note.path, key)
+        raise _refused_edit(note.path, key)
+    if key in wanted and not _agrees_in_yaml11(wanted[key], new.get(key), note.properties.get(key)):
+        raise _refused_edit(note.path, key)
     return after
 
 
-def _verify_values(after: Note, wanted: Mapping[str, Value], key: str) -> None:
+def _verify_edited_values(after: Note, wanted: Mapping[str, PropertyValue], key: str) -> None:
     if after.problems and any(p.kind in _NO_PROPERTIES for p in after.problems):
-        raise _refused(after.path, key)
-    if not same(dict(after.properties), dict(wanted)):
-        raise _refused(after.path, key)
+        raise _refused_edit(after.path, key)
+    if not same_property_value(dict(after.properties), dict(wanted)):
+        raise _refused_edit(after.path, key)
 
 
-def _refused(path: str, key: str) -> NoteMalformed:
+def _refused_edit(path: str, key: str) -> NoteMalformed:
     return NoteMalformed(
         f"Changing {key!r} in {path or 'the note'} would have touched more than that property, "
         "so nothing was written. Edit it by hand."
@@ -463,14 +470,14 @@ def _yaml11_value(loader: yaml.CSafeLoader, node: yaml.Node) -> Any:
         return f"unreadable: {node.value!r}"  # 2026-13-45, say
 
 
-def _agrees(ours: Value, theirs: Any, before: Value) -> bool:
+def _agrees_in_yaml11(ours: PropertyValue, theirs: Any, before: PropertyValue) -> bool:
     """Whether a YAML 1.1 reader sees what we wrote; what stood there before may differ."""
     if isinstance(ours, list):
         if not isinstance(theirs, list) or len(ours) != len(theirs):
             return False
-        kept = set(map(value_key, before if isinstance(before, list) else [before]))
+        kept = set(map(property_value_key, before if isinstance(before, list) else [before]))
         pairs = zip(ours, theirs, strict=True)
-        return all(value_key(a) in kept or _agrees(a, b, None) for a, b in pairs)
+        return all(property_value_key(a) in kept or _agrees_in_yaml11(a, b, None) for a, b in pairs)
     if isinstance(theirs, dt.date):
-        return yaml_writer.is_date(ours)
-    return same(ours, theirs)
+        return yaml_writer.is_yaml_date(ours)
+    return same_property_value(ours, theirs)

@@ -15,10 +15,10 @@ from typing import Final
 
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.notes import yaml_writer
-from vaultmem.notes.edit import AppendToSection, ReplaceLine, ReplaceLines, edited
-from vaultmem.notes.links import link_key, link_target, relation_key, unwrapped
-from vaultmem.notes.markdown import Fact, outline
-from vaultmem.notes.masking import public
+from vaultmem.notes.edit import AppendToSection, ReplaceLine, ReplaceLines, edited_note
+from vaultmem.notes.links import link_key, link_target, relation_key, without_link_brackets
+from vaultmem.notes.markdown import Fact, markdown_outline
+from vaultmem.notes.masking import mask_private
 from vaultmem.notes.note import Note, has_ended, moment
 
 _HEADING: Final = "Facts"
@@ -40,7 +40,7 @@ class FactChange:
 # --- asserting --------------------------------------------------------------------------------
 
 
-def plan(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.datetime) -> FactChange:
+def plan_fact(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.datetime) -> FactChange:
     """Add a fact and close the open ones it takes the place of; the newest word counts.
 
     The same fact is not written twice: given an end it gets that, else it stays. A fact that
@@ -51,29 +51,31 @@ def plan(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.datetime) -
     kind, latest = relation_key(new.predicate), max(now, begins)
     active = [f for f in note.facts if relation_key(f.predicate) == kind]
     active = [f for f in active if not has_ended(f.valid_to, latest)]
-    same = next((f for f in active if _same_object(f.object, new.object)), None)
+    same = next((f for f in active if _is_same_fact_object(f.object, new.object)), None)
     if same and new.valid_to and (not dated or moment(same.valid_from) == begins):
-        return _ended_plan(note, same, new.valid_to, now)
+        return _plan_end_of_fact(note, same, new.valid_to, now)
     if same and new.valid_to:
         same = None
     replaces = not multi and not has_ended(new.valid_to, now)
     closing = [f for f in active if f is not same] if replaces else []
-    closed = [replace(fact, valid_to=_end_of(fact, new.valid_from, begins)) for fact in closing]
-    after = ended(note, closed) if closed else note
+    closed = [
+        replace(fact, valid_to=_end_of_fact(fact, new.valid_from, begins)) for fact in closing
+    ]
+    after = note_with_ended_facts(note, closed) if closed else note
     if same is None:
-        _require_forwards(new)
-        new = replace(new, block=_fresh_id(note))
-        after = with_fact(after, new)
+        _require_fact_ends_later(new)
+        new = replace(new, block=_fresh_fact_id(note))
+        after = note_with_fact(after, new)
     status = "asserted" if after is not note else "unchanged"
     return FactChange(status, after, same or new, tuple(closed))
 
 
-def _end_of(fact: Fact, to: str, begins: dt.datetime) -> str:
+def _end_of_fact(fact: Fact, to: str, begins: dt.datetime) -> str:
     """A fact ends where the next one begins, and never before it began itself."""
     return to if (moment(fact.valid_from) or begins) <= begins else fact.valid_from
 
 
-def _require_forwards(fact: Fact) -> None:
+def _require_fact_ends_later(fact: Fact) -> None:
     since, until = moment(fact.valid_from), moment(fact.valid_to)
     if since and until and until < since:
         raise InvalidInput(
@@ -82,7 +84,7 @@ def _require_forwards(fact: Fact) -> None:
         )
 
 
-def _ended_plan(note: Note, fact: Fact, to: str, now: dt.datetime) -> FactChange:
+def _plan_end_of_fact(note: Note, fact: Fact, to: str, now: dt.datetime) -> FactChange:
     since, until = moment(fact.valid_from), moment(to)
     if since and until and until < since:
         raise InvalidInput(
@@ -92,17 +94,17 @@ def _ended_plan(note: Note, fact: Fact, to: str, now: dt.datetime) -> FactChange
         return FactChange("unchanged", note, fact)
     status = "closed" if has_ended(to, now) else "asserted"
     over = replace(fact, valid_to=to)
-    return FactChange(status, ended(note, [over]), over)
+    return FactChange(status, note_with_ended_facts(note, [over]), over)
 
 
-def _same_object(a: str, b: str) -> bool:
+def _is_same_fact_object(a: str, b: str) -> bool:
     """Names compare without case, other texts as they are."""
     if link_target(a) or link_target(b):
-        return link_key(unwrapped(a)) == link_key(unwrapped(b))
+        return link_key(without_link_brackets(a)) == link_key(without_link_brackets(b))
     return a == b
 
 
-def _fresh_id(note: Note) -> str:
+def _fresh_fact_id(note: Note) -> str:
     taken = {block.id for block in note.blocks}
     length = 4
     while True:
@@ -116,12 +118,12 @@ def _fresh_id(note: Note) -> str:
 # --- lines ------------------------------------------------------------------------------------
 
 
-def with_fact(note: Note, fact: Fact) -> Note:
+def note_with_fact(note: Note, fact: Fact) -> Note:
     """The note with one more fact."""
-    wanted = [*map(_said, note.facts), _said(fact)]
-    for line in fact_lines(fact):
-        after = edited(note, AppendToSection(_HEADING, line))
-        if [_said(f) for f in after.facts] == wanted:
+    wanted = [*map(_fact_without_place, note.facts), _fact_without_place(fact)]
+    for line in ways_to_write_fact(fact):
+        after = edited_note(note, AppendToSection(_HEADING, line))
+        if [_fact_without_place(f) for f in after.facts] == wanted:
             return after
     raise InvalidInput(
         "This fact would not be read back as it was given: its object or provenance has "
@@ -129,36 +131,36 @@ def with_fact(note: Note, fact: Fact) -> Note:
     )
 
 
-def ended(note: Note, over: Sequence[Fact]) -> Note:
+def note_with_ended_facts(note: Note, over: Sequence[Fact]) -> Note:
     """The note with the ends of these facts of it set; nothing else of their lines changes."""
     ends = {fact.start: fact for fact in over}
-    wanted = [_said(ends.get(fact.start, fact)) for fact in note.facts]
-    after = edited(note, ReplaceLines(tuple(_ended_line(note, fact) for fact in over)))
-    if [_said(fact) for fact in after.facts] != wanted:
-        raise _unclosable(note, over[0])
+    wanted = [_fact_without_place(ends.get(fact.start, fact)) for fact in note.facts]
+    after = edited_note(note, ReplaceLines(tuple(_ended_fact_line(note, fact) for fact in over)))
+    if [_fact_without_place(fact) for fact in after.facts] != wanted:
+        raise _unclosable_fact(note, over[0])
     return after
 
 
-def _ended_line(note: Note, over: Fact) -> ReplaceLine:
+def _ended_fact_line(note: Note, over: Fact) -> ReplaceLine:
     old = note.body[over.start : over.end]
-    for line in _ended_lines(old, over):
-        if fact_in_line(line) == _said(over):
+    for line in _ways_to_end_fact_line(old, over):
+        if fact_in_line(line) == _fact_without_place(over):
             return ReplaceLine(over.start, old, line)
-    raise _unclosable(note, over)
+    raise _unclosable_fact(note, over)
 
 
-def _unclosable(note: Note, fact: Fact) -> NoteMalformed:
-    line = public(note.body)[fact.start : fact.end].strip()
+def _unclosable_fact(note: Note, fact: Fact) -> NoteMalformed:
+    line = mask_private(note.body)[fact.start : fact.end].strip()
     return NoteMalformed(
         f"{note.path} has a fact that cannot be closed without harming its line: {line!r}. "
         "Write its end by hand, as in (2026-01-28 → 2026-05-10)."
     )
 
 
-def fact_lines(fact: Fact) -> Iterator[str]:
+def ways_to_write_fact(fact: Fact) -> Iterator[str]:
     """Ways to write a fact; an empty place keeps a provenance from being read as a number."""
     since = f"{fact.valid_from} → {fact.valid_to}"
-    confidence = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
+    confidence = "" if fact.confidence is None else yaml_writer.render_yaml(fact.confidence)
     qualities = [part for part in (confidence, fact.provenance) if part]
     for more in (qualities, ["", fact.provenance]):
         inner = "; ".join([since, *more]) if more else since.rstrip()
@@ -167,11 +169,11 @@ def fact_lines(fact: Fact) -> Iterator[str]:
 
 def fact_in_line(line: str) -> Fact | None:
     """The one fact that a line states, wherever it stands."""
-    found = outline(f"## {_HEADING}\n\n{line}\n").facts
-    return _said(found[0]) if len(found) == 1 else None
+    found = markdown_outline(f"## {_HEADING}\n\n{line}\n").facts
+    return _fact_without_place(found[0]) if len(found) == 1 else None
 
 
-def _ended_lines(line: str, over: Fact) -> Iterator[str]:
+def _ways_to_end_fact_line(line: str, over: Fact) -> Iterator[str]:
     """Ways to set a line's end: behind one of its last arrows, else in brackets of its own."""
     fact, to = over, over.valid_to
     for arrow in list(re.finditer("→", line))[-_ARROWS:]:
@@ -181,5 +183,5 @@ def _ended_lines(line: str, over: Fact) -> Iterator[str]:
     yield f"{stem} (→ {to}){line[len(stem) :]}"
 
 
-def _said(fact: Fact) -> Fact:
+def _fact_without_place(fact: Fact) -> Fact:
     return replace(fact, start=0, end=0)

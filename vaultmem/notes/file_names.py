@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Container
 from typing import Final
 
-MAX_BYTES: Final = 120
+MOST_NAME_BYTES: Final = 120
 
 _FORBIDDEN: Final = re.compile(r'[*"\\/<>:|?#^\[\]\x00-\x1f\x7f-\x9f]')
 _DEVICE: Final = re.compile(
@@ -31,25 +31,25 @@ def name_key(name: str) -> str:
     UTF-8 is escaped, since nothing could be asked for it."""
     if name.isascii():
         return name.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", escaped(name)).casefold())
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", escaped_name(name)).casefold())
 
 
-def is_unicode(name: str) -> bool:
+def is_unicode_name(name: str) -> bool:
     """Whether a name can be written down at all: in JSON, in an index, on a terminal."""
     return name.isascii() or _SURROGATES.search(name) is None
 
 
-def escaped(name: str) -> str:
+def escaped_name(name: str) -> str:
     """A file name with what is not UTF-8 as a shell's `$'…'` takes it: `caf\\xe9.md`."""
-    return name if name.isascii() else _SURROGATES.sub(_escape, name)
+    return name if name.isascii() else _SURROGATES.sub(_escape_surrogate, name)
 
 
-def _escape(found: re.Match[str]) -> str:
+def _escape_surrogate(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
-def looks_absolute(path: str) -> bool:
+def looks_like_absolute_path(path: str) -> bool:
     """On some system: a vault goes from one to another."""
     drive = path[1:2] == ":" and _DRIVE.match(path) is not None
     return drive or path[:1] in ("/", "\\")
@@ -59,7 +59,7 @@ def safe_name(title: str) -> str:
     """A file name, without `.md`, that every system accepts and every link can carry."""
     name = _FORBIDDEN.sub(" ", unicodedata.normalize("NFC", title))
     name = _SPACES.sub(" ", name.encode(errors="ignore").decode()).strip(" .")
-    name = cut(name, MAX_BYTES).rstrip(" .")
+    name = cut_name(name, MOST_NAME_BYTES).rstrip(" .")
     if _DEVICE.match(name):
         name = f"{name} note" if "." not in name else f"Note {name}"
     return name or "Untitled"
@@ -72,11 +72,11 @@ def unique_name(title: str, taken: Container[str]) -> str:
     while name_key(candidate) in taken:
         number += 1
         suffix = f" {number}"
-        candidate = cut(name, MAX_BYTES - len(suffix)).rstrip(" .") + suffix
+        candidate = cut_name(name, MOST_NAME_BYTES - len(suffix)).rstrip(" .") + suffix
     return candidate
 
 
-def cut(text: str, limit: int) -> str:
+def cut_name(text: str, limit: int) -> str:
     """At most `limit` bytes of UTF-8, at a word's end where one is near, never inside a character."""
     raw = text.encode()
     if len(raw) <= limit:
@@ -90,12 +90,12 @@ def cut(text: str, limit: int) -> str:
 
 def is_new_name(name: str) -> bool:
     """Whether a program may give this name: composed, and short enough for conflict suffixes."""
-    return name == unicodedata.normalize("NFC", name) and len(name.encode()) <= MAX_BYTES
+    return name == unicodedata.normalize("NFC", name) and len(name.encode()) <= MOST_NAME_BYTES
 
 
-def unsafe(name: str) -> str | None:
+def why_name_is_unsafe(name: str) -> str | None:
     """What is wrong with a name that vaultmem would not have given; None when nothing."""
-    if not is_unicode(name):
+    if not is_unicode_name(name):
         return "it is not valid UTF-8"
     if found := _FORBIDDEN.search(name):
         return f"it contains {found[0]!r}, which links or other systems do not allow"
@@ -110,14 +110,14 @@ def unsafe(name: str) -> str | None:
     return None
 
 
-def copy_rank(name: str) -> int:
+def copy_rank_of_name(name: str) -> int:
     """How much a name looks like a copy's: 0 not at all, 1 perhaps, 2 surely."""
-    if conflict_original(name):
+    if name_of_conflict_original(name):
         return 2
     return 1 if _PERHAPS_COPY.search(name) else 0
 
 
-def conflict_original(name: str) -> str | None:
+def name_of_conflict_original(name: str) -> str | None:
     """The name a sync tool's conflict copy was made from; None for an ordinary name."""
     for pattern in _COPIES:
         if match := pattern.match(name):
@@ -125,7 +125,7 @@ def conflict_original(name: str) -> str | None:
     return None
 
 
-def numbered(stem: str, taken: set[str]) -> str:
+def numbered_name(stem: str, taken: set[str]) -> str:
     """The name, or the first with a number behind it that is free."""
     candidate, number = stem, 1
     while name_key(candidate) in taken:

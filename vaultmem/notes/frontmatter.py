@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import yaml
 
 Scalar: TypeAlias = str | int | float | bool | None
-Value: TypeAlias = Any  # what YAML holds: a Scalar, a list or a dict of them
-Writable: TypeAlias = Scalar | dt.date | list[Any]
+PropertyValue: TypeAlias = Any  # what YAML holds: a Scalar, a list or a dict of them
+WritableValue: TypeAlias = Scalar | dt.date | list[Any]
 
 MAX_BYTES: Final = 128 * 1024
 MAX_VALUES: Final = 20_000
@@ -52,12 +52,12 @@ SPECIAL: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 NOT_TEXT: Final = (_INT, _FLOAT, _BASED, SPECIAL)
 
 
-def plain(text: str) -> Scalar:
+def plain_scalar(text: str) -> Scalar:
     """What YAML 1.2 core reads in an unquoted scalar. Dates stay text."""
     if text in _NULL:
         return None
     if text[0] in _NUMBER_START:
-        return _number(text)
+        return _number_scalar(text)
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -65,7 +65,7 @@ def plain(text: str) -> Scalar:
     return text
 
 
-def _number(text: str) -> Scalar:
+def _number_scalar(text: str) -> Scalar:
     if len(text) > 400:
         return text
     if _INT.match(text):
@@ -81,11 +81,11 @@ def _number(text: str) -> Scalar:
     return text
 
 
-def read(text: str) -> dict[str, Value]:
+def read_frontmatter(text: str) -> dict[str, PropertyValue]:
     """The properties in a frontmatter block; raises MalformedFrontmatter."""
-    if len(text) <= MAX_BYTES and (simple := read_simple(text)) is not None:
+    if len(text) <= MAX_BYTES and (simple := read_simple_frontmatter(text)) is not None:
         return simple
-    return read_yaml(text)
+    return read_yaml_frontmatter(text)
 
 
 # --- blocks of ordinary lines ---------------------------------------------------------------
@@ -98,13 +98,13 @@ _SIMPLE_LINE: Final = re.compile(
 )
 
 
-def read_simple(text: str) -> dict[str, Value] | None:
+def read_simple_frontmatter(text: str) -> dict[str, PropertyValue] | None:
     """Flat frontmatter of ordinary lines, four times faster than YAML; None for all other.
 
     Tests hold it to the rule that it answers exactly as the full reader or not at all.
     """
-    result: dict[str, Value] = {}
-    items: list[Value] | None = None
+    result: dict[str, PropertyValue] = {}
+    items: list[PropertyValue] | None = None
     name = ""
     lines = text.removesuffix("\n").split("\n")
     if len(lines) > MAX_VALUES:
@@ -114,7 +114,7 @@ def read_simple(text: str) -> dict[str, Value] | None:
         if match is None:
             return None
         key, dash, unquoted, quoted = match.groups()
-        value = plain(unquoted.rstrip(" ")) if unquoted is not None else quoted
+        value = plain_scalar(unquoted.rstrip(" ")) if unquoted is not None else quoted
         if dash:
             if items is None or match.end() == 4:
                 return None
@@ -132,13 +132,13 @@ def read_simple(text: str) -> dict[str, Value] | None:
 # --- all of YAML ----------------------------------------------------------------------------
 
 
-def read_yaml(text: str) -> dict[str, Value]:
-    root = compose(text)
-    return {} if root is None else _Builder().mapping(root, 1)
+def read_yaml_frontmatter(text: str) -> dict[str, PropertyValue]:
+    root = compose_frontmatter(text)
+    return {} if root is None else _FrontmatterBuilder().mapping(root, 1)
 
 
 @functools.cache
-def _loader() -> Any:
+def _yaml_loader() -> Any:
     import yaml
 
     class Loader(yaml.CSafeLoader):
@@ -150,22 +150,22 @@ def _loader() -> Any:
     return Loader
 
 
-def compose(text: str) -> yaml.MappingNode | None:
+def compose_frontmatter(text: str) -> yaml.MappingNode | None:
     """The guarded node tree of a frontmatter block; None when it holds nothing."""
     import yaml
 
-    _guard(text)
+    _guard_frontmatter(text)
     try:
-        root = yaml.compose(text, Loader=_loader())
+        root = yaml.compose(text, Loader=_yaml_loader())
     except (yaml.YAMLError, ValueError) as error:
-        raise _malformed(error) from None
+        raise _malformed_frontmatter(error) from None
     if root is not None and not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
         raise MalformedFrontmatter(_MALFORMED, f"the block between the --- lines is {kind}", 2)
     return root
 
 
-def _guard(text: str) -> None:
+def _guard_frontmatter(text: str) -> None:
     import yaml
 
     if len(text) > MAX_BYTES:
@@ -180,40 +180,40 @@ def _guard(text: str) -> None:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if depth > MAX_DEPTH:
-                raise _at_node(event, "nested too deeply")
+                raise _malformed_at_node(event, "nested too deeply")
     except (yaml.YAMLError, ValueError) as error:
-        raise _malformed(error) from None
+        raise _malformed_frontmatter(error) from None
 
 
-def _malformed(error: Exception) -> MalformedFrontmatter:
+def _malformed_frontmatter(error: Exception) -> MalformedFrontmatter:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "characters that YAML does not allow"
     return MalformedFrontmatter(_MALFORMED, str(problem), (mark.line if mark else 0) + 2)
 
 
-def _at_node(node: Any, message: str, kind: str = _MALFORMED) -> MalformedFrontmatter:
+def _malformed_at_node(node: Any, message: str, kind: str = _MALFORMED) -> MalformedFrontmatter:
     return MalformedFrontmatter(kind, message, node.start_mark.line + 2)
 
 
 _TAGGED: Final[Mapping[str, Callable[[str], Scalar]]] = {
     "tag:yaml.org,2002:str": str,
-    **{f"tag:yaml.org,2002:{name}": plain for name in ("int", "float", "bool", "null")},
+    **{f"tag:yaml.org,2002:{name}": plain_scalar for name in ("int", "float", "bool", "null")},
 }
 
 
-class _Builder:
+class _FrontmatterBuilder:
     """Values from nodes, bounded: an alias counts each time it is used."""
 
     def __init__(self) -> None:
         self.left = MAX_VALUES
 
-    def value(self, node: Any, depth: int) -> Value:
+    def value(self, node: Any, depth: int) -> PropertyValue:
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
-            raise _at_node(node, "too many values, or values nested too deeply")
+            raise _malformed_at_node(node, "too many values, or values nested too deeply")
         tag = node.tag
         if tag == "plain":
-            return plain(node.value)
+            return plain_scalar(node.value)
         if tag == "text":
             return node.value
         if tag == "list":
@@ -222,14 +222,16 @@ class _Builder:
             return self.mapping(node, depth + 1)
         if tag in _TAGGED and node.id == "scalar":
             return _TAGGED[tag](node.value)
-        raise _at_node(node, f"the YAML tag {tag} has no meaning in a note")
+        raise _malformed_at_node(node, f"the YAML tag {tag} has no meaning in a note")
 
-    def mapping(self, node: Any, depth: int) -> dict[str, Value]:
-        result: dict[str, Value] = {}
+    def mapping(self, node: Any, depth: int) -> dict[str, PropertyValue]:
+        result: dict[str, PropertyValue] = {}
         for key, value in node.value:
             if key.id != "scalar":
-                raise _at_node(key, "a property name must be plain text")
+                raise _malformed_at_node(key, "a property name must be plain text")
             if key.value in result:
-                raise _at_node(key, f"the property {key.value!r} stands twice", "duplicate-key")
+                raise _malformed_at_node(
+                    key, f"the property {key.value!r} stands twice", "duplicate-key"
+                )
             result[key.value] = self.value(value, depth)
         return result

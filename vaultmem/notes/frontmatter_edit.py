@@ -10,43 +10,43 @@ from typing import Any, Final
 import yaml
 
 from vaultmem.base import line_difference
-from vaultmem.base.line_ends import converted, end_of_line
+from vaultmem.base.line_ends import end_of_line, with_line_ends
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import NoteMalformed
 from vaultmem.notes import yaml_writer
-from vaultmem.notes.frontmatter import Value, Writable, compose
+from vaultmem.notes.frontmatter import PropertyValue, WritableValue, compose_frontmatter
 from vaultmem.notes.note import BOM, Note
-from vaultmem.notes.yaml_writer import render, render_item
+from vaultmem.notes.yaml_writer import render_yaml, render_yaml_item
 
 
-def same(a: Value, b: Value) -> bool:
+def same_property_value(a: PropertyValue, b: PropertyValue) -> bool:
     """Equal as property values: true is not 1, and 1 is 1.0."""
     if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(map(same_property_value, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(same_property_value(a[key], b[key]) for key in a)
     if a != a and b != b:  # both are "not a number"
         return True
     return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
 
 
-def value_key(value: Value) -> Hashable:
+def property_value_key(value: PropertyValue) -> Hashable:
     """Two values have one key exactly when they are the same."""
     if isinstance(value, list):
-        return "list", *map(value_key, value)
+        return "list", *map(property_value_key, value)
     if isinstance(value, dict):
-        return "map", frozenset((name, value_key(item)) for name, item in value.items())
+        return "map", frozenset((name, property_value_key(item)) for name, item in value.items())
     if isinstance(value, bool) or value != value:
         return "special", str(value)
     key: Hashable = value
     return key
 
 
-def plain_value(value: Writable) -> Value:
+def property_value_read_back(value: WritableValue) -> PropertyValue:
     """What reading back should give."""
     if isinstance(value, list):
-        return [plain_value(item) for item in value]
-    return render(value) if isinstance(value, dt.date) else value
+        return [property_value_read_back(item) for item in value]
+    return render_yaml(value) if isinstance(value, dt.date) else value
 
 
 # YAML 1.1 and libyaml break lines at these, YAML 1.2 and Obsidian do not.
@@ -66,7 +66,7 @@ class FrontmatterBlock:
                 f"The properties of {note.path} contain a line break that only some programs "
                 "take for one; remove it first."
             )
-        root = compose(self.text)
+        root = compose_frontmatter(self.text)
         if root is not None and root.flow_style:
             raise NoteMalformed(
                 f"The properties of {note.path} are written as one {{…}} block; "
@@ -84,7 +84,7 @@ class FrontmatterBlock:
         return note.text[: self.start] + text + note.text[note.block[1] :]
 
     def spliced(self, start: int, end: int, new: str) -> str:
-        new = converted(new, self.newline)
+        new = with_line_ends(new, self.newline)
         return self.joined(self.text[:start] + new + self.text[end:])
 
     def pair(self, key: str) -> tuple[yaml.Node, yaml.Node]:
@@ -115,8 +115,8 @@ class FrontmatterBlock:
             raise NoteMalformed(f"The property {key.value!r} of {self.note.path} has no colon.")
         return at + 1
 
-    def insert(self, key: str, value: Writable, names: Mapping[str, str]) -> str:
-        lines = yaml_writer.render_property(key, value).split("\n")
+    def insert(self, key: str, value: WritableValue, names: Mapping[str, str]) -> str:
+        lines = yaml_writer.render_yaml_property(key, value).split("\n")
         text = "".join(f"{self.indent}{line}\n" if line else "\n" for line in lines)
         at = self._place(key, names)
         if at == len(self.text) and self.text and not self.text.endswith("\n"):
@@ -140,19 +140,23 @@ class FrontmatterBlock:
         start = self.line_start(name.start_mark.index)
         return self.spliced(start, self.next_line(max(self.end_of(value), self.colon(name))), "")
 
-    def set_scalar(self, key: str, value: Writable, old: Value) -> str:
+    def set_scalar(self, key: str, value: WritableValue, old: PropertyValue) -> str:
         name, node = self.pair(key)
         colon = self.colon(name)
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
             first = self.next_line(colon)
-            new = f" {render(value, inline=True)}" + self.text[colon:first]
+            new = f" {render_yaml(value, inline=True)}" + self.text[colon:first]
             return self.spliced(colon, self.next_line(self.end_of(node)), new)
         start, end = node.start_mark.index, self.end_of(node)
         followed = self.text[end : self.line_end(end)].strip() != ""
-        if isinstance(value, str) and yaml_writer.is_date(value) and yaml_writer.is_date(old):
-            new = value if getattr(node, "style", "") == "" else render(value)
+        if (
+            isinstance(value, str)
+            and yaml_writer.is_yaml_date(value)
+            and yaml_writer.is_yaml_date(old)
+        ):
+            new = value if getattr(node, "style", "") == "" else render_yaml(value)
         else:
-            new = render(value, indent=self.indent + "  ", inline=followed)
+            new = render_yaml(value, indent=self.indent + "  ", inline=followed)
         if not new:
             return self.spliced(colon, end, "")
         if "\n" in new:
@@ -160,7 +164,7 @@ class FrontmatterBlock:
         # The mark of an empty value stands right behind the colon.
         return self.spliced(start, end, f" {new}" if start == colon else new)
 
-    def set_list(self, key: str, items: list[Any], old: Value) -> str:
+    def set_list(self, key: str, items: list[Any], old: PropertyValue) -> str:
         name, node = self.pair(key)
         if isinstance(node, yaml.SequenceNode) and isinstance(old, list):
             if node.flow_style:
@@ -182,20 +186,24 @@ class FrontmatterBlock:
             colon, self.line_end(value_end), f"{head}{rows}" if items else f" []{head}"
         )
 
-    def _row(self, item: Writable, node: yaml.Node, old: Value) -> str:
+    def _row(self, item: WritableValue, node: yaml.Node, old: PropertyValue) -> str:
         """A row of a new list; the value that was there alone keeps its spelling."""
         spelling = self.text[node.start_mark.index : self.end_of(node)]
-        if isinstance(node, yaml.ScalarNode) and same(plain_value(item), old) and spelling:
+        if (
+            isinstance(node, yaml.ScalarNode)
+            and same_property_value(property_value_read_back(item), old)
+            and spelling
+        ):
             if "\n" not in spelling:
                 return f"{self.indent}  - {spelling}"
-        return render_item(item, f"{self.indent}  - ")
+        return render_yaml_item(item, f"{self.indent}  - ")
 
-    def _rows(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str:
+    def _rows(self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]) -> str:
         """A block list, changed row by row: rows that stay keep every byte."""
         spans = self._row_spans(node)
         prefix = " " * node.start_mark.column + "- "
         text, at = [], spans[0][0]
-        for op, i, j, a, b in _opcodes(old, [plain_value(item) for item in items]):
+        for op, i, j, a, b in _row_opcodes(old, [property_value_read_back(item) for item in items]):
             if op == "equal":
                 text.append(self.text[at : spans[j - 1][1]])
                 at = spans[j - 1][1]
@@ -205,7 +213,7 @@ class FrontmatterBlock:
                 at = spans[j - 1][1]
             if text and text[-1] and not text[-1].endswith("\n"):
                 text.append(self.newline)
-            rows = (render_item(item, prefix) + "\n" for item in items[a:b])
+            rows = (render_yaml_item(item, prefix) + "\n" for item in items[a:b])
             text.append("".join(rows).replace("\n", self.newline))
         start, end = spans[0][0], max(at, spans[-1][1])
         return self.joined(self.text[:start] + "".join(text) + self.text[end:])
@@ -231,24 +239,24 @@ class FrontmatterBlock:
         )
         return list(zip(dashes, ends, strict=True))
 
-    def _flow(self, node: yaml.SequenceNode, items: list[Any], old: list[Value]) -> str:
+    def _flow(self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]) -> str:
         """`[a, b]`, on one line or several: items that stay keep their spelling and their place."""
         spans = [(n.start_mark.index, n.end_mark.index) for n in node.value]
         start, end = node.start_mark.index, node.end_mark.index
         if not items or not spans:
-            added = ", ".join(render(item, flow=True) for item in items)
+            added = ", ".join(render_yaml(item, flow=True) for item in items)
             return self.spliced(start, end, f"[{added}]")
         parts = [self.text[start : spans[0][0]]]
         unused: dict[Hashable, list[int]] = {}
         for place in range(len(old) - 1, -1, -1):
-            unused.setdefault(value_key(old[place]), []).append(place)
+            unused.setdefault(property_value_key(old[place]), []).append(place)
         for number, item in enumerate(items):
-            left = unused.get(value_key(plain_value(item)))
+            left = unused.get(property_value_key(property_value_read_back(item)))
             known = left.pop() if left else None
             if number:
                 parts.append(self._between(spans, known))
             if known is None:
-                parts.append(render(item, flow=True))
+                parts.append(render_yaml(item, flow=True))
             else:
                 parts.append(self.text[slice(*spans[known])])
         parts.append(self.text[spans[-1][1] : end])
@@ -261,6 +269,8 @@ class FrontmatterBlock:
         return self.text[spans[known - 1][1] : spans[known][0]]
 
 
-def _opcodes(old: list[Value], new: list[Value]) -> Sequence[tuple[str, int, int, int, int]]:
+def _row_opcodes(
+    old: list[PropertyValue], new: list[PropertyValue]
+) -> Sequence[tuple[str, int, int, int, int]]:
     """Which rows stay."""
-    return line_difference.opcodes([repr(item) for item in old], [repr(item) for item in new])
+    return line_difference.line_opcodes([repr(item) for item in old], [repr(item) for item in new])

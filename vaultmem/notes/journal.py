@@ -15,17 +15,17 @@ from typing import Final
 
 from ulid_transform import ulid_at_time, ulid_to_timestamp
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import NoteMalformed
 from vaultmem.notes import markdown, sentences
-from vaultmem.notes.edit import AppendToSection, ReplaceSection, SetProperty, edit, edited
-from vaultmem.notes.markdown import Observation, outline
-from vaultmem.notes.masking import private, public
-from vaultmem.notes.note import Note, encode
+from vaultmem.notes.edit import AppendToSection, ReplaceSection, SetProperty, edit_note, edited_note
+from vaultmem.notes.markdown import Observation, markdown_outline
+from vaultmem.notes.masking import mask_private, private_spans
+from vaultmem.notes.note import Note, note_bytes
 
-LOG: Final = "Log"
-SUMMARY: Final = "Summary"
-KIND: Final = "note"  # of an observation that nobody gave one
+JOURNAL_LOG: Final = "Log"
+JOURNAL_SUMMARY: Final = "Summary"
+USUAL_KIND: Final = "note"  # of an observation that nobody gave one
 
 # What may do something to other entries or to later edits, however it reads here.
 _TRICKY: Final = re.compile(
@@ -37,28 +37,30 @@ _ULID: Final = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}", re.IGNORECASE)
 _AROUND: Final = ("- **00:00:00** note: before ^before", "- **00:00:00** note: after ^after")
 
 
-def new_block(moment: dt.datetime) -> str:
+def new_entry_id(moment: dt.datetime) -> str:
     return ulid_at_time(moment.timestamp()).lower()
 
 
-def is_kind(name: str) -> bool:
+def is_entry_kind(name: str) -> bool:
     return _KIND.fullmatch(name) is not None
 
 
-def entry(moment: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str) -> str:
+def journal_entry(
+    moment: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
+) -> str:
     """The lines of one observation; reading them gives exactly these parts again."""
     head = f"- **{moment:%H:%M:%S}** {kind}: "
     tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
     first, *more = text.split("\n")
-    plain = "\n".join([f"{head}{first} {tail}", *map(_indented, more)])
-    if not _TRICKY.search(text) and _survives(plain, kind, text, tags, block):
+    plain = "\n".join([f"{head}{first} {tail}", *map(_indented_entry_line, more)])
+    if not _TRICKY.search(text) and _survives_in_journal(plain, kind, text, tags, block):
         return plain
-    return "\n".join([head + tail, *map(_indented, verbatim(text).split("\n"))])
+    return "\n".join([head + tail, *map(_indented_entry_line, verbatim_entry(text).split("\n"))])
 
 
-def verbatim(text: str) -> str:
+def verbatim_entry(text: str) -> str:
     """The text in a code block, from which every byte of it can be had again."""
-    unix = unix_lines(text)
+    unix = with_unix_line_ends(text)
     if unix == text and "\r" not in text:
         info, inside = "text", text
     elif "\r" not in unix and unix.replace("\n", "\r\n") == text:
@@ -69,26 +71,30 @@ def verbatim(text: str) -> str:
     return f"{fence}{info}\n{inside}\n{fence}"
 
 
-def append(note: Note, lines: str) -> bytes:
+def append_journal_entry(note: Note, lines: str) -> bytes:
     """The note with an entry more. Behind the last one this is a matter of inserting it: the
     careful way reads a long journal several times over."""
-    last = next((seen.end for seen in reversed(entries_of(note))), 0)
-    span = markdown.section(note.headings, LOG, len(note.body))
+    last = next((seen.end for seen in reversed(journal_entries(note))), 0)
+    span = markdown.markdown_section(note.headings, JOURNAL_LOG, len(note.body))
     if not last or span is None or note.problems or note.body[last : span[1]].strip():
-        return edit(note, AppendToSection(LOG, lines))
+        return edit_note(note, AppendToSection(JOURNAL_LOG, lines))
     at, newline = note.body_start + last, note.newline
     added = newline + lines.replace("\n", newline)
-    return encode(note.text[:at] + added + (note.text[at:] or newline))
+    return note_bytes(note.text[:at] + added + (note.text[at:] or newline))
 
 
-def _indented(line: str) -> str:
+def _indented_entry_line(line: str) -> str:
     return f"  {line}" if line else ""
 
 
-def _survives(lines: str, kind: str, text: str, tags: tuple[str, ...], block: str) -> bool:
+def _survives_in_journal(
+    lines: str, kind: str, text: str, tags: tuple[str, ...], block: str
+) -> bool:
     """Whether the entry reads as it should, and its neighbours and headings as before."""
     before, after = _AROUND
-    found = outline(f"## {LOG}\n\n{before}\n{lines}\n{after}\n\n## {SUMMARY}\n")
+    found = markdown_outline(
+        f"## {JOURNAL_LOG}\n\n{before}\n{lines}\n{after}\n\n## {JOURNAL_SUMMARY}\n"
+    )
     entries = [(o.category, o.content, o.tags, o.block) for o in found.observations if o.time]
     return (
         entries
@@ -97,7 +103,7 @@ def _survives(lines: str, kind: str, text: str, tags: tuple[str, ...], block: st
             (kind, text, tags, block),
             ("note", "after", (), "after"),
         ]
-        and [heading.text for heading in found.headings] == [LOG, SUMMARY]
+        and [heading.text for heading in found.headings] == [JOURNAL_LOG, JOURNAL_SUMMARY]
         and [b.id for b in found.blocks] == ["before", block, "after"]
     )
 
@@ -105,12 +111,12 @@ def _survives(lines: str, kind: str, text: str, tags: tuple[str, ...], block: st
 # --- reading ----------------------------------------------------------------------------
 
 
-def entries_of(note: Note) -> list[Observation]:
+def journal_entries(note: Note) -> list[Observation]:
     """The entries of a journal's log, in the order in which they stand."""
     return [seen for seen in note.observations if seen.time]
 
 
-def time_of(seen: Observation, note: Note) -> dt.datetime:
+def time_of_entry(seen: Observation, note: Note) -> dt.datetime:
     """When it was seen: by its id, else at its time on the journal's day or the one after."""
     started = note.created or dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     try:
@@ -123,14 +129,14 @@ def time_of(seen: Observation, note: Note) -> dt.datetime:
     return moment if moment >= started.replace(second=0) else moment + dt.timedelta(days=1)
 
 
-def summary_in(note: Note) -> str:
+def journal_summary(note: Note) -> str:
     """The summary as a reader may see it."""
-    return _summary(note, public(note.body))
+    return _summary_in_journal(note, mask_private(note.body))
 
 
-def _summary(note: Note, body: str) -> str:
-    span = markdown.section(note.headings, SUMMARY, len(body))
-    return unix_lines(body[slice(*span)].strip()) if span else ""
+def _summary_in_journal(note: Note, body: str) -> str:
+    span = markdown.markdown_section(note.headings, JOURNAL_SUMMARY, len(body))
+    return with_unix_line_ends(body[slice(*span)].strip()) if span else ""
 
 
 # --- the summary ------------------------------------------------------------------------
@@ -145,58 +151,61 @@ _LINE: Final = 200
 _AT_ONCE: Final = 10  # entries of the second in which a session ended
 
 
-def summed_up(note: Note, given: str, now: dt.datetime, is_ours: Callable[[str], bool]) -> Note:
+def journal_with_summary(
+    note: Note, given: str, now: dt.datetime, is_ours: Callable[[str], bool]
+) -> Note:
     """The note with its summary. One that is there stays as it is, unless another is given, or
     it was made from the log and the log has grown since. What a person made of it stays also
     then, and what is given comes behind it."""
-    old = _summary(note, note.body)
-    ours = not old or is_ours(old) or _is_made(old, note)
-    if old and not given and not _is_made(old, note):
+    old = _summary_in_journal(note, note.body)
+    ours = not old or is_ours(old) or _is_summary_made_from_log(old, note)
+    if old and not given and not _is_summary_made_from_log(old, note):
         return note
-    new = given or summary_of(entries_of(note))
-    if not new or old in (new, verbatim(new)):
+    new = given or summary_of_entries(journal_entries(note))
+    if not new or old in (new, verbatim_entry(new)):
         return note
-    ours = ours and not private(old)  # what a person keeps to themselves is not replaced
+    ours = ours and not private_spans(old)  # what a person keeps to themselves is not replaced
     change = ReplaceSection if old and ours else AppendToSection
     updated = SetProperty("updated", now)
     try:
-        return edited(note, change(SUMMARY, new), updated)
+        return edited_note(note, change(JOURNAL_SUMMARY, new), updated)
     except NoteMalformed:  # code or a comment in it is not closed
-        return edited(note, change(SUMMARY, verbatim(new)), updated)
+        return edited_note(note, change(JOURNAL_SUMMARY, verbatim_entry(new)), updated)
 
 
-def _is_made(said: str, note: Note) -> bool:
+def _is_summary_made_from_log(said: str, note: Note) -> bool:
     """Whether the summary is what `summary_of` made of the log when the session ended."""
-    entries, ended = entries_of(note), note.updated
-    times = [time_of(seen, note).replace(microsecond=0) for seen in entries]
+    entries, ended = journal_entries(note), note.updated
+    times = [time_of_entry(seen, note).replace(microsecond=0) for seen in entries]
     first = sum(bool(ended and time < ended) for time in times)
     last = sum(bool(ended and time <= ended) for time in times)
     return any(
-        said == summary_of(entries[:i]) for i in range(max(first, 1, last - _AT_ONCE), last + 1)
+        said == summary_of_entries(entries[:i])
+        for i in range(max(first, 1, last - _AT_ONCE), last + 1)
     )
 
 
-def summary_of(entries: Sequence[Observation]) -> str:
+def summary_of_entries(entries: Sequence[Observation]) -> str:
     """What a log says, in few of its own lines: decisions, then what weighs most of the rest."""
-    said = [(seen, sentences.one_line(seen.content, _LINE)) for seen in entries]
+    said = [(seen, sentences.first_sentence(seen.content, _LINE)) for seen in entries]
     said = [(seen, line) for seen, line in said if line]
-    shares = sentences.centrality([line for _, line in said])
-    order = sorted(range(len(said)), key=lambda i: (_rank(said[i][0]), -shares[i], i))
-    chosen = sorted(order[:_MOST_LINES], key=lambda i: (_rank(said[i][0]), i))
-    lines = [f"- {said[i][0].category or KIND}: {said[i][1]}" for i in chosen]
+    shares = sentences.sentence_centrality([line for _, line in said])
+    order = sorted(range(len(said)), key=lambda i: (_rank_of_entry(said[i][0]), -shares[i], i))
+    chosen = sorted(order[:_MOST_LINES], key=lambda i: (_rank_of_entry(said[i][0]), i))
+    lines = [f"- {said[i][0].category or USUAL_KIND}: {said[i][1]}" for i in chosen]
     if left := len(entries) - len(lines):
         lines.append(f"- and {left} more in the log")
     return "\n".join(lines)
 
 
-def _rank(seen: Observation) -> int:
+def _rank_of_entry(seen: Observation) -> int:
     kind = seen.category.casefold()
     return 0 if kind == "decision" else 1 if kind in _WEIGHTY else 2
 
 
-def below_heading(text: str) -> str:
+def with_smaller_headings(text: str) -> str:
     """The text with its headings made small enough to stand under one of the second rank."""
-    heads = markdown.headings(text)
+    heads = markdown.markdown_headings(text)
     step = 3 - min((head.level for head in heads), default=3)
     pieces, at = [], 0
     for head in heads if step > 0 else ():

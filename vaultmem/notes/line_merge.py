@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from vaultmem.base import line_difference
-from vaultmem.notes.fact_lines import fact_in_line, fact_lines
+from vaultmem.notes.fact_lines import fact_in_line, ways_to_write_fact
 from vaultmem.notes.markdown import Fact
-from vaultmem.notes.masking import private
+from vaultmem.notes.masking import private_spans
 from vaultmem.notes.note import Note
 
 _ITEM: Final = re.compile(r"[-*+] |\d+[.)] ")
@@ -27,7 +27,7 @@ _MORE: Final = re.compile(r"(?: {2}|\t)")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class LineUnit:
     """A line, or a list item with a block id and the lines that belong to it."""
 
     text: str
@@ -35,34 +35,34 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class LineClash:
     """Where both sides changed the same lines."""
 
-    first: tuple[Unit, ...]
-    second: tuple[Unit, ...]
+    first: tuple[LineUnit, ...]
+    second: tuple[LineUnit, ...]
 
 
-Part: TypeAlias = Unit | Clash
+Part: TypeAlias = LineUnit | LineClash
 Key: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class MergedBody:
     parts: tuple[Part, ...]
     lost: tuple[str, ...] = ()  # values that gave way to newer ones
 
     @property
     def clashes(self) -> int:
-        return sum(isinstance(part, Clash) for part in self.parts)
+        return sum(isinstance(part, LineClash) for part in self.parts)
 
 
-def units_of(note: Note) -> list[Unit]:
+def line_units(note: Note) -> list[LineUnit]:
     lines = note.body.split("\n")
     ids = _item_ids(note, lines)
     found, at = [], 0
     while at < len(lines):
         end = _end_of_item(lines, at) if at in ids else at + 1
-        found.append(Unit("\n".join(lines[at:end]), ids.get(at, "")))
+        found.append(LineUnit("\n".join(lines[at:end]), ids.get(at, "")))
         at = end
     return found
 
@@ -93,31 +93,35 @@ def _end_of_item(lines: list[str], at: int) -> int:
 # --- merging --------------------------------------------------------------------------------
 
 
-def merge(base: Sequence[Unit] | None, first: Sequence[Unit], second: Sequence[Unit]) -> Body:
+def merge_lines(
+    base: Sequence[LineUnit] | None, first: Sequence[LineUnit], second: Sequence[LineUnit]
+) -> MergedBody:
     """The newer side is the second: its word counts where both changed one value of a fact."""
     lost: list[str] = []
     if base is None:
-        base = _common(first, second)
-    settled = dict(_settle(base, first, second, lost))
-    parts = _merge(
-        [_keyed(unit, settled) for unit in base],
-        [_keyed(unit, settled) for unit in first],
-        [_keyed(unit, settled) for unit in second],
+        base = _common_lines(first, second)
+    settled = dict(_settle_merged_items(base, first, second, lost))
+    parts = _merge_units(
+        [_keyed_unit(unit, settled) for unit in base],
+        [_keyed_unit(unit, settled) for unit in first],
+        [_keyed_unit(unit, settled) for unit in second],
     )
-    return Body(tuple(_each_id_once(part for _, part in parts)), tuple(lost))
+    return MergedBody(tuple(_each_unit_id_once(part for _, part in parts)), tuple(lost))
 
 
-def _common(first: Sequence[Unit], second: Sequence[Unit]) -> list[Unit]:
+def _common_lines(first: Sequence[LineUnit], second: Sequence[LineUnit]) -> list[LineUnit]:
     """What both have, where it is more than blank lines."""
-    blocks = line_difference.blocks([unit.text for unit in first], [unit.text for unit in second])
+    blocks = line_difference.equal_lines(
+        [unit.text for unit in first], [unit.text for unit in second]
+    )
     kept = (first[i : i + size] for i, _, size in blocks)
     return [unit for block in kept if any(u.text.strip() for u in block) for unit in block]
 
 
-_Keyed: TypeAlias = tuple[Key, Part]
+_KeyedUnit: TypeAlias = tuple[Key, Part]
 
 
-def _keyed(unit: Unit, settled: dict[str, Part]) -> _Keyed:
+def _keyed_unit(unit: LineUnit, settled: dict[str, Part]) -> _KeyedUnit:
     """A unit with what makes it the same as another; an item's id does, whatever it says now."""
     if not unit.block:
         return (unit.text,), unit
@@ -126,88 +130,101 @@ def _keyed(unit: Unit, settled: dict[str, Part]) -> _Keyed:
     return ("^", unit.block, unit.text), unit
 
 
-def _settle(
-    base: Sequence[Unit], first: Sequence[Unit], second: Sequence[Unit], lost: list[str]
+def _settle_merged_items(
+    base: Sequence[LineUnit], first: Sequence[LineUnit], second: Sequence[LineUnit], lost: list[str]
 ) -> Iterator[tuple[str, Part]]:
     """The items that both sides have, each as it is to be."""
     olds, ones, others = ({u.block: u for u in side if u.block} for side in (base, first, second))
     for block in sorted(ones.keys() & others.keys()):
-        yield block, _item(olds.get(block), ones[block], others[block], lost)
+        yield block, _merged_item(olds.get(block), ones[block], others[block], lost)
 
 
-def _item(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Part:
+def _merged_item(base: LineUnit | None, first: LineUnit, second: LineUnit, lost: list[str]) -> Part:
     if first.text == second.text or (base and first.text == base.text):
         return second
     if base and second.text == base.text:
         return first
-    if fact := _fact(base, first, second, lost):
+    if fact := _merged_fact(base, first, second, lost):
         return fact
-    old = [Unit(line) for line in base.text.split("\n")] if base else None
-    ones, others = ([Unit(line) for line in u.text.split("\n")] for u in (first, second))
-    body = merge(old, ones, others)
+    old = [LineUnit(line) for line in base.text.split("\n")] if base else None
+    ones, others = ([LineUnit(line) for line in u.text.split("\n")] for u in (first, second))
+    body = merge_lines(old, ones, others)
     if body.clashes or base is None:
-        return Clash((first,), (second,))
-    return Unit("\n".join(part.text for part in body.parts if isinstance(part, Unit)), first.block)
+        return LineClash((first,), (second,))
+    return LineUnit(
+        "\n".join(part.text for part in body.parts if isinstance(part, LineUnit)), first.block
+    )
 
 
-def _merge(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
-    result: list[_Keyed] = []
+def _merge_units(
+    base: list[_KeyedUnit], first: list[_KeyedUnit], second: list[_KeyedUnit]
+) -> list[_KeyedUnit]:
+    result: list[_KeyedUnit] = []
     at = 0
-    for ones, others in _regions(_edits(base, first), _edits(base, second)):
+    for ones, others in _overlapping_changes(
+        _line_changes(base, first), _line_changes(base, second)
+    ):
         start = min(edit.start for edit in (*ones, *others))
         end = max(edit.end for edit in (*ones, *others))
         result += base[at:start]
-        a, b = _applied(base, start, end, ones), _applied(base, start, end, others)
+        a, b = (
+            _with_line_changes(base, start, end, ones),
+            _with_line_changes(base, start, end, others),
+        )
         if not ones or not others:
             result += a if ones else b
         elif start == end:
-            result += _both_added(a, b, base[start - 1 : start], base[end : end + 1])
+            result += _merge_both_added(a, b, base[start - 1 : start], base[end : end + 1])
         else:
-            result += _both_changed(base[start:end], a, b)
+            result += _merge_both_changed(base[start:end], a, b)
         at = end
     return result + base[at:]
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _LineChange:
     start: int
     end: int
-    new: list[_Keyed]
+    new: list[_KeyedUnit]
 
 
-def _edits(base: list[_Keyed], side: list[_Keyed]) -> list[_Change]:
+def _line_changes(base: list[_KeyedUnit], side: list[_KeyedUnit]) -> list[_LineChange]:
     changes = [
-        _Change(i, j, side[k:m])
-        for op, i, j, k, m in line_difference.opcodes(_aligned(base), _aligned(side))
+        _LineChange(i, j, side[k:m])
+        for op, i, j, k, m in line_difference.line_opcodes(_aligned_keys(base), _aligned_keys(side))
         if op != "equal"
     ]
-    return [small for change in changes for small in _finer(base, change)]
+    return [small for change in changes for small in _finer_line_changes(base, change)]
 
 
-def _finer(base: list[_Keyed], change: _Change) -> Iterator[_Change]:
+def _finer_line_changes(base: list[_KeyedUnit], change: _LineChange) -> Iterator[_LineChange]:
     """The smallest changes that make up this one: blank lines and like lines hold it apart."""
     old = base[change.start : change.end]
     a, b = [key for key, _ in old], [key for key, _ in change.new]
-    for op, i, j, k, m in line_difference.opcodes(a, b):
+    for op, i, j, k, m in line_difference.line_opcodes(a, b):
         if op == "equal":
             continue
-        if j - i == m - k and all(map(_alike, old[i:j], change.new[k:m])):
+        if j - i == m - k and all(map(_are_lines_alike, old[i:j], change.new[k:m])):
             for n in range(j - i):
-                yield _Change(change.start + i + n, change.start + i + n + 1, [change.new[k + n]])
+                yield _LineChange(
+                    change.start + i + n, change.start + i + n + 1, [change.new[k + n]]
+                )
         else:
-            yield _Change(change.start + i, change.start + j, change.new[k:m])
+            yield _LineChange(change.start + i, change.start + j, change.new[k:m])
 
 
-def _alike(old: _Keyed, new: _Keyed) -> bool:
+def _are_lines_alike(old: _KeyedUnit, new: _KeyedUnit) -> bool:
     """Whether a line was probably made from the other."""
-    words, others = (part.text.split() if isinstance(part, Unit) else [] for _, part in (old, new))
+    words, others = (
+        part.text.split() if isinstance(part, LineUnit) else [] for _, part in (old, new)
+    )
     if not words or not others or len(words) > 500:
         return False
-    shared = sum(block.size for block in line_difference.blocks(words, others))
+    shared = sum(block.size for block in line_difference.equal_lines(words, others))
     return 4 * shared > len(words) + len(others)
 
 
-def _aligned(side: list[_Keyed]) -> list[Key]:
+def _aligned_keys(side: list[_KeyedUnit]) -> list[Key]:
     """A blank line is like another only behind the same line: they stand everywhere."""
     keys: list[Key] = []
     before: Key = ("",)
@@ -218,9 +235,9 @@ def _aligned(side: list[_Keyed]) -> list[Key]:
     return keys
 
 
-def _regions(
-    ones: list[_Change], others: list[_Change]
-) -> Iterator[tuple[list[_Change], list[_Change]]]:
+def _overlapping_changes(
+    ones: list[_LineChange], others: list[_LineChange]
+) -> Iterator[tuple[list[_LineChange], list[_LineChange]]]:
     """Changes of both sides that overlap go together; neighbours do not overlap."""
     rest = sorted(
         [(c, 0) for c in ones] + [(c, 1) for c in others],
@@ -230,20 +247,22 @@ def _regions(
     while rest:
         group = [rest.pop()]
         start, end = group[0][0].start, group[0][0].end
-        while rest and _overlap(start, end, rest[-1][0]):
+        while rest and _does_change_overlap(start, end, rest[-1][0]):
             group.append(rest.pop())
             end = max(end, group[-1][0].end)
         yield [c for c, side in group if side == 0], [c for c, side in group if side == 1]
 
 
-def _overlap(start: int, end: int, change: _Change) -> bool:
+def _does_change_overlap(start: int, end: int, change: _LineChange) -> bool:
     if start == end or change.start == change.end:
         return start < change.start < end or start == change.start == end == change.end
     return change.start < end
 
 
-def _applied(base: list[_Keyed], start: int, end: int, changes: list[_Change]) -> list[_Keyed]:
-    result: list[_Keyed] = []
+def _with_line_changes(
+    base: list[_KeyedUnit], start: int, end: int, changes: list[_LineChange]
+) -> list[_KeyedUnit]:
+    result: list[_KeyedUnit] = []
     for change in changes:
         result += base[start : change.start] + change.new
         start = change.end
@@ -253,55 +272,62 @@ def _applied(base: list[_Keyed], start: int, end: int, changes: list[_Change]) -
 # --- both at one place ----------------------------------------------------------------------
 
 
-def _both_added(
-    first: list[_Keyed], second: list[_Keyed], before: list[_Keyed], after: list[_Keyed]
-) -> list[_Keyed]:
+def _merge_both_added(
+    first: list[_KeyedUnit],
+    second: list[_KeyedUnit],
+    before: list[_KeyedUnit],
+    after: list[_KeyedUnit],
+) -> list[_KeyedUnit]:
     """Both stay. A heading or an item that both made is one."""
-    common = _shared(first, second)
+    common = _shared_units(first, second)
     if common:
-        return _merge(common, first, second)
-    head, ones, others, tail = _inner(first, second)
+        return _merge_units(common, first, second)
+    head, ones, others, tail = _without_common_ends(first, second)
     if not ones or not others:
         return [*head, *ones, *others, *tail]
-    if _is_blank(ones[0]) != _is_blank(others[0]):
-        ones, others = (others, ones) if _is_blank(ones[0]) else (ones, others)
+    if _is_blank_unit(ones[0]) != _is_blank_unit(others[0]):
+        ones, others = (others, ones) if _is_blank_unit(ones[0]) else (ones, others)
         return [*head, *ones, *others, *tail]
-    if all(map(_is_row, (*ones, *others))):
+    if all(map(_is_row_unit, (*ones, *others))):
         return [*head, *ones, *others, *tail]
-    alone = (head or not before or _is_blank(before[0])) and (
-        tail or not after or _is_blank(after[0])
+    alone = (head or not before or _is_blank_unit(before[0])) and (
+        tail or not after or _is_blank_unit(after[0])
     )
     if alone:
-        return [*head, *ones, (("",), Unit("")), *others, *tail]
-    return [*head, _clash(ones, others), *tail]
+        return [*head, *ones, (("",), LineUnit("")), *others, *tail]
+    return [*head, _line_clash(ones, others), *tail]
 
 
-def _shared(first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
-    blocks = line_difference.blocks(_aligned(first), _aligned(second))
+def _shared_units(first: list[_KeyedUnit], second: list[_KeyedUnit]) -> list[_KeyedUnit]:
+    blocks = line_difference.equal_lines(_aligned_keys(first), _aligned_keys(second))
     kept = (first[i : i + size] for i, _, size in blocks)
-    return [unit for block in kept if not all(map(_is_blank, block)) for unit in block]
+    return [unit for block in kept if not all(map(_is_blank_unit, block)) for unit in block]
 
 
-def _both_changed(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed]:
-    head, ones, others, tail = _inner(first, second)
+def _merge_both_changed(
+    base: list[_KeyedUnit], first: list[_KeyedUnit], second: list[_KeyedUnit]
+) -> list[_KeyedUnit]:
+    head, ones, others, tail = _without_common_ends(first, second)
     if not ones and not others:
         return [*head, *tail]
-    if _bare(base) == _bare(first):
+    if _units_without_blanks(base) == _units_without_blanks(first):
         return second
-    if _bare(base) == _bare(second):
+    if _units_without_blanks(base) == _units_without_blanks(second):
         return first
-    if (items := _items(base, first, second)) is not None:
+    if (items := _merge_as_set_of_items(base, first, second)) is not None:
         return items
-    return [*head, _clash(ones, others), *tail]
+    return [*head, _line_clash(ones, others), *tail]
 
 
-def _items(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> list[_Keyed] | None:
+def _merge_as_set_of_items(
+    base: list[_KeyedUnit], first: list[_KeyedUnit], second: list[_KeyedUnit]
+) -> list[_KeyedUnit] | None:
     """Items of a list as a set, where each can be told from the others; None elsewhere.
 
     An item without an id that only one side took away or only one side put in is clear;
     when both sides took one away, what they put in may be what each made of it.
     """
-    if not all(map(_is_row, (*base, *first, *second))):
+    if not all(map(_is_row_unit, (*base, *first, *second))):
         return None
     was, ones, others = ({key for key, _ in side} for side in (base, first, second))
     if any(len(key) == 1 for key in was - ones - others) and (ones - was) and (others - was):
@@ -311,11 +337,11 @@ def _items(base: list[_Keyed], first: list[_Keyed], second: list[_Keyed]) -> lis
     keep = {*kept, *(ones - was), *(others - was)}
     gone = {key for key in was if len(key) == 3 and key[1] in changed}
     units = dict((*first, *second))
-    order = sequence([k for k, _ in base], [k for k, _ in first], [k for k, _ in second])
+    order = merged_order([k for k, _ in base], [k for k, _ in first], [k for k, _ in second])
     return [(key, units[key]) for key in order if key in keep and key not in gone]
 
 
-def sequence(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key]) -> list[Key]:
+def merged_order(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key]) -> list[Key]:
     """All keys of both sides in one order: that of the side that reordered, else of the newer.
 
     What only the other side has stands behind what it stands behind there.
@@ -340,9 +366,9 @@ def sequence(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key]) -
     return ordered
 
 
-def _inner(
-    first: list[_Keyed], second: list[_Keyed]
-) -> tuple[list[_Keyed], list[_Keyed], list[_Keyed], list[_Keyed]]:
+def _without_common_ends(
+    first: list[_KeyedUnit], second: list[_KeyedUnit]
+) -> tuple[list[_KeyedUnit], list[_KeyedUnit], list[_KeyedUnit], list[_KeyedUnit]]:
     """What both begin with, what each has alone, what both end with."""
     most = min(len(first), len(second))
     head = next((i for i in range(most) if first[i][0] != second[i][0]), most)
@@ -353,34 +379,34 @@ def _inner(
     return first[:head], first[head : ends[0]], second[head : ends[1]], first[ends[0] :]
 
 
-def _clash(first: list[_Keyed], second: list[_Keyed]) -> _Keyed:
-    ones, others = (tuple(_flat(part for _, part in side)) for side in (first, second))
-    return ("!", *(u.text for u in ones), "=", *(u.text for u in others)), Clash(ones, others)
+def _line_clash(first: list[_KeyedUnit], second: list[_KeyedUnit]) -> _KeyedUnit:
+    ones, others = (tuple(_flat_units(part for _, part in side)) for side in (first, second))
+    return ("!", *(u.text for u in ones), "=", *(u.text for u in others)), LineClash(ones, others)
 
 
-def _flat(parts: Iterable[Part]) -> Iterator[Unit]:
+def _flat_units(parts: Iterable[Part]) -> Iterator[LineUnit]:
     for part in parts:
-        yield from (part,) if isinstance(part, Unit) else (*part.first, *part.second)
+        yield from (part,) if isinstance(part, LineUnit) else (*part.first, *part.second)
 
 
-def _is_blank(unit: _Keyed) -> bool:
-    return isinstance(unit[1], Unit) and not unit[1].text.strip()
+def _is_blank_unit(unit: _KeyedUnit) -> bool:
+    return isinstance(unit[1], LineUnit) and not unit[1].text.strip()
 
 
-def _is_row(unit: _Keyed) -> bool:
-    return isinstance(unit[1], Unit) and _ROW.match(unit[1].text) is not None
+def _is_row_unit(unit: _KeyedUnit) -> bool:
+    return isinstance(unit[1], LineUnit) and _ROW.match(unit[1].text) is not None
 
 
-def _bare(side: list[_Keyed]) -> list[str | Part]:
+def _units_without_blanks(side: list[_KeyedUnit]) -> list[str | Part]:
     """The lines without the blanks at their ends, which programs strip."""
-    return [part.text.rstrip() if isinstance(part, Unit) else part for _, part in side]
+    return [part.text.rstrip() if isinstance(part, LineUnit) else part for _, part in side]
 
 
-def _each_id_once(parts: Iterable[Part]) -> Iterator[Part]:
+def _each_unit_id_once(parts: Iterable[Part]) -> Iterator[Part]:
     """An item that both sides moved to a new place stands at the first of the two."""
     seen: set[str] = set()
     for part in parts:
-        block = part.block if isinstance(part, Unit) else ""
+        block = part.block if isinstance(part, LineUnit) else ""
         if block and block in seen:
             continue
         seen.add(block)
@@ -392,12 +418,14 @@ def _each_id_once(parts: Iterable[Part]) -> Iterator[Part]:
 _QUALITIES: Final = ("valid_from", "valid_to", "confidence", "provenance")
 
 
-def _fact(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Unit | None:
+def _merged_fact(
+    base: LineUnit | None, first: LineUnit, second: LineUnit, lost: list[str]
+) -> LineUnit | None:
     """A fact with each side's changes of its qualities; None where its words clash."""
-    if any(private(unit.text) for unit in (base, first, second) if unit):
+    if any(private_spans(unit.text) for unit in (base, first, second) if unit):
         return None  # what is read of it is not all of it
-    old = _fact_of(base) if base else None
-    one, other = _fact_of(first), _fact_of(second)
+    old = _fact_of_unit(base) if base else None
+    one, other = _fact_of_unit(first), _fact_of_unit(second)
     if one is None or other is None or (base and old is None):
         return None
     words = [(f.predicate, f.object) for f in (one, other)]
@@ -414,12 +442,12 @@ def _fact(base: Unit | None, first: Unit, second: Unit, lost: list[str]) -> Unit
             merged = replace(merged, **{name: a})  # type: ignore[arg-type]
         elif a != b and a:
             gave_way.append(f"^{first.block} {name}: kept {b}, not {a}")
-    line = next(fact_lines(merged))
+    line = next(ways_to_write_fact(merged))
     if fact_in_line(line) != merged:
         return None
     lost += gave_way
-    return Unit(line, first.block)
+    return LineUnit(line, first.block)
 
 
-def _fact_of(unit: Unit) -> Fact | None:
+def _fact_of_unit(unit: LineUnit) -> Fact | None:
     return None if "\n" in unit.text or "\r" in unit.text else fact_in_line(unit.text)

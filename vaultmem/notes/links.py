@@ -35,7 +35,7 @@ def object_link(text: str) -> tuple[str, str]:
     return name, link_key(name)
 
 
-def unwrapped(text: str) -> str:
+def without_link_brackets(text: str) -> str:
     return link_target(text) or text
 
 
@@ -88,9 +88,9 @@ class LinkMap:
                 return LinkTarget(tuple(self._by_path[key]))
         named = self._by_name.get(posixpath.basename(wanted), [])
         if "/" in wanted:
-            named = [path for path in named if _ends_with(path, wanted)]
+            named = [path for path in named if _does_link_path_end_with(path, wanted)]
         return LinkTarget(tuple(sorted(named)))
 
 
-def _ends_with(path: str, wanted: str) -> bool:
+def _does_link_path_end_with(path: str, wanted: str) -> bool:
     return name_key(path).removesuffix(".md").endswith("/" + wanted)

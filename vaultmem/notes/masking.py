@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-INLINE: Final = "\0"  # stands for inline code, which is no blank: a line of it is not empty
+INLINE_MASK: Final = "\0"  # stands for inline code, which is no blank: a line of it is not empty
 
 # Each alternative starts with a literal: the re module then skips ahead by a charset.
 _OPENING: Final = re.compile(r"``*|~~~+|\$\$|%%|<!--")
@@ -33,27 +33,27 @@ _INDENTED: Final = re.compile(r"\n[ \t]*\r?\n(?P<code>(?:(?: {4}|\t)[ \t]*\S[^\n
 _OWNED: Final = re.compile(rf"[ \t]|{_MARKER}[ \t]")
 
 
-class _Span(NamedTuple):
+class _MaskedSpan(NamedTuple):
     start: int
     end: int
     kind: str  # "fence", "open fence" (never closed), "inline", "math", "comment" or "private"
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """The text with code, math, comments and private passages blanked out."""
-    text = public(text)
+    text = mask_private(text)
     indented = "\n    " in text or ("\t" in text and "\n\t" in text)
     if "`" in text or "~" in text or "$" in text or _has_comments(text):
-        text = _blank(text, _Hidden(text))
-    return _blank(text, _indented_code(text)) if indented else text
+        text = _mask_spans(text, _MaskedSpans(text))
+    return _mask_spans(text, _indented_code(text)) if indented else text
 
 
-def shown(text: str) -> str:
+def text_without_comments(text: str) -> str:
     """The text as a reader may see it: comments and private passages blanked out, code kept."""
-    text = public(text)
+    text = mask_private(text)
     if not _has_comments(text):
         return text
-    return _blank(text, (span for span in _Hidden(text) if span.kind == "comment"))
+    return _mask_spans(text, (span for span in _MaskedSpans(text) if span.kind == "comment"))
 
 
 # --- what is private ---------------------------------------------------------------------------
@@ -65,7 +65,7 @@ _ATTRIBUTES: Final = re.compile(
 _ROUNDS: Final = 3  # what is left may have become a tag; that is nobody's by chance
 
 
-def private(text: str) -> list[_Span]:
+def private_spans(text: str) -> list[_MaskedSpan]:
     """The private passages, each from its tag to the end tag that belongs to it, or to the end
     of the text. This alone decides what is private, for whoever reads or writes.
 
@@ -80,118 +80,120 @@ def private(text: str) -> list[_Span]:
     tags = [tag for tag in _PRIVATE.finditer(text) if not tag[1] or tag[2] is not None]
     if all(tag[1] for tag in tags):
         return []
-    places = _Places([s for s in _Hidden(text) if s.kind in ("fence", "inline", "comment")])
+    places = _MaskedPlaces(
+        [s for s in _MaskedSpans(text) if s.kind in ("fence", "inline", "comment")]
+    )
     outside: list[_Tag] = []
-    in_code: dict[_Span, list[_Tag]] = {}
+    in_code: dict[_MaskedSpan, list[_Tag]] = {}
     for tag in tags:
         span = places.span_at(tag.start())
         if span is None or span.kind == "comment":
             outside.append((tag, span))
         else:
             in_code.setdefault(span, []).append((tag, None))
-    found = list(_outermost(outside, len(text)))
-    whole = _Places(found)
+    found = list(_outermost_private_spans(outside, len(text)))
+    whole = _MaskedPlaces(found)
     for inside in in_code.values():
-        for span in _outermost(inside, -1):
+        for span in _outermost_private_spans(inside, -1):
             said = _PRIVATE.sub("", text[span.start : span.end])
             if _SAID.search(said) and whole.span_at(span.start) is None:
                 found.append(span)
     return sorted(found)
 
 
-_Tag = tuple[re.Match[str], _Span | None]  # with the comment that it stands in
+_Tag = tuple[re.Match[str], _MaskedSpan | None]  # with the comment that it stands in
 _SAID: Final = re.compile(r"\w")
 
 
-def _outermost(tags: list[_Tag], length: int) -> Iterator[_Span]:
+def _outermost_private_spans(tags: list[_Tag], length: int) -> Iterator[_MaskedSpan]:
     """The passages that are in no other; one that is never closed ends at `length`, if at all."""
     last = max((tag.start() for tag, _ in tags if tag[1]), default=-1)
-    opened: list[tuple[int, _Span | None]] = []
+    opened: list[tuple[int, _MaskedSpan | None]] = []
     for tag, comment in tags:
         if not tag[1]:
-            if _is_opening(tag) or tag.start() < last:
+            if _is_opening_private_tag(tag) or tag.start() < last:
                 opened.append((tag.start(), comment))
         elif opened and (comment is None or comment == opened[-1][1]):
             start, _ = opened.pop()
             if not opened:
-                yield _Span(start, tag.end(), "private")
+                yield _MaskedSpan(start, tag.end(), "private")
     if opened and length >= 0:
-        yield _Span(opened[0][0], length, "private")
+        yield _MaskedSpan(opened[0][0], length, "private")
 
 
-def _is_opening(tag: re.Match[str]) -> bool:
+def _is_opening_private_tag(tag: re.Match[str]) -> bool:
     said: str | None = tag[2]
     if said is None:
         return False
     return not said.strip("/ \t\r\n") or ("=" in said and _ATTRIBUTES.fullmatch(said) is not None)
 
 
-def public(text: str) -> str:
+def mask_private(text: str) -> str:
     """The text with private passages alone blanked out."""
-    spans = private(text)
-    return _blank(text, spans) if spans else text
+    spans = private_spans(text)
+    return _mask_spans(text, spans) if spans else text
 
 
 def without_private(text: str) -> str:
     """The text without its private passages. Once more as long as something goes: what is left
     may have become a tag."""
     for _ in range(_ROUNDS):
-        if not (spans := private(text)):
+        if not (spans := private_spans(text)):
             return text
-        text = _without(text, spans)
-    left = private(text)
+        text = _text_without_spans(text, spans)
+    left = private_spans(text)
     return text[: left[0].start] if left else text
 
 
 def public_part(text: str) -> str:
     """What a reader gets of a text: all but its private passages, once."""
-    return _without(text, private(text))
+    return _text_without_spans(text, private_spans(text))
 
 
 def public_value(value: Any) -> Any:
     """A property's value without what is private in it; a list is read as one text."""
     leaves: list[str] = []
-    _gather(value, leaves)
+    _gather_texts_to_mask(value, leaves)
     whole = "\n\n".join(leaves)
-    if not (spans := private(whole)):
+    if not (spans := private_spans(whole)):
         return value
     kept, at = [], 0
     for leaf in leaves:
-        inside = [_Span(max(0, s - at), min(len(leaf), e - at), k) for s, e, k in spans]
-        kept.append(_without(leaf, [span for span in inside if span.start < span.end]))
+        inside = [_MaskedSpan(max(0, s - at), min(len(leaf), e - at), k) for s, e, k in spans]
+        kept.append(_text_without_spans(leaf, [span for span in inside if span.start < span.end]))
         at += len(leaf) + 2
-    return _rebuilt(value, iter(kept))
+    return _rebuilt_public_value(value, iter(kept))
 
 
-def _gather(value: Any, leaves: list[str]) -> None:
+def _gather_texts_to_mask(value: Any, leaves: list[str]) -> None:
     if isinstance(value, str):
         leaves.append(value)
     elif isinstance(value, dict):
         for name, item in value.items():
             leaves.append(name)
-            _gather(item, leaves)
+            _gather_texts_to_mask(item, leaves)
     elif isinstance(value, list):
         for item in value:
-            _gather(item, leaves)
+            _gather_texts_to_mask(item, leaves)
 
 
-def _rebuilt(value: Any, kept: Iterator[str]) -> Any:
+def _rebuilt_public_value(value: Any, kept: Iterator[str]) -> Any:
     if isinstance(value, str):
         return next(kept)
     if isinstance(value, dict):
-        return {next(kept): _rebuilt(item, kept) for item in value.values()}
+        return {next(kept): _rebuilt_public_value(item, kept) for item in value.values()}
     if isinstance(value, list):
-        return [_rebuilt(item, kept) for item in value]
+        return [_rebuilt_public_value(item, kept) for item in value]
     return value
 
 
-def exposes(before: str, after: str) -> bool:
+def exposes_private(before: str, after: str) -> bool:
     """Whether an edit would lose a private passage, or lay it open."""
-    kept = Counter(after[s:e] for s, e, _ in private(after))
-    return any((Counter(before[s:e] for s, e, _ in private(before)) - kept).values())
+    kept = Counter(after[s:e] for s, e, _ in private_spans(after))
+    return any((Counter(before[s:e] for s, e, _ in private_spans(before)) - kept).values())
 
 
-def _without(text: str, spans: list[_Span]) -> str:
+def _text_without_spans(text: str, spans: list[_MaskedSpan]) -> str:
     pieces, at = [], 0
     for start, end, _ in spans:
         pieces.append(text[at:start])
@@ -203,14 +205,14 @@ def _has_private(text: str) -> bool:
     return "<" in text and ("<p" in text or "<P" in text)  # one character is found much faster
 
 
-class _Places:
+class _MaskedPlaces:
     """Spans in order, to be asked which one a place lies in."""
 
-    def __init__(self, spans: list[_Span]) -> None:
+    def __init__(self, spans: list[_MaskedSpan]) -> None:
         self.spans = spans
         self.starts = [span.start for span in spans]
 
-    def span_at(self, at: int) -> _Span | None:
+    def span_at(self, at: int) -> _MaskedSpan | None:
         number = bisect_right(self.starts, at) - 1
         return self.spans[number] if number >= 0 and at < self.spans[number].end else None
 
@@ -218,7 +220,7 @@ class _Places:
 # --- parts of reading ------------------------------------------------------------------------
 
 
-def escaped(text: str, at: int) -> bool:
+def is_escaped(text: str, at: int) -> bool:
     before = at
     while before > 0 and text[before - 1] == "\\":
         before -= 1
@@ -247,25 +249,25 @@ def _has_comments(text: str) -> bool:
     return ("%" in text and "%%" in text) or ("<" in text and "<!--" in text)
 
 
-def _blank(text: str, spans: Iterable[_Span]) -> str:
+def _mask_spans(text: str, spans: Iterable[_MaskedSpan]) -> str:
     pieces, at = [], 0
     for start, end, kind in spans:
-        blank = INLINE if kind in ("inline", "math") else " "
+        blank = INLINE_MASK if kind in ("inline", "math") else " "
         pieces.append(text[at:start])
         pieces.append("\n".join([blank * len(line) for line in text[start:end].split("\n")]))
         at = end
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-def _indented_code(text: str) -> Iterator[_Span]:
+def _indented_code(text: str) -> Iterator[_MaskedSpan]:
     """Blocks indented by four after a blank line, unless a list item owns them."""
     for match in _INDENTED.finditer(text):
         before = text[max(0, match.start() - 2000) : match.start()].rstrip().rpartition("\n")[2]
         if not _OWNED.match(before):
-            yield _Span(*match.span("code"), "fence")
+            yield _MaskedSpan(*match.span("code"), "fence")
 
 
-class _Hidden:
+class _MaskedSpans:
     """Spans of fences, code spans, math, comments and private passages, in one pass.
 
     The trap is quadratic time on hostile text: a mark without a partner is remembered
@@ -283,11 +285,11 @@ class _Hidden:
     def items(self) -> dict[int, int]:
         return list_items(self.text)
 
-    def __iter__(self) -> Iterator[_Span]:
+    def __iter__(self) -> Iterator[_MaskedSpan]:
         at = 0
         while match := _OPENING.search(self.text, at):
             start, mark = match.start(), match[0]
-            if mark[0] in "`$" and escaped(self.text, start):
+            if mark[0] in "`$" and is_escaped(self.text, start):
                 at = start + 1
             elif span := self._span(start, match.end(), mark):
                 yield span
@@ -295,7 +297,7 @@ class _Hidden:
             else:
                 at = match.end()
 
-    def _span(self, start: int, at: int, mark: str) -> _Span | None:
+    def _span(self, start: int, at: int, mark: str) -> _MaskedSpan | None:
         if len(mark) >= 3 and mark[0] in "`~" and (fence := self._fence(start, at, mark)):
             return fence
         if mark[0] == "`":
@@ -308,7 +310,7 @@ class _Hidden:
             end, kind = self._find(at, mark, "-->"), "comment"
         else:
             return None
-        return _Span(start, end, kind) if end is not None else None
+        return _MaskedSpan(start, end, kind) if end is not None else None
 
     def _find(self, at: int, mark: str, closing: str) -> int | None:
         if mark in self.unpaired:
@@ -352,7 +354,7 @@ class _Hidden:
         newline = self.text.rfind("\n", max(0, start - 200), start)
         return None if newline < 0 and start > 200 else self.text[newline + 1 : start]
 
-    def _fence(self, start: int, at: int, mark: str) -> _Span | None:
+    def _fence(self, start: int, at: int, mark: str) -> _MaskedSpan | None:
         """A fenced block, to its closing line or the end of what it stands in."""
         prefix = self._line_before(start)
         if prefix is None or not _BEFORE_FENCE.fullmatch(prefix):
@@ -368,11 +370,11 @@ class _Hidden:
         else:
             columns = self.items.get(line, 0) if prefix else 0
         if quoted or columns:
-            return _Span(line, *self._end_inside(first, mark, quoted, columns))
+            return _MaskedSpan(line, *self._end_inside(first, mark, quoted, columns))
         for end in _FENCE_END.finditer(self.text, first):
             if end[1].startswith(mark):
-                return _Span(line, end.end(), "fence")
-        return _Span(line, len(self.text), "open fence")
+                return _MaskedSpan(line, end.end(), "fence")
+        return _MaskedSpan(line, len(self.text), "open fence")
 
     def _end_inside(self, first: int, mark: str, quoted: bool, columns: int) -> tuple[int, str]:
         """Where a fence ends that a block quote or a list item holds, and its kind."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from vaultmem.base.line_ends import newline_of
+from vaultmem.base.line_ends import usual_line_end
 from vaultmem.notes import frontmatter as properties
 from vaultmem.notes import markdown, masking
-from vaultmem.notes.frontmatter import MalformedFrontmatter, Value
+from vaultmem.notes.frontmatter import MalformedFrontmatter, PropertyValue
 from vaultmem.notes.markdown import Block, Fact, Heading, Link, Observation, Outline, Relation
 from vaultmem.notes.tags import bare_tag
 
@@ -48,7 +48,7 @@ class Note:
     text: str  # as on disk; bytes that are not UTF-8 stand as lone surrogates
     block: tuple[int, int] | None  # span of the frontmatter between its fences
     body_start: int
-    properties: Mapping[str, Value]
+    properties: Mapping[str, PropertyValue]
     body: str
     headings: tuple[Heading, ...]
     body_tags: tuple[str, ...]
@@ -62,15 +62,15 @@ class Note:
 
     @property
     def raw(self) -> bytes:
-        return encode(self.text)
+        return note_bytes(self.text)
 
     @property
     def newline(self) -> str:
-        return newline_of(self.text)
+        return usual_line_end(self.text)
 
     @cached_property
     def title(self) -> str:
-        return title_of(self.path)
+        return note_title(self.path)
 
     @cached_property
     def id(self) -> str:
@@ -83,7 +83,7 @@ class Note:
         """The note's tags, those of the properties first, each once."""
         found: dict[str, str] = {}
         for name in ("tags", "tag"):
-            for tag in _tag_names(self.get(name)):
+            for tag in _tag_names_in_property(self.get(name)):
                 found.setdefault(tag.casefold(), tag)
         for tag in self.body_tags:
             found.setdefault(tag.casefold(), tag)
@@ -118,28 +118,34 @@ class Note:
         return {key.casefold(): key for key in reversed(list(self.properties))}
 
     @cached_property
-    def shown(self) -> Mapping[str, Value]:
+    def shown(self) -> Mapping[str, PropertyValue]:
         """The properties without what is private in them: `properties` is for edits alone."""
         head = self.text[slice(*self.block)] if self.block else ""
         if "<" not in head and "\\" not in head:
             return self.properties
         named = {name: masking.public_value(value) for name, value in self.properties.items()}
-        return {name: value for name, value in named.items() if not masking.private(name)}
+        return {name: value for name, value in named.items() if not masking.private_spans(name)}
 
-    def get(self, name: str) -> Value:
+    def get(self, name: str) -> PropertyValue:
         """What a reader may know of a property."""
         key = self.key_of(name)
         return None if key is None else self.shown.get(key)
 
     def string(self, name: str) -> str:
         value = self.get(name)
-        return "" if value is None or isinstance(value, (list, dict)) else _as_text(value).strip()
+        return (
+            ""
+            if value is None or isinstance(value, (list, dict))
+            else _property_as_text(value).strip()
+        )
 
     def strings(self, name: str) -> tuple[str, ...]:
         """A list property, read leniently: one value is a list of one."""
         value = self.get(name)
         items = value if isinstance(value, list) else [value]
-        texts = (_as_text(i).strip() for i in items if not isinstance(i, (dict, type(None))))
+        texts = (
+            _property_as_text(i).strip() for i in items if not isinstance(i, (dict, type(None)))
+        )
         return tuple(text for text in texts if text)
 
     def number(self, name: str) -> float | None:
@@ -170,26 +176,26 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         problems.append(Problem("binary", "This is not text: it has NUL bytes in it."))
         return Note(path, text, None, 0, {}, text, *Outline(), tuple(problems), names or {})
     start = len(BOM) if text.startswith(BOM) else 0
-    block, body_start = _frontmatter(text, start)
-    values = _read_properties(text, start, block, problems)
+    block, body_start = _frontmatter_span(text, start)
+    values = _read_note_properties(text, start, block, problems)
     body = text[body_start:]
     if "<<<<<<< " in text:
         problems += _conflict_markers(text)
     if len(body) > MAX_SCANNED:
         problems.append(Problem("too-long", "Only the first 4 million characters are read."))
-    outline = markdown.outline(body[:MAX_SCANNED])
+    outline = markdown.markdown_outline(body[:MAX_SCANNED])
     if len(outline.tags) > MOST_TAGS:
         problems.append(Problem("too-many-tags", f"Only the first {MOST_TAGS} tags are read."))
     return Note(path, text, block, body_start, values, body, *outline, tuple(problems), names or {})
 
 
-def body_of(raw: bytes) -> str:
+def note_body(raw: bytes) -> str:
     """The text below the properties, without parsing either."""
     text = raw.decode("utf-8", "surrogateescape")
-    return text[_frontmatter(text, len(BOM) if text.startswith(BOM) else 0)[1] :]
+    return text[_frontmatter_span(text, len(BOM) if text.startswith(BOM) else 0)[1] :]
 
 
-def _frontmatter(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
+def _frontmatter_span(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
     """The span between the fences, and where the body starts."""
     opening = _FENCE.match(text, start)
     # From the opening's own newline on: the block may be empty.
@@ -199,9 +205,9 @@ def _frontmatter(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
     return (opening.end(), closing.start() + 1), closing.end()
 
 
-def _read_properties(
+def _read_note_properties(
     text: str, start: int, block: tuple[int, int] | None, problems: list[Problem]
-) -> Mapping[str, Value]:
+) -> Mapping[str, PropertyValue]:
     if block is None:
         if _UNCLOSED.match(text, start):
             problems.append(
@@ -209,16 +215,16 @@ def _read_properties(
             )
         return {}
     try:
-        return properties.read(text[block[0] : block[1]])
+        return properties.read_frontmatter(text[block[0] : block[1]])
     except MalformedFrontmatter as error:
-        quoting = masking.private(text[block[0] : block[1]])  # what it quotes may be private
+        quoting = masking.private_spans(text[block[0] : block[1]])  # what it quotes may be private
         why = "the properties cannot be read" if quoting else str(error)
         problems.append(Problem(error.kind, f"Line {error.line}: {why}.", error.line))
         return {}
 
 
 def _conflict_markers(text: str) -> Iterator[Problem]:
-    lines = "\n" + markdown.visible(text[:MAX_SCANNED])
+    lines = "\n" + markdown.visible_text(text[:MAX_SCANNED])
     start = lines.find("\n<<<<<<< ")
     between = _BETWEEN_SIDES.search(lines, start) if start >= 0 else None
     if between and lines.find("\n>>>>>>> ", between.end() - 1) >= 0:
@@ -226,7 +232,7 @@ def _conflict_markers(text: str) -> Iterator[Problem]:
         yield Problem("conflict-markers", f"Line {line}: an unfinished git merge.", line)
 
 
-def encode(text: str) -> bytes:
+def note_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -243,12 +249,12 @@ def one_line(text: str) -> str:
     return _STEERING.sub("\ufffd", _LINE_BREAKS.sub(" ", printable(text)))
 
 
-def title_of(path: str) -> str:
+def note_title(path: str) -> str:
     """What a note is called; on some systems a file's name may have several lines."""
     return one_line(posixpath.splitext(posixpath.basename(path))[0])
 
 
-def version(raw: bytes) -> str:
+def note_version(raw: bytes) -> str:
     """What stands for exactly these bytes in `expected_version` and in the index."""
     return hashlib.blake2b(raw, digest_size=10).hexdigest()
 
@@ -270,25 +276,25 @@ def has_ended(valid_to: str, now: dt.datetime) -> bool:
     return until is None or until <= now
 
 
-def property_links(values: Mapping[str, Value]) -> Iterator[Link]:
+def property_links(values: Mapping[str, PropertyValue]) -> Iterator[Link]:
     for name, value in values.items():
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, str) and ("[[" in item or "](" in item):
                 yield from markdown.property_links(item, name)
 
 
-def _tag_names(value: Value) -> Iterator[str]:
+def _tag_names_in_property(value: PropertyValue) -> Iterator[str]:
     items = value if isinstance(value, list) else [value]
     for item in items:
         if item is None or isinstance(item, (list, dict)):
             continue
-        text = _as_text(item)
+        text = _property_as_text(item)
         for word in (text,) if _ONE_WORD.fullmatch(text) else _SEPARATORS.split(text):
             if name := bare_tag(word.strip()).rstrip("/"):
                 yield name
 
 
-def _as_text(value: Value) -> str:
+def _property_as_text(value: PropertyValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():

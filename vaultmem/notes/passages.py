@@ -18,8 +18,8 @@ from vaultmem.notes import markdown
 from vaultmem.notes.markdown import Observation
 from vaultmem.notes.note import MAX_SCANNED, Note, one_line, printable
 
-GOOD: Final = 380  # some 700 bytes of English
-MOST: Final = 420
+GOOD_PASSAGE: Final = 380  # some 700 bytes of English
+MOST_OF_PASSAGE: Final = 420
 IN_CONTEXT: Final = 500  # of 512, with what stands around a passage
 _HEAD: Final = 64
 _BEFORE: Final = 110
@@ -64,59 +64,61 @@ def passage_hash(text_in_context: str) -> bytes:
 # --- what stands around a passage ------------------------------------------------------------
 
 
-def in_context(note: Note, found: Sequence[Passage]) -> list[str]:
+def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
     """The texts as a model should read them: each below what stands above it. An observation
     also with the end of the one before, to which it is often an answer; not with the one
     after, or each new entry of a journal would change the one before."""
-    title, day = printable(note.title), day_of(note)
-    heads = {p.heading: _head(title, p.heading, day) for p in found}
-    texts = [_collapsed(p.text) for p in found]
+    title, day = printable(note.title), day_of_note(note)
+    heads = {p.heading: _head_of_passage(title, p.heading, day) for p in found}
+    texts = [_without_runs_of_blanks(p.text) for p in found]
     before = ["", *texts]
     return [
-        "\n".join(filter(None, (heads[p.heading], _before(p, before[i], texts[i]), texts[i])))
+        "\n".join(
+            filter(None, (heads[p.heading], _text_before_passage(p, before[i], texts[i]), texts[i]))
+        )
         for i, p in enumerate(found)
     ]
 
 
-def day_of(note: Note) -> str:
+def day_of_note(note: Note) -> str:
     """The day of the note as people say it, and ask for it: 8 May 2023."""
     made = note.created
     return f"{made.day} {_MONTHS[made.month - 1]} {made.year}" if made else ""
 
 
-def _head(title: str, heading: str, day: str) -> str:
+def _head_of_passage(title: str, heading: str, day: str) -> str:
     head = " › ".join(part for part in (title, heading, day) if part)
-    return beginning(" ".join(head.split()), _HEAD)
+    return beginning_of_tokens(" ".join(head.split()), _HEAD)
 
 
-def _before(passage: Passage, before: str, text: str) -> str:
+def _text_before_passage(passage: Passage, before: str, text: str) -> str:
     if passage.kind != "observation":
         return ""
-    return ending(before, min(_BEFORE, IN_CONTEXT - _HEAD - 2 - tokens_at_most(text)))
+    return ending_of_tokens(before, min(_BEFORE, IN_CONTEXT - _HEAD - 2 - tokens_at_most(text)))
 
 
-def around(found: Sequence[Passage], place: int) -> list[str]:
+def texts_around_passage(found: Sequence[Passage], place: int) -> list[str]:
     """What is said shortly before and after an observation: much of its sense stands there.
     Only between short ones; a long one says enough, and would drown out a short neighbour."""
     own = found[place]
-    if own.kind != "observation" or not _is_short(own):
+    if own.kind != "observation" or not _is_short_passage(own):
         return []
     near = (*found[max(0, place - _NEAR) : place], *found[place + 1 : place + 1 + _NEAR])
-    return [p.text for p in near if _is_short(p) and (not p.block or p.block != own.block)]
+    return [p.text for p in near if _is_short_passage(p) and (not p.block or p.block != own.block)]
 
 
-def _is_short(passage: Passage) -> bool:
+def _is_short_passage(passage: Passage) -> bool:
     return len(passage.text) <= 2 * _SHORT and tokens_at_most(passage.text) <= _SHORT
 
 
-def observations(found: Sequence[Passage], numbers: Sequence[int]) -> dict[int, int]:
+def passage_observations(found: Sequence[Passage], numbers: Sequence[int]) -> dict[int, int]:
     """Of passages that stand alone: the number of the first one of the same observation."""
     first: dict[str, int] = {}
     alone = ((n, p.block) for n, p in zip(numbers, found, strict=True) if p.stands_alone)
     return {number: first.setdefault(block, number) for number, block in alone}
 
 
-def _collapsed(text: str) -> str:
+def _without_runs_of_blanks(text: str) -> str:
     """Runs of blanks say nothing, and each of them is a token."""
     if not any(blanks in text for blanks in _ODD_BLANKS):  # by far the most texts
         while "\n\n" in text:
@@ -125,16 +127,16 @@ def _collapsed(text: str) -> str:
     return _BLANKS.sub(lambda m: "\n" if "\n" in m[0] else " ", text)
 
 
-def beginning(text: str, most: int) -> str:
-    return text[: _fitting(text, most)].rstrip()
+def beginning_of_tokens(text: str, most: int) -> str:
+    return text[: _characters_fitting_tokens(text, most)].rstrip()
 
 
-def ending(text: str, most: int) -> str:
-    length = _fitting(text[::-1], most)
+def ending_of_tokens(text: str, most: int) -> str:
+    length = _characters_fitting_tokens(text[::-1], most)
     return text[len(text) - length :].lstrip()
 
 
-def _fitting(text: str, most: int) -> int:
+def _characters_fitting_tokens(text: str, most: int) -> int:
     """How many characters have at most so many tokens."""
     if len(text) <= most and text.isascii():  # a byte is a token at most
         return len(text)
@@ -148,10 +150,10 @@ def _fitting(text: str, most: int) -> int:
 
 
 def passages(note: Note) -> list[Passage]:
-    text = printable(markdown.shown(note.body[:MAX_SCANNED]))
-    own = sorted(_own(note, text), key=lambda p: p.start)
+    text = printable(markdown.text_without_comments(note.body[:MAX_SCANNED]))
+    own = sorted(_facts_and_observations_as_passages(note, text), key=lambda p: p.start)
     taken = [(p.start, p.end) for p in own]
-    found = own + list(_merged(text, _stretches(note, text, taken)))
+    found = own + list(_merged_passages(text, _stretches_of_text(note, text, taken)))
     found.sort(key=lambda p: p.start)
     return found
 
@@ -159,37 +161,37 @@ def passages(note: Note) -> list[Passage]:
 def is_one_passage(note: Note) -> bool:
     """Whether recall shows all of the note's text as one passage."""
     body = note.body
-    if len(body) > 4 * MOST:  # even of letters that cost least
+    if len(body) > 4 * MOST_OF_PASSAGE:  # even of letters that cost least
         return False
     found = passages(note)
     return not body.strip() or (len(found) == 1 and found[0].text == printable(body).strip())
 
 
-def _own(note: Note, text: str) -> Iterator[Passage]:
+def _facts_and_observations_as_passages(note: Note, text: str) -> Iterator[Passage]:
     for fact in note.facts:
         line = text[fact.start : fact.end].strip().lstrip("-*+ ")
-        yield from _bounded(
+        yield from _bounded_passages(
             text, line, Passage(line, "Facts", fact.start, fact.end, "fact", fact.block)
         )
     for seen in note.observations:
         if seen.content.strip():
-            said = _said(seen)
+            said = _observation_as_passage_text(seen)
             whole = Passage(said, "", seen.start, seen.end, "observation", seen.block)
-            yield from _bounded(text, said, whole)
+            yield from _bounded_passages(text, said, whole)
 
 
-def _said(seen: Observation) -> str:
+def _observation_as_passage_text(seen: Observation) -> str:
     kind = f"{seen.category}:" if seen.category else ""
     words = (kind, seen.content, *(f"#{tag}" for tag in seen.tags))
     return printable(" ".join(word for word in words if word))
 
 
-def _bounded(text: str, said: str, whole: Passage) -> Iterator[Passage]:
+def _bounded_passages(text: str, said: str, whole: Passage) -> Iterator[Passage]:
     """One passage, or the parts of what is too long for one."""
-    if len(said) <= MOST or tokens_at_most(said) <= MOST:
+    if len(said) <= MOST_OF_PASSAGE or tokens_at_most(said) <= MOST_OF_PASSAGE:
         yield whole
         return
-    for start, end in _gathered(text, whole.start, whole.end):
+    for start, end in _gathered_paragraphs(text, whole.start, whole.end):
         yield Passage(text[start:end].strip(), whole.heading, start, end, whole.kind, whole.block)
 
 
@@ -202,18 +204,18 @@ class _Stretch(NamedTuple):
     end: int
 
 
-def _stretches(note: Note, text: str, taken: list[tuple[int, int]]) -> Iterator[_Stretch]:
+def _stretches_of_text(note: Note, text: str, taken: list[tuple[int, int]]) -> Iterator[_Stretch]:
     done = 0  # of what is taken
-    for trail, lead, start, end in _sections(note, len(text)):
+    for trail, lead, start, end in _sections_for_passages(note, len(text)):
         while done < len(taken) and taken[done][1] <= start:
             done += 1
-        for a, b in _without(taken, done, start, end):
-            for first, last in _gathered(text, a, b):
+        for a, b in _stretch_without_taken(taken, done, start, end):
+            for first, last in _gathered_paragraphs(text, a, b):
                 yield _Stretch(trail, lead if lead >= 0 else first, first, last)
                 lead = -1
 
 
-def _sections(note: Note, end: int) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
+def _sections_for_passages(note: Note, end: int) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
     """Each stretch of text with the headings above it and where the last of them begins."""
     trail: list[tuple[int, str]] = []
     at = lead = 0
@@ -225,43 +227,43 @@ def _sections(note: Note, end: int) -> Iterator[tuple[tuple[str, ...], int, int,
     yield tuple(name for _, name in trail), lead, at, end
 
 
-def _merged(text: str, stretches: Iterator[_Stretch]) -> Iterator[Passage]:
+def _merged_passages(text: str, stretches: Iterator[_Stretch]) -> Iterator[Passage]:
     """Small sections that follow one another are one passage, under what they share."""
     held: _Stretch | None = None
     alone = True
     for each in stretches:
-        if held is not None and _small_together(text, held, each):
-            shared = _shared(held.trail, each.trail)
+        if held is not None and _fit_in_one_passage(text, held, each):
+            shared = _shared_headings(held.trail, each.trail)
             held, alone = _Stretch(shared, held.lead, held.lead, each.end), False
             continue
         if held is not None:
-            yield _passage(text, held, alone)
+            yield _passage_of_stretch(text, held, alone)
         held, alone = each, True
     if held is not None:
-        yield _passage(text, held, alone)
+        yield _passage_of_stretch(text, held, alone)
 
 
-def _small_together(text: str, one: _Stretch, other: _Stretch) -> bool:
+def _fit_in_one_passage(text: str, one: _Stretch, other: _Stretch) -> bool:
     """Whether two stretches touch, but for a heading, and fit into one passage."""
-    if other.end - one.lead > 2 * GOOD or text[one.end : other.lead].strip():
+    if other.end - one.lead > 2 * GOOD_PASSAGE or text[one.end : other.lead].strip():
         return False
-    return tokens_at_most(text[one.lead : other.end]) <= GOOD
+    return tokens_at_most(text[one.lead : other.end]) <= GOOD_PASSAGE
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def _shared_headings(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1
     return one[:same]
 
 
-def _passage(text: str, stretch: _Stretch, alone: bool) -> Passage:
+def _passage_of_stretch(text: str, stretch: _Stretch, alone: bool) -> Passage:
     start = stretch.start if alone else stretch.lead
     heading = " › ".join(stretch.trail)
     return Passage(text[start : stretch.end].strip(), heading, start, stretch.end)
 
 
-def _without(
+def _stretch_without_taken(
     taken: list[tuple[int, int]], first: int, start: int, end: int
 ) -> Iterator[tuple[int, int]]:
     """What is left of a stretch when observations and facts are taken out of it."""
@@ -277,11 +279,11 @@ def _without(
         yield start, end
 
 
-def _gathered(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _gathered_paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     first = last = -1
     size = 0
-    for a, b, length in _pieces(text, start, end):
-        if first >= 0 and size + length > GOOD:
+    for a, b, length in _paragraphs_and_sentences(text, start, end):
+        if first >= 0 and size + length > GOOD_PASSAGE:
             yield first, last
             first, size = -1, 0
         first = a if first < 0 else first
@@ -290,25 +292,30 @@ def _gathered(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _paragraphs_and_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Paragraphs, and the sentences of those that are too long, each with its tokens."""
     at = start
     for stop in [*(m.start() for m in _PARAGRAPH.finditer(text, start, end)), end]:
         piece = text[at:stop]
         if piece and not piece.isspace():
-            if stop - at <= 2 * MOST and (size := tokens_at_most(piece)) <= MOST:
+            if (
+                stop - at <= 2 * MOST_OF_PASSAGE
+                and (size := tokens_at_most(piece)) <= MOST_OF_PASSAGE
+            ):
                 yield at, stop, size
             else:
-                for first, last in _sentences(text, at, stop):
+                for first, last in _sentences_of_paragraph(text, at, stop):
                     yield first, last, tokens_at_most(text[first:last])
         at = stop
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences_of_paragraph(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
     for stop in [*(m.end() for m in _BREAKS.finditer(text, start, end)), end]:
-        while stop - at > 2 * MOST or tokens_at_most(text[at:stop]) > MOST:  # it has no end
-            cut = _cut(text, at, stop)
+        while (
+            stop - at > 2 * MOST_OF_PASSAGE or tokens_at_most(text[at:stop]) > MOST_OF_PASSAGE
+        ):  # it has no end
+            cut = _place_to_cut_sentence(text, at, stop)
             yield at, cut
             at = cut
         if text[at:stop].strip():
@@ -316,8 +323,10 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at = stop
 
 
-def _cut(text: str, start: int, end: int) -> int:
+def _place_to_cut_sentence(text: str, start: int, end: int) -> int:
     """A place to cut an endless sentence: a blank if there is one, near the good size."""
-    limit = start + max(1, _fitting(text[start : start + 2 * GOOD], GOOD))
+    limit = start + max(
+        1, _characters_fitting_tokens(text[start : start + 2 * GOOD_PASSAGE], GOOD_PASSAGE)
+    )
     blank = text.rfind(" ", start + (limit - start) // 2, limit)
     return min(end, blank + 1 if blank > start else limit)

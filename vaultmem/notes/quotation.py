@@ -17,7 +17,7 @@ from vaultmem.base.words import PLAIN_WORD
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import markdown
 from vaultmem.notes.markdown import Heading
-from vaultmem.notes.masking import private, public_part
+from vaultmem.notes.masking import private_spans, public_part
 from vaultmem.notes.note import printable
 
 _SHOWN: Final = 4  # candidates
@@ -29,42 +29,42 @@ _LIST: Final = re.compile(r"[-*+] |\d+[.)] ")
 _TRAIL: Final = re.compile(r"\s*[›>]\s*")
 
 
-def replaced(body: str, old: str, new: str) -> str:
+def replace_quotation(body: str, old: str, new: str) -> str:
     """The body with `new` in the one place where `old` stands; line ends are the caller's care."""
-    start, end = _place(body, old)
-    return _changed(body, start, end, new)
+    start, end = _place_of_quotation(body, old)
+    return _body_with_quotation_changed(body, start, end, new)
 
 
-def appended(body: str, text: str, section: str, newline: str) -> str:
+def append_behind_section(body: str, text: str, section: str, newline: str) -> str:
     """The body with a text more: at its end, or at the end of what stands under a heading."""
     lines = text.strip("\r\n")
     if not section:
-        return _behind(body, 0, len(body), lines, newline)
-    heads = markdown.headings(body)
-    at = _section(body, heads, section)
-    if any(head.level <= heads[at].level for head in markdown.headings(lines)):
+        return _body_with_lines_behind(body, 0, len(body), lines, newline)
+    heads = markdown.markdown_headings(body)
+    at = _section_by_trail(body, heads, section)
+    if any(head.level <= heads[at].level for head in markdown.markdown_headings(lines)):
         raise InvalidInput(
             f"The text has a heading of the rank of {heads[at].text!r}, and would not be in that "
             "section. Make its headings smaller, or append it to the note: leave section out."
         )
     end = heads[at + 1].start if at + 1 < len(heads) else len(body)
-    return _behind(body, heads[at].end, end, lines, newline)
+    return _body_with_lines_behind(body, heads[at].end, end, lines, newline)
 
 
 # --- where a quotation stands -----------------------------------------------------------------
 
 
-def _place(body: str, quoted: str) -> tuple[int, int]:
+def _place_of_quotation(body: str, quoted: str) -> tuple[int, int]:
     if not quoted.strip():
         raise InvalidInput("old_text is empty: give the words that are to be replaced.")
     content = public_part(body)
-    found = list(islice(_occurrences(printable(content), quoted), _SHOWN + 1))
+    found = list(islice(_occurrences_of_quotation(printable(content), quoted), _SHOWN + 1))
     if not found:
-        raise InvalidInput(_nowhere(content, quoted))
+        raise InvalidInput(_quotation_stands_nowhere(content, quoted))
     if len(found) > 1:
-        raise InvalidInput(_several(content, found))
-    spans = private(body)
-    for start, end in _occurrences(printable(body), quoted):
+        raise InvalidInput(_quotation_stands_several_times(content, found))
+    spans = private_spans(body)
+    for start, end in _occurrences_of_quotation(printable(body), quoted):
         if not any(start < span.end and end > span.start for span in spans):
             return start, end
     raise InvalidInput(
@@ -73,7 +73,7 @@ def _place(body: str, quoted: str) -> tuple[int, int]:
     )
 
 
-def _occurrences(text: str, quoted: str) -> Iterator[tuple[int, int]]:
+def _occurrences_of_quotation(text: str, quoted: str) -> Iterator[tuple[int, int]]:
     """Also those that overlap; a line may end in either way."""
     lines = re.split(r"\r?\n", printable(quoted))
     pattern = re.compile(r"\r?\n".join(map(re.escape, lines)))
@@ -86,16 +86,16 @@ def _occurrences(text: str, quoted: str) -> Iterator[tuple[int, int]]:
 # --- changing it ------------------------------------------------------------------------------
 
 
-def _changed(body: str, start: int, end: int, new: str) -> str:
+def _body_with_quotation_changed(body: str, start: int, end: int, new: str) -> str:
     after = body[:start] + new + body[end:]
     further = len(new) - (end - start)
-    kept = [(s + further, e + further) if s >= end else (s, e) for s, e, _ in private(body)]
-    if kept != [(s, e) for s, e, _ in private(after)]:
+    kept = [(s + further, e + further) if s >= end else (s, e) for s, e, _ in private_spans(body)]
+    if kept != [(s, e) for s, e, _ in private_spans(after)]:
         raise InvalidInput(
             "The change would touch a passage that the note's owner keeps private, or stand in "
             "one. Nothing was written."
         )
-    seen, before = markdown.visible(after), markdown.visible(body)
+    seen, before = markdown.visible_text(after), markdown.visible_text(body)
     if seen[:start] != before[:start] or seen[start + len(new) :] != before[end:]:
         raise InvalidInput(
             "The change would open or close a code block, a comment or a mark, so that other text "
@@ -106,7 +106,7 @@ def _changed(body: str, start: int, end: int, new: str) -> str:
     return after
 
 
-def _behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
+def _body_with_lines_behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
     """Put lines behind the last text of a stretch; a list goes on without a blank line."""
     said = body[start:end].rstrip()
     at = end_of_line(body, start + len(said)) if said else start
@@ -116,13 +116,13 @@ def _behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
         gap = newline
     else:
         gap = newline * 2
-    if at and not markdown.visible(f"{body[:at]}{gap}x").endswith("x"):
+    if at and not markdown.visible_text(f"{body[:at]}{gap}x").endswith("x"):
         raise InvalidInput(
             "The text there ends in a code block, a comment or a private passage that is not "
             "closed, and what is appended would be a part of it. Nothing was written."
         )
     ending = "" if body[at:].startswith(("\n", "\r\n")) else newline
-    return _changed(body, at, at, gap + lines + ending)
+    return _body_with_quotation_changed(body, at, at, gap + lines + ending)
 
 
 def ends_in_list(text: str) -> bool:
@@ -134,17 +134,19 @@ def ends_in_list(text: str) -> bool:
 # --- sections ---------------------------------------------------------------------------------
 
 
-class _Named(NamedTuple):
+class _SectionTrail(NamedTuple):
     trail: tuple[str, ...]
     line: int
 
 
-def _section(body: str, heads: Sequence[Heading], wanted: str) -> int:
+def _section_by_trail(body: str, heads: Sequence[Heading], wanted: str) -> int:
     """The one heading of this name, or of this path as recall gives it: Auth › Tokens."""
-    named = [_Named(*each) for each in _trails(body, heads)]
-    steps = tuple(_bare(step) for step in _TRAIL.split(wanted.strip()) if step)
+    named = [_SectionTrail(*each) for each in _trails_of_headings(body, heads)]
+    steps = tuple(_bare_trail_step(step) for step in _TRAIL.split(wanted.strip()) if step)
     found = [
-        i for i, each in enumerate(named) if steps and _folded(each.trail)[-len(steps) :] == steps
+        i
+        for i, each in enumerate(named)
+        if steps and _folded_trail(each.trail)[-len(steps) :] == steps
     ]
     exact = [i for i in found if len(named[i].trail) == len(steps)]
     if len(exact) == 1 or len(found) == 1:
@@ -167,7 +169,9 @@ def _section(body: str, heads: Sequence[Heading], wanted: str) -> int:
     )
 
 
-def _trails(body: str, heads: Sequence[Heading]) -> Iterator[tuple[tuple[str, ...], int]]:
+def _trails_of_headings(
+    body: str, heads: Sequence[Heading]
+) -> Iterator[tuple[tuple[str, ...], int]]:
     above: list[Heading] = []
     line = at = 0
     for head in heads:
@@ -176,11 +180,11 @@ def _trails(body: str, heads: Sequence[Heading]) -> Iterator[tuple[tuple[str, ..
         yield tuple(printable(each.text) for each in above), line + 1
 
 
-def _folded(trail: Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(_bare, trail))
+def _folded_trail(trail: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_bare_trail_step, trail))
 
 
-def _bare(name: str) -> str:
+def _bare_trail_step(name: str) -> str:
     plain = re.sub(r"\A#{1,6}[ \t]+", "", name.strip())
     return plain.lstrip("*_ \t").rstrip("*_: \t").casefold()
 
@@ -188,8 +192,8 @@ def _bare(name: str) -> str:
 # --- what stands there instead ----------------------------------------------------------------
 
 
-def _several(content: str, found: Sequence[tuple[int, int]]) -> str:
-    shown = "".join(_candidate(content, start, end) for start, end in found[:_SHOWN])
+def _quotation_stands_several_times(content: str, found: Sequence[tuple[int, int]]) -> str:
+    shown = "".join(_quotation_candidate(content, start, end) for start, end in found[:_SHOWN])
     many = f"{len(found)} times" if len(found) <= _SHOWN else f"more than {_SHOWN} times"
     return (
         f"old_text stands in the note {many}. Give more of the text around the one that you "
@@ -197,19 +201,22 @@ def _several(content: str, found: Sequence[tuple[int, int]]) -> str:
     )
 
 
-def _nowhere(content: str, quoted: str) -> str:
+def _quotation_stands_nowhere(content: str, quoted: str) -> str:
     words = r"\s+".join(map(re.escape, quoted.split()[:200]))
     if spread := re.search(words, printable(content)):
-        shown = _candidate(content, *spread.span())
+        shown = _quotation_candidate(content, *spread.span())
         return f"old_text stands there with other blanks or line breaks; give it as it is:{shown}"
-    shown = "".join(_candidate(content, start, end) for start, end in _near(content, quoted))
+    shown = "".join(
+        _quotation_candidate(content, start, end)
+        for start, end in _lines_near_quotation(content, quoted)
+    )
     return (
         "old_text is not in the note's text; it is looked for letter by letter, below the "
         "properties. " + (f"Near it come:{shown}" if shown else "Read the note with get_memories.")
     )
 
 
-def _near(content: str, quoted: str) -> list[tuple[int, int]]:
+def _lines_near_quotation(content: str, quoted: str) -> list[tuple[int, int]]:
     """The lines with the most words in common with the quotation, in their order."""
     wanted = set(PLAIN_WORD.findall(quoted[:2_000].casefold()))
     scored, at = [], 0
@@ -222,11 +229,11 @@ def _near(content: str, quoted: str) -> list[tuple[int, int]]:
     return sorted((-start, end) for _, start, end in best)
 
 
-def _candidate(content: str, start: int, end: int) -> str:
+def _quotation_candidate(content: str, start: int, end: int) -> str:
     """A place with its line, the headings above it, and what stands around."""
     line = content.count("\n", 0, start) + 1
-    heads = [head for head in markdown.headings(content) if head.start <= start]
-    trail = [names for names, _ in _trails(content, heads)][-1:]
+    heads = [head for head in markdown.markdown_headings(content) if head.start <= start]
+    trail = [names for names, _ in _trails_of_headings(content, heads)][-1:]
     under = f", under {' › '.join(trail[0])}" if trail else ""
     first = max(content.rfind("\n", 0, start) + 1, start - _AROUND)
     last = min(end_of_line(content, end), end + _AROUND)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vaultmem.base.words import topic_words
-from vaultmem.notes.markdown import shown, visible
+from vaultmem.notes.markdown import text_without_comments, visible_text
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])|\n")
 _LINE_MARKS: Final = re.compile(r"\A(?:\s|#{1,6}\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX]\]\s)+")
@@ -26,24 +26,26 @@ class Sentence(NamedTuple):
 
 def sentences(text: str) -> list[str]:
     """Whole sentences of a text, out of code and comments, without their list and heading marks."""
-    text = shown(text[:_READ])
-    seen = visible(text)
+    text = text_without_comments(text[:_READ])
+    seen = visible_text(text)
     found, start = [], 0
     for end in [*(m.end() for m in _SENTENCE_END.finditer(seen)), len(seen)]:
         if seen[start:end].strip():
-            found.append(_bare(text[start:end]))
+            found.append(_bare_sentence(text[start:end]))
         start = end
-    return [part for part in found if part and not _UNSAFE.search(part) and _is_closed(part)]
+    return [
+        part for part in found if part and not _UNSAFE.search(part) and _is_closed_sentence(part)
+    ]
 
 
-def _bare(sentence: str) -> str:
+def _bare_sentence(sentence: str) -> str:
     kept = _LINE_MARKS.sub("", sentence).split()
     while kept and kept[-1][0] in "#^" and len(kept[-1]) > 1:
         kept.pop()
     return " ".join(kept)
 
 
-def _is_closed(sentence: str) -> bool:
+def _is_closed_sentence(sentence: str) -> bool:
     return sentence.count("`") % 2 == 0 and sentence.count("[[") == sentence.count("]]")
 
 
@@ -51,25 +53,25 @@ def main_sentences(texts: Sequence[str], most: int, room: int) -> list[str]:
     """The sentences that share most with all of them, the first one the most; none twice."""
     found = [Sentence(s, i) for i, text in enumerate(texts) for s in sentences(text)]
     bags = [Counter(topic_words(sentence.text)) for sentence in found]
-    scores = _centrality(bags)
+    scores = _centrality_of_words(bags)
     order = sorted(range(len(found)), key=lambda i: (-scores[i], i))
     chosen: list[int] = []
     for i in order:
         length = len(found[i].text)
         if len(chosen) == most or length > min(room, _LONGEST) or scores[i] <= 0:
             continue
-        if any(_repeats(bags[i], bags[other]) for other in chosen):
+        if any(_repeats_other_sentence(bags[i], bags[other]) for other in chosen):
             continue
         chosen.append(i)
         room -= length
     return [found[i].text for i in (*chosen[:1], *sorted(chosen[1:]))]
 
 
-def centrality(texts: Sequence[str]) -> list[float]:
-    return _centrality([Counter(topic_words(text)) for text in texts])
+def sentence_centrality(texts: Sequence[str]) -> list[float]:
+    return _centrality_of_words([Counter(topic_words(text)) for text in texts])
 
 
-def _centrality(bags: Sequence[Counter[str]]) -> list[float]:
+def _centrality_of_words(bags: Sequence[Counter[str]]) -> list[float]:
     """How much of what all say each one says; a word that only one says counts little."""
     shared = Counter(word for bag in bags for word in bag)
     scores = []
@@ -79,12 +81,12 @@ def _centrality(bags: Sequence[Counter[str]]) -> list[float]:
     return scores
 
 
-def _repeats(bag: Mapping[str, int], other: Mapping[str, int]) -> bool:
+def _repeats_other_sentence(bag: Mapping[str, int], other: Mapping[str, int]) -> bool:
     """Whether this adds next to nothing to the other."""
     return len(bag.keys() & other.keys()) > _SAME * len(bag)
 
 
-def one_line(text: str, most: int) -> str:
+def first_sentence(text: str, most: int) -> str:
     """The first sentence, for a list; cut at a word where it is too long."""
     first = next(iter(sentences(text)), "")
     if len(first) <= most:
@@ -92,7 +94,7 @@ def one_line(text: str, most: int) -> str:
     return first[:most].rpartition(" ")[0].rstrip(" ,;:") + " …"
 
 
-def topics(tags: Iterable[str], texts: Iterable[str], most: int) -> tuple[str, ...]:
+def topics_of_texts(tags: Iterable[str], texts: Iterable[str], most: int) -> tuple[str, ...]:
     """What it was about: the tags given most often, and where these are few, the words."""
     named = Counter(tag.casefold() for tag in tags)
     found = [tag for tag, _ in named.most_common(most)]

@@ -14,7 +14,7 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from vaultmem.errors import InvalidInput
-from vaultmem.notes.frontmatter import NOT_TEXT, Writable, plain, read
+from vaultmem.notes.frontmatter import NOT_TEXT, WritableValue, plain_scalar, read_frontmatter
 
 _NOT_PLAIN: Final = re.compile(
     r"""[\n\t ,[\]{}#&*!|>'"%@`]|[?-]\Z|[?-][ \t]|.*:\ |.*\ \#|.*\t|.*[ :]\Z""", re.DOTALL
@@ -24,7 +24,9 @@ _ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?\Z")
 
 
-def render(value: Writable, *, indent: str = "  ", inline: bool = False, flow: bool = False) -> str:
+def render_yaml(
+    value: WritableValue, *, indent: str = "  ", inline: bool = False, flow: bool = False
+) -> str:
     """One scalar as Obsidian would print it, quoted where either YAML dialect needs it.
 
     `inline` keeps it on one line (something follows it there); `flow` makes it safe
@@ -35,17 +37,17 @@ def render(value: Writable, *, indent: str = "  ", inline: bool = False, flow: b
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
-        return _render_number(value)
+        return _render_yaml_number(value)
     if isinstance(value, dt.datetime):
-        return utc_text(value)
+        return yaml_moment(value)
     if isinstance(value, dt.date):
         return value.isoformat()
     if not isinstance(value, str):
         raise InvalidInput(f"A property holds text, numbers, dates or a list, not {value!r}.")
-    return _render_text(value, indent, inline=inline or flow, flow=flow)
+    return _render_yaml_text(value, indent, inline=inline or flow, flow=flow)
 
 
-def utc_text(moment: dt.datetime) -> str:
+def yaml_moment(moment: dt.datetime) -> str:
     """`YYYY-MM-DDTHH:mm:ss` in UTC, the form Obsidian's date and time property has."""
     try:
         moment = moment if moment.tzinfo is None else moment.astimezone(dt.UTC)
@@ -54,7 +56,7 @@ def utc_text(moment: dt.datetime) -> str:
     return moment.replace(microsecond=0, tzinfo=None).isoformat()
 
 
-def is_date(value: object) -> bool:
+def is_yaml_date(value: object) -> bool:
     if not isinstance(value, str) or not _DATE.match(value):
         return False
     try:
@@ -64,7 +66,7 @@ def is_date(value: object) -> bool:
     return True
 
 
-def _render_number(value: int | float) -> str:
+def _render_yaml_number(value: int | float) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(f"{value} is not a number a note can hold.")
     if abs(value) >= 10**400:
@@ -74,24 +76,28 @@ def _render_number(value: int | float) -> str:
     return format(Decimal(repr(value)), "f")  # 1e-07 is text in YAML 1.1
 
 
-def _render_text(text: str, indent: str, *, inline: bool, flow: bool) -> str:
+def _render_yaml_text(text: str, indent: str, *, inline: bool, flow: bool) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidInput("The text has half a character (a lone surrogate) in it.") from None
     if _CONTROL.search(text):
-        return _double_quoted(text)
+        return _double_quoted_yaml(text)
     if "\n" in text:
-        block = None if inline else _block(text, indent)
-        return block or _double_quoted(text)
-    if _NOT_PLAIN.match(text) or (flow and re.search(r"[][{},]", text)) or not _plain_is_text(text):
-        return _quoted(text)
+        block = None if inline else _yaml_block(text, indent)
+        return block or _double_quoted_yaml(text)
+    if (
+        _NOT_PLAIN.match(text)
+        or (flow and re.search(r"[][{},]", text))
+        or not _is_plain_yaml_text(text)
+    ):
+        return _quoted_yaml(text)
     return text
 
 
-def _plain_is_text(text: str) -> bool:
+def _is_plain_yaml_text(text: str) -> bool:
     """Whether both dialects read this unquoted scalar as the same text."""
-    if plain(text) != text or any(pattern.match(text) for pattern in NOT_TEXT):
+    if plain_scalar(text) != text or any(pattern.match(text) for pattern in NOT_TEXT):
         return False
     tag = _YAML11.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     return bool(tag == "tag:yaml.org,2002:str") and text[:3] not in ("---", "...")
@@ -100,18 +106,18 @@ def _plain_is_text(text: str) -> bool:
 _YAML11: Final = yaml.SafeLoader("")
 
 
-def _quoted(text: str) -> str:
+def _quoted_yaml(text: str) -> str:
     if '"' in text and "'" not in text:
         return f"'{text}'"
-    return _double_quoted(text)
+    return _double_quoted_yaml(text)
 
 
-def _double_quoted(text: str) -> str:
+def _double_quoted_yaml(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)  # a JSON string is a YAML string
     return _ESCAPED.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
 
 
-def _block(text: str, indent: str) -> str | None:
+def _yaml_block(text: str, indent: str) -> str | None:
     """A literal block, or None where blanks at an edge would not survive it."""
     if re.search(r"[ \t](?:\n|\Z)|\A[ \t\n]|\t", text):
         return None
@@ -122,28 +128,28 @@ def _block(text: str, indent: str) -> str | None:
     return f"|{chomp}\n" + "\n".join(lines) + ending[1:]
 
 
-def render_property(name: str, value: Writable) -> str:
+def render_yaml_property(name: str, value: WritableValue) -> str:
     """The lines of one property, without the final newline."""
-    key = _quoted_key(name)
+    key = _yaml_key(name)
     if isinstance(value, list):
         if not value:
             return f"{key}: []"
-        return "\n".join([f"{key}:", *(render_item(item) for item in value)])
-    return f"{key}: {render(value)}".rstrip(" ")
+        return "\n".join([f"{key}:", *(render_yaml_item(item) for item in value)])
+    return f"{key}: {render_yaml(value)}".rstrip(" ")
 
 
-def render_item(value: Writable, prefix: str = "  - ") -> str:
+def render_yaml_item(value: WritableValue, prefix: str = "  - ") -> str:
     if isinstance(value, (list, dict)):
         raise InvalidInput("A list property holds single values, not lists of lists.")
-    return (prefix + render(value, indent=" " * len(prefix))).rstrip(" ")
+    return (prefix + render_yaml(value, indent=" " * len(prefix))).rstrip(" ")
 
 
-def _quoted_key(name: str) -> str:
+def _yaml_key(name: str) -> str:
     if not name.strip() or "\n" in name:
         raise InvalidInput("A property needs a name on one line.")
     if len(name) > 500:
         raise InvalidInput("A property name has at most 500 characters.")
-    return render(name, inline=True)
+    return render_yaml(name, inline=True)
 
 
 class ObsidianHandler(BaseHandler):
@@ -153,10 +159,10 @@ class ObsidianHandler(BaseHandler):
     START_DELIMITER = END_DELIMITER = "---"
 
     def load(self, fm: str) -> dict[str, Any]:
-        return read(fm)
+        return read_frontmatter(fm)
 
     def export(self, metadata: dict[str, object], **kwargs: object) -> str:
-        return "".join(render_property(k, v) + "\n" for k, v in metadata.items())  # type: ignore[arg-type]
+        return "".join(render_yaml_property(k, v) + "\n" for k, v in metadata.items())  # type: ignore[arg-type]
 
     def format(self, post: frontmatter.Post, **kwargs: object) -> str:
         return f"---\n{self.export(post.metadata)}---\n{post.content}"

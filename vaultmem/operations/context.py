@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.base.token_count import tokens
+from vaultmem.base.token_count import token_count
 from vaultmem.errors import VaultmemError
 from vaultmem.limits import QUESTION, bounded
 from vaultmem.notes import journal
-from vaultmem.notes.file_names import cut
-from vaultmem.notes.links import unwrapped
-from vaultmem.notes.note import one_line, printable, title_of
+from vaultmem.notes.file_names import cut_name
+from vaultmem.notes.links import without_link_brackets
+from vaultmem.notes.note import note_title, one_line, printable
 from vaultmem.operations.facts import FactView, KnownFacts
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.read import Reader
@@ -110,7 +110,7 @@ class Contexts:
         return ContextBlock(
             context_block=text,
             memories_used=len(block.used),
-            tokens_used=tokens(text),
+            tokens_used=token_count(text),
             truncated=block.truncated,
             sections=tuple(_TITLES[name] for name in block.sections),
             warnings=lacks() or (),
@@ -141,7 +141,7 @@ class Contexts:
         filters = self._view.filters(type="session", project=project)
         rows = self._view.gaps.select(filters, "created", _ITEMS)[0]
         for note in self._sessions.notes_at(row.path for row in rows):
-            if said := printable(journal.summary_in(note)):
+            if said := printable(journal.journal_summary(note)):
                 yield _Item(note.path, note.title, said)
 
     def _known(self, query: str) -> Iterator[_Item]:
@@ -152,7 +152,9 @@ class Contexts:
         for name in names[:_ITEMS]:
             for fact in self._facts_of(name)[:_ITEMS]:
                 since = f" (since {str(fact.valid_from)[:10]})" if fact.valid_from else ""
-                text = f"{fact.subject} {fact.predicate} {unwrapped(fact.object)}{since}"
+                text = (
+                    f"{fact.subject} {fact.predicate} {without_link_brackets(fact.object)}{since}"
+                )
                 yield _Item(f"{fact.path}#{fact.block}", fact.subject, text)
 
     def _facts_of(self, name: str) -> Sequence[FactView]:
@@ -199,7 +201,7 @@ class Contexts:
         for memory in self._reader.list(type="episodic", limit=_ITEMS // 2).memories:
             yield _Item(memory.id, memory.title, memory.excerpt)
         for seen in reversed(self._sessions.timeline(before=_ITEMS, after=0).observations):
-            yield _Item(seen.id, title_of(seen.path), seen.content)
+            yield _Item(seen.id, note_title(seen.path), seen.content)
 
 
 class _Block:
@@ -212,7 +214,7 @@ class _Block:
     def __init__(self, budget: int) -> None:
         self.used: list[str] = []
         self.truncated = False
-        self._budget = budget - tokens(_HEAD)
+        self._budget = budget - token_count(_HEAD)
         self._offered: dict[str, list[tuple[str, str]]] = {}
         self._taken: dict[str, list[str]] = {}
         self._seen: set[str] = set()
@@ -244,8 +246,8 @@ class _Block:
         """Take what fits into the room, in order; returns how much was used."""
         taken, waiting, spent = self._taken.setdefault(section, []), [], 0
         for id_, line in self._offered[section]:
-            heading = 0 if taken else tokens(f"\n### {_TITLES[section]}\n")
-            cost = tokens(line) + heading
+            heading = 0 if taken else token_count(f"\n### {_TITLES[section]}\n")
+            cost = token_count(line) + heading
             if spent + cost <= room:
                 taken.append(line)
                 self.used.append(id_)
@@ -258,6 +260,6 @@ class _Block:
 
 def _line(item: _Item) -> str:
     title, text = one_line(item.title), " ".join(one_line(item.text).split())
-    short = text if len(text.encode()) <= _ITEM_BYTES else cut(text, _ITEM_BYTES) + " …"
+    short = text if len(text.encode()) <= _ITEM_BYTES else cut_name(text, _ITEM_BYTES) + " …"
     same = short.rstrip(".").startswith(title)
     return f"- {short} [[{title}]]\n" if same else f"- {short} (from [[{title}]])\n"

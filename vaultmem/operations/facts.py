@@ -20,19 +20,19 @@ from vaultmem.index import FactRow, Filters, Relations
 from vaultmem.limits import Whole, bounded
 from vaultmem.notes import yaml_writer
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.edit import made_note, stamped
-from vaultmem.notes.fact_lines import FactChange, plan
+from vaultmem.notes.edit import note_from_nothing, stamped_note
+from vaultmem.notes.fact_lines import FactChange, plan_fact
 from vaultmem.notes.file_names import name_key, safe_name
-from vaultmem.notes.frontmatter import Writable
-from vaultmem.notes.links import as_link, link_key, link_target, relation_key, unwrapped
+from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.links import as_link, link_key, link_target, relation_key, without_link_brackets
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import Note, body_of, has_ended, moment, parse, title_of
+from vaultmem.notes.note import Note, has_ended, moment, note_body, note_title, parse
 from vaultmem.operations.input import Input, now_utc, require_share
 from vaultmem.operations.references import ULID, find_referenced_note, plain_reference
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, Written
-from vaultmem.storage.store import Stored
+from vaultmem.storage.store import StoredNote
 
 MOST_FACTS: Final = 1_000  # in one answer, unless told
 _PREDICATE: Final = re.compile(r"(?=[\w-]*[^\W_])\w[\w-]{0,63}")
@@ -96,7 +96,7 @@ class KnownFacts:
             rows = [r for r in rows if relation_key(r.predicate) == relation_key(predicate)]
         if object is not None:
             keys = _object_keys(relations, object, filters)
-            rows = [row for row in rows if link_key(unwrapped(row.object)) in keys]
+            rows = [row for row in rows if link_key(without_link_brackets(row.object)) in keys]
         if as_of is not None:
             at = _end_of_as_of(as_of)
             rows = [row for row in rows if _fact_holds_at(row, at)]
@@ -147,7 +147,7 @@ class KnownFacts:
         new = Fact(
             _fact_predicate(predicate),
             self._fact_object(self._fact_text(object, "The object", 2000), own),
-            since or yaml_writer.utc_text(now_utc()),
+            since or yaml_writer.yaml_moment(now_utc()),
             until,
             None if confidence is None else float(confidence),
             self._fact_provenance(provenance or ""),
@@ -161,19 +161,19 @@ class KnownFacts:
         planned: list[FactChange] = []
 
         def change(current: Note) -> Note:
-            planned[:] = [plan(current, new, multi=multi, dated=bool(since), now=now_utc())]
-            return stamped(current, planned[0].note, now_utc())
+            planned[:] = [plan_fact(current, new, multi=multi, dated=bool(since), now=now_utc())]
+            return stamped_note(current, planned[0].note, now_utc())
 
         self._writing.rewrite_note(note, "assert", change)
         return _asserted_facts(planned[0], note.title, note.path)
 
     def _assert_first_fact(self, name: str, new: Fact) -> Asserted:
         bare = parse(b"", f"{safe_name(name)}.md")
-        made = plan(bare, new, multi=True, dated=True, now=now_utc())
+        made = plan_fact(bare, new, multi=True, dated=True, now=now_utc())
         stored = self._create_entity(name, "", made.note.text)
         if not isinstance(stored, Written):
-            self._writing.index_written(stored, body_of(stored.raw))
-        return _asserted_facts(made, title_of(stored.path), stored.path)
+            self._writing.index_written(stored, note_body(stored.raw))
+        return _asserted_facts(made, note_title(stored.path), stored.path)
 
     def _fact_text(self, text: str, what: str, most: int) -> str:
         text = self._input.clean_text(text, what).strip()
@@ -229,7 +229,7 @@ class KnownFacts:
     def ensure_entities(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
         """Notes for the entities that have none. They are all made first, and then the index
         learns of them: each for itself would cost it a commit."""
-        made: dict[str, Stored] = {}
+        made: dict[str, StoredNote] = {}
         for given, sort in wanted:
             name = self._input.property_line(
                 link_target(given.strip()) or given, "The entity's name", 200
@@ -294,12 +294,12 @@ class KnownFacts:
             return find_referenced_note(self._view.store, None, name, self._view.is_visible)
         return None
 
-    def _create_entity(self, name: str, kind: str, body: str) -> Stored | Written:
+    def _create_entity(self, name: str, kind: str, body: str) -> StoredNote | Written:
         """In the caller's own namespace; the index does not know it yet. A name that files cannot
         have, or that another namespace has taken, is kept as an alias."""
         folder, title = self._view.settings["folders.entities"].strip("/"), safe_name(name)
         taken = bool(self._view.gaps.paths_named(name_key(title)))
-        values: dict[str, Writable] = {
+        values: dict[str, WritableValue] = {
             "id": ulid_now(),
             "type": "entity",
             "project": self._view.caller.project,
@@ -312,7 +312,7 @@ class KnownFacts:
         if taken:
             return self._writing.create_note(folder, title, values, body)
         names = self._view.settings.properties
-        raw = made_note({k: v for k, v in values.items() if v}, body, names=names).raw
+        raw = note_from_nothing({k: v for k, v in values.items() if v}, body, names=names).raw
         stored = self._view.store.create(f"{folder}/{title}.md", raw)
         self._writing.record_write(stored.path, stored.version, "add", str(values["id"]))
         return stored
@@ -333,11 +333,11 @@ def _fact_view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
     return FactView(
         subject,
         fact.predicate,
-        unwrapped(fact.object),
+        without_link_brackets(fact.object),
         moment(fact.valid_from) or fact.valid_from or None,
         moment(fact.valid_to) or fact.valid_to or None,
         fact.confidence,
-        unwrapped(fact.provenance) or None,
+        without_link_brackets(fact.provenance) or None,
         path,
         fact.block or None,
     )
@@ -345,7 +345,7 @@ def _fact_view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
 
 def _object_keys(relations: Relations, name: str, filters: Filters) -> set[str]:
     """All folded names of what is meant by a name."""
-    name = unwrapped(name.strip())
+    name = without_link_brackets(name.strip())
     nodes = relations.named(name, filters)
     return {link_key(name)} | relations.keys([node.ref for node in nodes])
 
@@ -383,12 +383,14 @@ def _fact_date(value: str | dt.date | None, name: str) -> str:
     if value is None or value == "":
         return ""
     if isinstance(value, dt.datetime):
-        return yaml_writer.utc_text(value)
+        return yaml_writer.yaml_moment(value)
     text = value.isoformat() if isinstance(value, dt.date) else value.strip()
     at = moment(text)
     if at is None:
         raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text[:100]!r}.")
-    return text if len(text) == 10 and yaml_writer.is_date(text) else yaml_writer.utc_text(at)
+    return (
+        text if len(text) == 10 and yaml_writer.is_yaml_date(text) else yaml_writer.yaml_moment(at)
+    )
 
 
 def _end_of_as_of(value: str | dt.date) -> dt.datetime:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from vaultmem.errors import Conflict, InvalidInput
-from vaultmem.index import Row
+from vaultmem.index import CatalogRow
 from vaultmem.limits import WORD, bounded
-from vaultmem.notes.attributes import SCOPES, TYPES, attributes_of
-from vaultmem.notes.edit import Change, RemoveProperty, SetProperty, edited
-from vaultmem.notes.note import Note, moment, version
+from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES, attributes_of
+from vaultmem.notes.edit import NoteEdit, RemoveProperty, SetProperty, edited_note
+from vaultmem.notes.note import Note, moment, note_version
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.input import Input, now_utc, require_one_of
 from vaultmem.operations.results import (
@@ -46,10 +46,10 @@ class Forgetting:
         self._writing.require_writable()
         note = self._view.visible_note(memory_id)
         why = self._input.property_line(reason or "", "reason")
-        if note.flag("forgotten") and expected_version in (None, version(note.raw)):
+        if note.flag("forgotten") and expected_version in (None, note_version(note.raw)):
             told = note.string("forgotten_reason") or None
-            return Forgotten(identity(note), note.path, "forgotten", version(note.raw), told)
-        changes: list[Change] = [
+            return Forgotten(identity(note), note.path, "forgotten", note_version(note.raw), told)
+        changes: list[NoteEdit] = [
             SetProperty("forgotten", True),
             SetProperty("forgotten_at", now_utc()),
         ]
@@ -73,12 +73,12 @@ class Forgetting:
         note = self._view.visible_note(memory_id)
         known = attributes_of(note, self._view.settings)
         before = known["scope"]
-        rank = {name: i for i, name in enumerate(SCOPES)}
+        rank = {name: i for i, name in enumerate(MEMORY_SCOPES)}
         if rank.get(before, 0) >= rank[target_scope]:
             raise InvalidInput(
                 f"This memory has scope {before} already; promote it to a broader one, or leave it."
             )
-        changes: list[Change] = [SetProperty("scope", target_scope)]
+        changes: list[NoteEdit] = [SetProperty("scope", target_scope)]
         project = ""
         if target_scope == "project":
             project = self._view.own_project(
@@ -99,15 +99,17 @@ class Forgetting:
         return Promoted(identity(note), written.path, before, target_scope, written.version, why)
 
     def _settle_promoted(
-        self, note: Note, changes: Sequence[Change], project: str, expect: str | None
+        self, note: Note, changes: Sequence[NoteEdit], project: str, expect: str | None
     ) -> Written:
         """Give a volatile note a place in the vault; it keeps its id."""
-        if expect is not None and version(note.raw) != expect:
+        if expect is not None and note_version(note.raw) != expect:
             raise Conflict(
-                f"{note.path} was changed meanwhile.", text=note.text, version=version(note.raw)
+                f"{note.path} was changed meanwhile.",
+                text=note.text,
+                version=note_version(note.raw),
             )
         self._view.parts.history.take(note, "promote")
-        after = edited(note, *changes)
+        after = edited_note(note, *changes)
         folder = self._writing.memory_folder("project", project)
         return self._writing.place_note(folder, note.title, after, instead_of=note.path)
 
@@ -132,7 +134,7 @@ class Forgetting:
         dry_run: bool = False,
     ) -> Pruned:
         """Move memories that agents wrote to the trash; notes that people wrote are never pruned."""
-        require_one_of(scope, SCOPES, "scope")
+        require_one_of(scope, MEMORY_SCOPES, "scope")
         if not dry_run:
             self._writing.require_writable()
         if scope != "session" and not (key or older_than or tags or project):
@@ -142,7 +144,7 @@ class Forgetting:
             )
         limit = _prune_cutoff(older_than, now_utc())
         filters = self._view.filters(
-            scope=scope, type=TYPES, project=project, include_forgotten=True
+            scope=scope, type=MEMORY_TYPES, project=project, include_forgotten=True
         )
         self._view.gaps.warnings()
         rows, _ = self._view.gaps.select(filters, "created")
@@ -158,7 +160,7 @@ class Forgetting:
         gone = [self._prune_row(row, dry_run=dry_run) for row in chosen]
         return Pruned(len(gone), tuple(gone), dry_run)
 
-    def _prune_row(self, row: Row, *, dry_run: bool) -> PrunedNote:
+    def _prune_row(self, row: CatalogRow, *, dry_run: bool) -> PrunedNote:
         if dry_run:
             return PrunedNote(row.id, row.path, row.title)
         self._writing.trash_note(self._view.store.note(row.path), "prune")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from vaultmem.errors import Busy, NotFound
-from vaultmem.index import LINKS_TO, Edge, EdgeKey, Filters, Node, Ref
+from vaultmem.index import LINKS_TO, EdgeKey, Filters, GraphEdge, GraphEnd, GraphNode
 from vaultmem.limits import Whole, bounded
 from vaultmem.notes.links import link_key, link_target, relation_key
 from vaultmem.notes.note import has_ended
@@ -80,9 +80,9 @@ class GraphAnswer:
 class _GraphWalk:
     """What a walk through the graph came upon."""
 
-    nodes: dict[Ref, Node]
-    depths: dict[Ref, int]
-    edges: dict[EdgeKey, Edge] = field(default_factory=dict)
+    nodes: dict[GraphEnd, GraphNode]
+    depths: dict[GraphEnd, int]
+    edges: dict[EdgeKey, GraphEdge] = field(default_factory=dict)
     truncated: bool = False
 
 
@@ -129,7 +129,7 @@ class Graph:
         answer = self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
         return replace(answer, warnings=lacks())
 
-    def _start_node(self, entity: str, filters: Filters) -> Node:
+    def _start_node(self, entity: str, filters: Filters) -> GraphNode:
         relations, name = self._view.index.relations, plain_reference(entity)
         if ULID.match(name):
             paths = {self._view.visible_note(name).path}
@@ -141,18 +141,18 @@ class Graph:
         if found:
             return found[0]
         if spelling := relations.mentions(name, filters):
-            return Node(link_key(name), spelling)
+            return GraphNode(link_key(name), spelling)
         near = relations.near(name, filters)
         advice = f"Near it are: {', '.join(near)}." if near else "Ask without an entity to see all."
         raise NotFound(f"Nothing in the graph is named {name!r}. {advice}")
 
     def _walk_graph(
-        self, start: Node, filters: Filters, kind: str, direction: str, depth: int, most: int
+        self, start: GraphNode, filters: Filters, kind: str, direction: str, depth: int, most: int
     ) -> _GraphWalk:
         """Level by level. Journals and forgotten notes lead no further: each would join
         everything that was spoken of on one day."""
         found = _GraphWalk({start.ref: start}, {start.ref: 0})
-        frontier: Sequence[Ref] = [start.ref]
+        frontier: Sequence[GraphEnd] = [start.ref]
         for level in range(1, depth + 1):
             edges, more = self._view.index.relations.edges(
                 frontier,
@@ -171,20 +171,24 @@ class Graph:
         return found
 
     def _add_edges(
-        self, found: _GraphWalk, edges: Mapping[EdgeKey, Edge], filters: Filters, kind: str = ""
-    ) -> list[Node]:
+        self,
+        found: _GraphWalk,
+        edges: Mapping[EdgeKey, GraphEdge],
+        filters: Filters,
+        kind: str = "",
+    ) -> list[GraphNode]:
         """Take in edges of the wanted kind; returns the ends that are new."""
         if kind:
             edges = {key: edge for key, edge in edges.items() if key[1] == kind}
         found.edges = {**edges, **found.edges}
-        written: dict[Ref, str] = {}
+        written: dict[GraphEnd, str] = {}
         for source, _, target, spelling in edges.values():
             if source not in found.nodes:
                 written.setdefault(source, "")
             if target not in found.nodes:
                 written.setdefault(target, spelling)
         new = self._view.index.relations.nodes(written, filters)
-        new |= {ref: Node(ref, name) for ref, name in written.items() if isinstance(ref, str)}
+        new |= {ref: GraphNode(ref, name) for ref, name in written.items() if isinstance(ref, str)}
         found.nodes |= new
         return list(new.values())
 
@@ -194,7 +198,9 @@ class Graph:
         relations = self._view.index.relations
         census = self._view.index.census(filters)
         nodes = relations.nodes(census.connected, filters)
-        named = {ref: nodes.get(ref) or Node(ref, census.names[ref]) for ref in census.connected}
+        named = {
+            ref: nodes.get(ref) or GraphNode(ref, census.names[ref]) for ref in census.connected
+        }
         ranked = heapq.nsmallest(
             limit,
             named.values(),
@@ -218,7 +224,7 @@ class Graph:
 
     def _graph_answer(
         self,
-        listed: Sequence[Node],
+        listed: Sequence[GraphNode],
         found: _GraphWalk,
         stats: GraphStats,
         filters: Filters,
@@ -251,11 +257,11 @@ class Graph:
         return GraphAnswer(entities, self._memory_summaries(list(shown)), stats)
 
     def _plain_facts(
-        self, listed: Sequence[Node], filters: Filters, kind: str
-    ) -> dict[Ref, list[Relationship]]:
+        self, listed: Sequence[GraphNode], filters: Filters, kind: str
+    ) -> dict[GraphEnd, list[Relationship]]:
         """Facts whose object is a text: they are said of an entity, and lead nowhere."""
         numbers = [node.ref for node in listed if isinstance(node.ref, int)]
-        said: dict[Ref, list[Relationship]] = {}
+        said: dict[GraphEnd, list[Relationship]] = {}
         for fact in self._view.index.relations.facts(filters, numbers):
             wanted = not kind or relation_key(fact.predicate) == kind
             if wanted and not link_target(fact.object) and not has_ended(fact.valid_to, now_utc()):
@@ -281,9 +287,9 @@ class Graph:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _ranked_nodes(nodes: Iterable[Node], edges: Iterable[EdgeKey]) -> list[Node]:
+def _ranked_nodes(nodes: Iterable[GraphNode], edges: Iterable[EdgeKey]) -> list[GraphNode]:
     """Entities first, most connected first."""
-    connected: Counter[Ref] = Counter()
+    connected: Counter[GraphEnd] = Counter()
     for source, _, target in edges:
         connected[source] += 1
         connected[target] += 1
@@ -292,13 +298,17 @@ def _ranked_nodes(nodes: Iterable[Node], edges: Iterable[EdgeKey]) -> list[Node]
     )
 
 
-def _node_levels(listed: Sequence[Node], depths: Mapping[Ref, int]) -> Iterator[list[Ref]]:
+def _node_levels(
+    listed: Sequence[GraphNode], depths: Mapping[GraphEnd, int]
+) -> Iterator[list[GraphEnd]]:
     for level in sorted({depths.get(node.ref, 0) for node in listed}):
         yield [node.ref for node in listed if depths.get(node.ref, 0) == level]
 
 
-def _edges_by_node(found: _GraphWalk, refs: Collection[Ref]) -> dict[Ref, list[Edge]]:
-    edges: dict[Ref, list[Edge]] = {ref: [] for ref in refs}
+def _edges_by_node(
+    found: _GraphWalk, refs: Collection[GraphEnd]
+) -> dict[GraphEnd, list[GraphEdge]]:
+    edges: dict[GraphEnd, list[GraphEdge]] = {ref: [] for ref in refs}
     for edge in found.edges.values():
         for ref in (edge.source, edge.target):
             if ref in edges:
@@ -307,9 +317,9 @@ def _edges_by_node(found: _GraphWalk, refs: Collection[Ref]) -> dict[Ref, list[E
 
 
 def _graph_entity(
-    node: Node,
-    edges: Iterable[Edge],
-    nodes: Mapping[Ref, Node],
+    node: GraphNode,
+    edges: Iterable[GraphEdge],
+    nodes: Mapping[GraphEnd, GraphNode],
     memories: int,
     everything: bool,
     said: Iterable[Relationship],

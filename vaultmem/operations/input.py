@@ -51,11 +51,11 @@ class Input:
         """What a receipt says about what did not go into the note."""
         from vaultmem.base import redaction
 
-        kinds = redaction.replaced(given, kept)
+        kinds = redaction.redacted_kinds(given, kept)
         named = (f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in kinds)
         told = (
             ["private_removed: what stood in <private> was left out"]
-            if masking.private(given)
+            if masking.private_spans(given)
             else []
         )
         return (*told, *(f"secret_redacted: {kind} was replaced" for kind in named))

@@ -8,21 +8,21 @@ from typing import Any
 
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.index import TROUBLE
+from vaultmem.index import INDEX_FAILURES
 from vaultmem.limits import OURS, SHOWN, bounded
 from vaultmem.notes.edit import (
     AddItems,
     AppendText,
-    Change,
+    NoteEdit,
     RemoveItems,
     RemoveProperty,
     ReplaceBody,
     ReplaceText,
     SetProperty,
-    edited,
-    stamped,
+    edited_note,
+    stamped_note,
 )
-from vaultmem.notes.note import Note, encode, version
+from vaultmem.notes.note import Note, note_bytes, note_version
 from vaultmem.notes.passages import is_one_passage
 from vaultmem.notes.tags import bare_tag
 from vaultmem.operations import references
@@ -130,7 +130,7 @@ class Memories:
         count = used.count if used else 0
         if len(note.body) <= room:
             self._view.parts.authorship.show(
-                self._view.caller, note.path, note.body, version(note.raw)
+                self._view.caller, note.path, note.body, note_version(note.raw)
             )
         return memory(note, self._view.settings, stamp.mtime_ns if stamp else 0, count)
 
@@ -138,7 +138,7 @@ class Memories:
         """An observation of a journal as a memory of its own."""
         try:
             seen = self._sessions.observation(ref)
-        except TROUBLE:
+        except INDEX_FAILURES:
             seen = None
         if seen is None:
             return None
@@ -154,7 +154,7 @@ class Memories:
             updated_at=seen.time,
             kind=seen.type,
             block=seen.block,
-            version=version(seen.content.encode(errors="surrogateescape")),
+            version=note_version(seen.content.encode(errors="surrogateescape")),
             observations=None,
             facts=None,
         )
@@ -163,7 +163,7 @@ class Memories:
     def source(self, memory_id: str) -> NoteSource:
         """A note as it is on disk, for an editor."""
         note = self._view.visible_note(memory_id)
-        return NoteSource(identity(note), note.path, note.text, version(note.raw))
+        return NoteSource(identity(note), note.path, note.text, note_version(note.raw))
 
     # --- changing ------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class Memories:
         if words is not None and words.whole:
             self._writing.require_no_private_passages(note)
             expected_version = self._whole_reading(note, expected_version, shown_whole)
-        fields: dict[str, Sequence[Change]] = {
+        fields: dict[str, Sequence[NoteEdit]] = {
             "content": self._text_changes(note, words),
             "importance": _importance_changes(importance),
             "tags": self._tag_changes(add_tags, remove_tags),
@@ -233,7 +233,7 @@ class Memories:
         )
 
     def _apply_fields(
-        self, given: Mapping[str, Sequence[Change]], changed: list[str]
+        self, given: Mapping[str, Sequence[NoteEdit]], changed: list[str]
     ) -> Callable[[Note], Note]:
         """Make the changes field by field, and say which of them made a difference."""
 
@@ -241,15 +241,15 @@ class Memories:
             changed.clear()
             note = current
             for name, changes in given.items():
-                after = edited(note, *changes)
+                after = edited_note(note, *changes)
                 if after.text != note.text:
                     changed.append(name)
                 note = after
-            return stamped(current, note, now_utc())
+            return stamped_note(current, note, now_utc())
 
         return change
 
-    def _text_changes(self, note: Note, words: TextChange | None) -> Sequence[Change]:
+    def _text_changes(self, note: Note, words: TextChange | None) -> Sequence[NoteEdit]:
         if words is None:
             return ()
         self._require_no_secrets(note.body if words.whole else words.old, words.new)
@@ -268,10 +268,10 @@ class Memories:
         short = shown_whole or is_one_passage(note)
         seen_another = not seen and known.has_seen_another(self._view.caller, path)
         if short and (seen or (known.is_written(body) and (shown_whole or not seen_another))):
-            return version(note.raw)
+            return note_version(note.raw)
         if not short and not seen_another:
             raise InvalidInput(
-                f"{path} has more text than one passage ({len(encode(body)):,} bytes), and "
+                f"{path} has more text than one passage ({len(note_bytes(body)):,} bytes), and "
                 f"content would replace all of it. {WAYS_TO_CHANGE}"
             )
         unseen = f"{path} is not as you last saw it, or you have not read it."
@@ -283,7 +283,7 @@ class Memories:
             return
         from vaultmem.base import redaction
 
-        found = redaction.find(old, self._view.settings["privacy.patterns"])
+        found = redaction.find_secrets(old, self._view.settings["privacy.patterns"])
         if any(old[secret.start : secret.end] in new for secret in found):
             raise InvalidInput(
                 "The text has a key or password in it that its owner wrote there, and it would be "
@@ -297,19 +297,19 @@ class Memories:
         raw = text.encode("utf-8", "surrogateescape")
         written = self._writing.rewrite_note(note, "edit", lambda current: raw, expected_version)
         self._writing.mark_seen_whole(written)
-        fields = ("content",) if written.version != version(note.raw) else ()
+        fields = ("content",) if written.version != note_version(note.raw) else ()
         return Updated(identity(note), written.path, fields, False, written.version)
 
-    def _tag_changes(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[Change]:
-        changes: list[Change] = []
+    def _tag_changes(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[NoteEdit]:
+        changes: list[NoteEdit] = []
         if remove:
             changes.append(RemoveItems("tags", tuple(map(bare_tag, remove))))
         if new := self._input.clean_tags(add):
             changes.append(AddItems("tags", new))
         return changes
 
-    def _metadata_changes(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[Change]:
-        changes: list[Change] = []
+    def _metadata_changes(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[NoteEdit]:
+        changes: list[NoteEdit] = []
         for given, value in metadata.items():
             name = self._input.property_line(given, "A property's name", 100)
             if name.casefold() in (*PROPERTIES, "tag", "alias"):
@@ -338,8 +338,8 @@ class Memories:
 
     def _entity_changes(
         self, note: Note, add: Sequence[EntityRef], remove: Sequence[str]
-    ) -> Sequence[Change]:
-        changes: list[Change] = []
+    ) -> Sequence[NoteEdit]:
+        changes: list[NoteEdit] = []
         for gone in map(entity_name, remove):
             for name, value in note.properties.items():
                 held = (
@@ -369,7 +369,7 @@ class Memories:
         return Tagged(identity(note), written.path, written.note.tags, written.version)
 
 
-def _importance_changes(importance: float | None) -> Sequence[Change]:
+def _importance_changes(importance: float | None) -> Sequence[NoteEdit]:
     if importance is None:
         return ()
     require_share(importance, "importance")

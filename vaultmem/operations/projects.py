@@ -9,10 +9,10 @@ from ulid_transform import ulid_now
 
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
 from vaultmem.limits import bounded
-from vaultmem.notes.attributes import TYPES
-from vaultmem.notes.edit import ReplaceBody, edited, stamped
+from vaultmem.notes.attributes import MEMORY_TYPES
+from vaultmem.notes.edit import ReplaceBody, edited_note, stamped_note
 from vaultmem.notes.file_names import safe_name
-from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note
 from vaultmem.operations.input import Input, now_utc
 from vaultmem.operations.results import Project, Projects, content_of, identity
@@ -46,7 +46,7 @@ class ProjectNotes:
         self._view.parts.catch_up()
         counts = self._view.gaps.counts
         memories: dict[str, int] = {}
-        for name, count in counts("project", self._view.filters(type=TYPES)).items():
+        for name, count in counts("project", self._view.filters(type=MEMORY_TYPES)).items():
             memories[name.casefold()] = memories.get(name.casefold(), 0) + count
         found: dict[str, tuple[str, int]] = {}
         for name in counts(
@@ -84,13 +84,13 @@ class ProjectNotes:
         def change(current: Note) -> Note:
             new = text.replace("\n", current.newline) + current.newline
             rest = current.newline + current.body if current.body.strip() else ""
-            after = edited(current, ReplaceBody(new + rest, as_it_is=True))
-            return stamped(current, after, now_utc())
+            after = edited_note(current, ReplaceBody(new + rest, as_it_is=True))
+            return stamped_note(current, after, now_utc())
 
         self._writing.rewrite_note(note, "update", change)
 
     def _create_project_note(self, name: str, text: str) -> None:
-        values: dict[str, Writable] = {
+        values: dict[str, WritableValue] = {
             "id": ulid_now(),
             "type": "entity",
             "project": name,

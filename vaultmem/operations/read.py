@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from vaultmem.errors import InvalidInput
-from vaultmem.index import ORDERS, TROUBLE, Filters, Row
+from vaultmem.index import INDEX_FAILURES, LOOKUP_ORDERS, CatalogRow, Filters
 from vaultmem.limits import KINDS, bounded
-from vaultmem.notes.markdown import Observation, outline
+from vaultmem.notes.markdown import Observation, markdown_outline
 from vaultmem.notes.note import printable
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.results import (
@@ -99,7 +99,7 @@ class Reader:
         try:
             everything = self._view.filters(include_forgotten=True)
             return self._view.parts.freshness(everything if self._view.is_bound() else None)
-        except TROUBLE:
+        except INDEX_FAILURES:
             return Freshness(0, 0, 0)
 
     def ask(
@@ -111,7 +111,7 @@ class Reader:
             found, gaps = self._recall_from_index(query, strategy, filters, limit, offset, profile)
         except InvalidInput:
             raise
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             from vaultmem.recall import file_scan
 
             self._view.store.home.require()
@@ -163,7 +163,7 @@ class Reader:
         offset: int = 0,
         include_forgotten: bool = False,
     ) -> Listed:
-        require_one_of(order, tuple(ORDERS), "order")
+        require_one_of(order, tuple(LOOKUP_ORDERS), "order")
         filters = self._view.filters(
             scope=scope,
             type=type,
@@ -183,7 +183,7 @@ class Reader:
     def recent(self, limit: int = 20) -> Listed:
         return self.list(limit=limit)
 
-    def _row_summary(self, row: Row) -> Summary:
+    def _row_summary(self, row: CatalogRow) -> Summary:
         self._view.parts.authorship.tell(self._view.caller, row.path, row.version)
         return summary(row, self._view.visible_body(row) or "")
 
@@ -238,7 +238,7 @@ def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
 
 def _journal_observation(hit: Hit) -> Observation | None:
     """What a journal's line says, without its time and id; a part of a long one says itself."""
-    found = outline(f"## Log\n\n{hit.passage}\n").observations
+    found = markdown_outline(f"## Log\n\n{hit.passage}\n").observations
     return found[0] if len(found) == 1 else None
 
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import Filters, Index
-from vaultmem.notes.file_names import copy_rank, escaped, is_unicode, name_key
-from vaultmem.notes.note import Note, title_of
-from vaultmem.storage.store import Store, Stored
+from vaultmem.notes.file_names import copy_rank_of_name, escaped_name, is_unicode_name, name_key
+from vaultmem.notes.note import Note, note_title
+from vaultmem.storage.store import Store, StoredNote
 
 ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
 _LIKE_AN_ID: Final = re.compile(r"[0-7][0-9A-Z]{22,28}\Z", re.IGNORECASE)  # letters may be wrong
@@ -22,8 +22,8 @@ def plain_reference(ref: str) -> str:
     ref = ref.strip().removeprefix("memory:").strip()
     if ref.startswith("[[") and ref.endswith("]]"):
         ref = ref[2:-2].partition("|")[0].partition("#")[0].strip()
-    if not is_unicode(ref):
-        raise NotFound(f"{escaped(ref)} is not UTF-8, and no memory has such a name.")
+    if not is_unicode_name(ref):
+        raise NotFound(f"{escaped_name(ref)} is not UTF-8, and no memory has such a name.")
     if not ref:
         raise InvalidInput("Name a memory by its id, its path in the vault or its title.")
     return ref
@@ -68,7 +68,7 @@ def _one_referenced_note(notes: Iterable[Note], ref: str, visible: Visible) -> N
     if len(seen) > 1 and not all(note.id.upper() == ref.upper() for note in seen.values()):
         places = ", ".join(sorted(seen))
         raise InvalidInput(f"{ref!r} could be any of these notes; name one by its path: {places}")
-    return min(seen.values(), key=lambda note: (copy_rank(note.title), note.path))
+    return min(seen.values(), key=lambda note: (copy_rank_of_name(note.title), note.path))
 
 
 def _is_referenced_by(note: Note, ref: str) -> bool:
@@ -78,7 +78,7 @@ def _is_referenced_by(note: Note, ref: str) -> bool:
 
 def _paths_titled(store: Store, ref: str) -> list[str]:
     wanted = name_key(ref)
-    return [path for path in store.walk().notes if name_key(title_of(path)) == wanted]
+    return [path for path in store.walk().notes if name_key(note_title(path)) == wanted]
 
 
 def _notes_referenced_in_files(store: Store, ref: str) -> list[Note]:
@@ -94,7 +94,7 @@ def _readable_notes(store: Store, paths: Iterable[str]) -> Iterator[Note]:
     return (store.parse(stored) for stored in _stored_at(store, paths))
 
 
-def _stored_at(store: Store, paths: Iterable[str]) -> Iterator[Stored]:
+def _stored_at(store: Store, paths: Iterable[str]) -> Iterator[StoredNote]:
     """The notes that can be read; one that cannot does not hide the others."""
     for path in paths:
         with contextlib.suppress(VaultmemError):

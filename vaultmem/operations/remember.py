@@ -13,22 +13,22 @@ from ulid_transform import ulid_now
 
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.index import TROUBLE
+from vaultmem.index import INDEX_FAILURES
 from vaultmem.limits import WORD, bounded
-from vaultmem.notes.attributes import SCOPES, TYPES
+from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES
 from vaultmem.notes.edit import (
     AddItems,
-    Change,
+    NoteEdit,
     RemoveItems,
     RemoveProperty,
     ReplaceBody,
     SetProperty,
-    edited,
-    made_note,
-    stamped,
+    edited_note,
+    note_from_nothing,
+    stamped_note,
 )
-from vaultmem.notes.file_names import cut, safe_name
-from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.file_names import cut_name, safe_name
+from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.facts import KnownFacts
@@ -118,8 +118,8 @@ class Remembering:
         self._writing.require_writable()
         if expected_version and not key:
             raise InvalidInput("expected_version goes with a key: it says what is replaced.")
-        require_one_of(type, TYPES, "type")
-        require_one_of(scope, SCOPES, "scope")
+        require_one_of(type, MEMORY_TYPES, "type")
+        require_one_of(scope, MEMORY_SCOPES, "scope")
         text = self.memory_text(content)
         caller = self._view.caller
         lines = self._input.property_lines(
@@ -133,7 +133,7 @@ class Remembering:
         if scope == "session" and not lines["session_id"]:
             raise InvalidInput("A session memory needs a session: give session_id.")
         own = self._view.own_project(lines["project"])  # with none known, the vault itself
-        values: dict[str, Writable] = {
+        values: dict[str, WritableValue] = {
             "key": lines["key"],
             "type": type,
             "scope": scope,
@@ -149,7 +149,7 @@ class Remembering:
         }
         name = _required_title(lines["title"]) or derived_title(text)
         given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
-        with contextlib.suppress(*TROUBLE):  # a note can be written without an index
+        with contextlib.suppress(*INDEX_FAILURES):  # a note can be written without an index
             self._view.parts.catch_up()
         similar = self._view.parts.aside.submit(self._similar_memories, text)  # it never raises
         with self._writing.key_lock(lines["key"]) if lines["key"] else contextlib.nullcontext():
@@ -174,9 +174,9 @@ class Remembering:
             raise InvalidInput("There is nothing to remember: the content is empty.")
         return text
 
-    def entity_link_lists(self, entities: Iterable[EntityRef]) -> dict[str, Writable]:
+    def entity_link_lists(self, entities: Iterable[EntityRef]) -> dict[str, WritableValue]:
         """Links to entities, in a list under the relationship's name."""
-        lists: dict[str, list[Writable]] = {}
+        lists: dict[str, list[WritableValue]] = {}
         for entity in entities:
             name = entity_name(
                 self._input.property_line(entity.get("name", ""), "An entity's name", 100)
@@ -196,7 +196,7 @@ class Remembering:
         name: str,
         title: str | None,
         text: str,
-        values: dict[str, Writable],
+        values: dict[str, WritableValue],
         entities: Sequence[EntityRef],
         similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
@@ -219,10 +219,10 @@ class Remembering:
         self,
         note: Note,
         words: Restatement,
-        values: Mapping[str, Writable],
+        values: Mapping[str, WritableValue],
         similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
-        changes: list[Change] = []
+        changes: list[NoteEdit] = []
         given = ("type", "importance", "confidence", "room", "source")
         new = [name for name in given if values[name] not in (None, "", note.get(name))]
         changes += [SetProperty(name, values[name]) for name in new]
@@ -239,8 +239,8 @@ class Remembering:
             nonlocal merged
             body, merged = self._restated_body(current, words)
             taken = _withdrawn(current, known.stored(current), tags) if words.keys_alone else ()
-            after = edited(current, ReplaceBody(body, as_it_is=True), *changes, *taken)
-            return stamped(current, after, now_utc())
+            after = edited_note(current, ReplaceBody(body, as_it_is=True), *changes, *taken)
+            return stamped_note(current, after, now_utc())
 
         written = self._writing.rewrite_note(note, "update", change, expected)
         edges = sum(len(links) for _, links in _entity_links(values))
@@ -278,14 +278,14 @@ class Remembering:
         if written.path.startswith(VOLATILE):  # it ends with its session, and so must its text
             return
         names = self._view.settings.properties
-        kept: dict[str, Writable] = {"id": id, "tags": list(tags)}
+        kept: dict[str, WritableValue] = {"id": id, "tags": list(tags)}
         kept = {name: value for name, value in kept.items() if value}
-        self._view.parts.authorship.store(made_note(kept, text, written.path, names))
+        self._view.parts.authorship.store(note_from_nothing(kept, text, written.path, names))
 
     def _remember_receipt(
         self,
         written: Written,
-        values: Mapping[str, Writable],
+        values: Mapping[str, WritableValue],
         edges: int,
         similar: Future[tuple[Similar, ...]],
         *,
@@ -321,7 +321,7 @@ class Remembering:
 
     # --- what is there already -----------------------------------------------------------
 
-    def _memory_with_key(self, values: Mapping[str, Writable]) -> Note | None:
+    def _memory_with_key(self, values: Mapping[str, WritableValue]) -> Note | None:
         if not values["key"]:
             return None
         filters = self._view.filters(scope=str(values["scope"]), include_forgotten=True)
@@ -375,7 +375,7 @@ def derived_title(text: str) -> str:
         plain = _LINK.sub(_link_text, _LEADING.sub("", line[:_LONG_LINE])).strip()
         if plain.strip("-= "):
             sentence = _SENTENCE.split(plain, 1)[0].rstrip(" .,;:。")
-            return cut(sentence, _TITLE_BYTES) or "Memory"
+            return cut_name(sentence, _TITLE_BYTES) or "Memory"
     return "Memory"
 
 
@@ -397,7 +397,7 @@ def relation_name(relationship: str) -> str:
     return name if _RELATION.match(name) and name not in PROPERTIES else "about"
 
 
-def _withdrawn(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[Change]:
+def _withdrawn(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[NoteEdit]:
     """Tags of the last store that are no longer given, and the mark of being forgotten."""
     given = set(map(tag_key, tags))
     stored = set(map(tag_key, (last or note).strings("tags")))
@@ -410,7 +410,9 @@ def _withdrawn(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[C
             yield RemoveProperty(name)
 
 
-def _entity_links(values: Mapping[str, Writable]) -> list[tuple[str, tuple[Writable, ...]]]:
+def _entity_links(
+    values: Mapping[str, WritableValue],
+) -> list[tuple[str, tuple[WritableValue, ...]]]:
     return [
         (name, tuple(value))
         for name, value in values.items()

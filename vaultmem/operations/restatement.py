@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from vaultmem.base.line_ends import converted, newline_of, unix_lines
+from vaultmem.base.line_ends import usual_line_end, with_line_ends, with_unix_line_ends
 from vaultmem.notes import line_merge
-from vaultmem.notes.line_merge import Clash, Unit
+from vaultmem.notes.line_merge import LineClash, LineUnit
 from vaultmem.notes.masking import public_part
-from vaultmem.notes.note import encode, parse
+from vaultmem.notes.note import note_bytes, parse
 
 _MOST_LINES: Final = 5_000  # that can be compared in a moment
 _ROW: Final = re.compile(r"\s*(?:[-*+] |\d+[.)] |\|)|(?: {2,}|\t)\S")
@@ -35,7 +35,7 @@ def merged_restatement(last: str | None, body: str, text: str, *, both: bool) ->
         lines = _joined_lines(last, body, text, both=both)
     if lines is None:
         return None
-    newline = newline_of(body)
+    newline = usual_line_end(body)
     after = newline.join(lines) + (body[len(body.rstrip()) :] or newline)
     return after if _is_safe_restatement(last or "", body, text, after) else None
 
@@ -78,28 +78,28 @@ def _line_edits(one: list[str], other: list[str]) -> Sequence[tuple[str, int, in
 
 def _joined_lines(last: str | None, body: str, text: str, *, both: bool) -> list[str] | None:
     sides = [_units(side) for side in (last or "", body, text)]
-    found = line_merge.merge(sides[0] if last is not None else None, *sides[1:])
+    found = line_merge.merge_lines(sides[0] if last is not None else None, *sides[1:])
     if found.clashes and not both:
         return None
     return [line for part in found.parts for line in _unit_lines(part)]
 
 
 def _text_lines(text: str) -> list[str]:
-    return unix_lines(text).rstrip().split("\n")
+    return with_unix_line_ends(text).rstrip().split("\n")
 
 
-def _units(text: str) -> list[Unit]:
+def _units(text: str) -> list[LineUnit]:
     """The lines; behind a blank one nothing is taken for properties."""
-    plain = unix_lines(text).rstrip()
-    return line_merge.units_of(parse(encode(f"\n{plain}")))[1:]
+    plain = with_unix_line_ends(text).rstrip()
+    return line_merge.line_units(parse(note_bytes(f"\n{plain}")))[1:]
 
 
 def _with_line_ends(text: str, body: str) -> str:
-    return converted(text, newline_of(body))
+    return with_line_ends(text, usual_line_end(body))
 
 
-def _unit_lines(part: Unit | Clash) -> Iterator[str]:
-    units = (part,) if isinstance(part, Unit) else (*part.second, *part.first)
+def _unit_lines(part: LineUnit | LineClash) -> Iterator[str]:
+    units = (part,) if isinstance(part, LineUnit) else (*part.second, *part.first)
     for unit in units:
         yield from unit.text.split("\n")
 

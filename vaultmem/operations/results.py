@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.config import PROPERTIES, Settings
-from vaultmem.index import Row
+from vaultmem.index import CatalogRow
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.frontmatter import Value
-from vaultmem.notes.markdown import Fact, Observation, shown
+from vaultmem.notes.frontmatter import PropertyValue
+from vaultmem.notes.markdown import Fact, Observation, text_without_comments
 from vaultmem.notes.masking import public_part
-from vaultmem.notes.note import Note, Problem, printable, version
+from vaultmem.notes.note import Note, Problem, note_version, printable
 
 if TYPE_CHECKING:
     from vaultmem.parts import Freshness
@@ -132,7 +132,7 @@ class Memory(Result):
     facts: tuple[Fact, ...] | None = None
     observations: tuple[Observation, ...] | None = None
     problems: tuple[Problem, ...] | None = None
-    properties: Mapping[str, Value] | None = None  # those that are not ours
+    properties: Mapping[str, PropertyValue] | None = None  # those that are not ours
 
 
 @dataclass(eq=False, repr=False)
@@ -319,7 +319,7 @@ def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
         type=attributes["type"],
         scope=attributes["scope"],
         tags=note.tags,
-        version=version(note.raw),
+        version=note_version(note.raw),
         created_at=note.created or stamp,
         updated_at=note.updated or (note.created if note.id and note.created else stamp),
         importance=DEFAULT_IMPORTANCE if importance is None else importance,
@@ -342,8 +342,8 @@ def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
     )
 
 
-def summary(row: Row, body: str) -> Summary:
-    text = " ".join(printable(shown(body[: _EXCERPT * 4])).split())
+def summary(row: CatalogRow, body: str) -> Summary:
+    text = " ".join(printable(text_without_comments(body[: _EXCERPT * 4])).split())
     excerpt = text if len(text) <= _EXCERPT else text[:_EXCERPT].rpartition(" ")[0] + " …"
     created = row_moment(row)
     updated = row.updated or row.created if row.id else None
@@ -364,7 +364,7 @@ def summary(row: Row, body: str) -> Summary:
     )
 
 
-def row_moment(row: Row) -> dt.datetime:
+def row_moment(row: CatalogRow) -> dt.datetime:
     """When the memory was made; of a person's note without a date, when it was last saved."""
     return _row_second(row.created if row.created is not None else row.mtime_ns // 1_000_000_000)
 

@@ -12,13 +12,13 @@ from ulid_transform import ulid_now
 
 from vaultmem.base import lock
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.index import Row
+from vaultmem.index import CatalogRow
 from vaultmem.limits import COUNT, WORD, bounded
 from vaultmem.notes import journal, sentences
-from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.markdown import Observation
-from vaultmem.notes.note import Note, body_of, one_line, printable
+from vaultmem.notes.note import Note, note_body, one_line, printable
 from vaultmem.operations.input import Input, now_utc
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
@@ -146,8 +146,8 @@ class Sessions:
         )
         session = self.session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
-        block = journal.new_block(now)
-        lines = journal.entry(now, kind, text, names, block)
+        block = journal.new_entry_id(now)
+        lines = journal.journal_entry(now, kind, text, names, block)
         try:
             path, *behind = self._append_to_journal(self._open_journal(session), lines)
         except NotFound:  # moved or deleted by a person a moment ago
@@ -178,7 +178,7 @@ class Sessions:
             raise NotFound("There is no session to end: start one first, or give session_id.")
         clean = self._input.clean_text(summary or "", "The summary")
         given, warnings = (
-            journal.below_heading(clean),
+            journal.with_smaller_headings(clean),
             self._input.redaction_warnings(summary or "", clean),
         )
         notes = self._journals(session)
@@ -259,7 +259,9 @@ class Sessions:
         session = self.session_of(session_id)
         notes = self._journals(session) if session else []
         stored = (
-            self._view.gaps.of_session(session, self._view.filters(type=TYPES)) if session else []
+            self._view.gaps.of_session(session, self._view.filters(type=MEMORY_TYPES))
+            if session
+            else []
         )
         if session_id and not notes and not stored:
             self.require_known(session)
@@ -273,11 +275,11 @@ class Sessions:
             queries=queries,
             memories_served=served,
             observations=len(seen),
-            topics=sentences.topics(tags, [o.content for o in seen], _TOPICS),
+            topics=sentences.topics_of_texts(tags, [o.content for o in seen], _TOPICS),
             started_at=_session_start(notes, stored),
             path=notes[-1].path if notes else None,
             project=(notes[-1].string("project") or None) if notes else None,
-            summary=(printable(journal.summary_in(notes[-1])) or None) if notes else None,
+            summary=(printable(journal.journal_summary(notes[-1])) or None) if notes else None,
         )
 
     # --- which session -------------------------------------------------------------------
@@ -328,7 +330,7 @@ class Sessions:
         if found := self._journal_paths(session):
             return found[-1]
         file = self._view.store.local() / "journals.lock"
-        with lock.held(file, timeout=10, what="opening a journal"):
+        with lock.locked(file, timeout=10, what="opening a journal"):
             self._view.gaps.warnings()
             if found := self._journal_paths(session):
                 return found[-1]
@@ -350,7 +352,7 @@ class Sessions:
         }
         folder = f"{self._view.settings['folders.sessions'].strip('/')}/{now:%Y}"
         title = f"{now:%Y-%m-%d %H%M} {name}"
-        return self._writing.create_note(folder, title, values, f"## {journal.LOG}\n").path
+        return self._writing.create_note(folder, title, values, f"## {journal.JOURNAL_LOG}\n").path
 
     def _journal_project(self, given: str | None) -> str:
         return self._view.own_project(self._input.property_line(given or "", "project", 100))
@@ -365,34 +367,34 @@ class Sessions:
         def append(note: Note) -> bytes:
             nonlocal known
             known = note.id
-            return journal.append(self._view.require_visible(note), lines)
+            return journal.append_journal_entry(self._view.require_visible(note), lines)
 
         stored = self._view.store.update(path, append)
         self._writing.record_write(stored.path, stored.version, "log", known)
-        return stored.path, self._writing.index_written(stored, body_of(stored.raw))[0]
+        return stored.path, self._writing.index_written(stored, note_body(stored.raw))[0]
 
     def _sum_up_journal(self, note: Note, given: str) -> tuple[str, str]:
         """Where the summary stands, and what it says."""
         now, known = now_utc(), self._view.parts.authorship
 
         def change(current: Note) -> Note:
-            new = journal.summed_up(current, given, now, known.is_written)
-            after = journal.summary_in(new)
-            if after in (given, journal.verbatim(given)) or not given:
+            new = journal.journal_with_summary(current, given, now, known.is_written)
+            after = journal.journal_summary(new)
+            if after in (given, journal.verbatim_entry(given)) or not given:
                 known.write(after)
             return new
 
         written = self._writing.rewrite_note(note, "end-session", change)
-        said = given or printable(journal.summary_in(written.note))
+        said = given or printable(journal.journal_summary(written.note))
         return written.path, said or "Nothing was logged in this session."
 
     # --- observations --------------------------------------------------------------------
 
     def _observations(self, notes: Iterable[Note]) -> list[ObservationView]:
         found = [
-            (journal.time_of(seen, note), _observation_view(seen, note))
+            (journal.time_of_entry(seen, note), _observation_view(seen, note))
             for note in notes
-            for seen in journal.entries_of(note)
+            for seen in journal.journal_entries(note)
         ]
         return [view for _, view in sorted(found, key=lambda pair: pair[0])]
 
@@ -420,8 +422,8 @@ class Sessions:
         return text
 
     def _observation_kind(self, given: str | None) -> str:
-        kind = self._input.property_line(given or "", "The type") or journal.KIND
-        if not journal.is_kind(kind) or len(kind) > 50:
+        kind = self._input.property_line(given or "", "The type") or journal.USUAL_KIND
+        if not journal.is_entry_kind(kind) or len(kind) > 50:
             raise InvalidInput(
                 f"{kind!r} cannot be a type of observation: it is one word, like decision or bug."
             )
@@ -432,8 +434,8 @@ def _observation_view(seen: Observation, note: Note) -> ObservationView:
     return ObservationView(
         id=seen.block,
         session_id=printable(note.string("session")),
-        time=journal.time_of(seen, note).replace(microsecond=0),
-        type=seen.category or journal.KIND,
+        time=journal.time_of_entry(seen, note).replace(microsecond=0),
+        type=seen.category or journal.USUAL_KIND,
         content=printable(seen.content),
         path=note.path,
         block=seen.block,
@@ -445,11 +447,13 @@ def _timeline_length(before: int | None, after: int | None) -> int:
     return 2 * _AROUND if before is None and after is None else (before or 0) + (after or 0)
 
 
-def _stored_by_type(rows: Sequence[Row]) -> dict[str, int]:
-    return {kind: count for kind in TYPES if (count := sum(row.type == kind for row in rows))}
+def _stored_by_type(rows: Sequence[CatalogRow]) -> dict[str, int]:
+    return {
+        kind: count for kind in MEMORY_TYPES if (count := sum(row.type == kind for row in rows))
+    }
 
 
-def _session_start(notes: Sequence[Note], stored: Sequence[Row]) -> dt.datetime | None:
+def _session_start(notes: Sequence[Note], stored: Sequence[CatalogRow]) -> dt.datetime | None:
     moments = [note.created for note in notes if note.created]
     moments += [dt.datetime.fromtimestamp(row.created, dt.UTC) for row in stored if row.created]
     return min(moments, default=None)

@@ -9,20 +9,20 @@ from dataclasses import replace
 from vaultmem.errors import NotFound
 from vaultmem.limits import bounded
 from vaultmem.notes.edit import RemoveProperty
-from vaultmem.notes.note import Note, parse, version
+from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.operations import references
 from vaultmem.operations.references import ULID
 from vaultmem.operations.results import Restored, Version, Versions, identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
-from vaultmem.storage.history import Commit, Snapshot, key_of
+from vaultmem.storage.history import GitVersion, Snapshot, history_key
 
 
 class VersionHistory:
     """`commits` tells what git has of a note."""
 
     def __init__(
-        self, view: View, writing: Writing, commits: Callable[[str], list[Commit]]
+        self, view: View, writing: Writing, commits: Callable[[str], list[GitVersion]]
     ) -> None:
         self._view = view
         self._writing = writing
@@ -40,7 +40,7 @@ class VersionHistory:
         if note is not None:
             stamp = self._view.store.stat(note.path)
             saved = dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9 if stamp else 0, dt.UTC)
-            now = Version(version(note.raw), saved, "current", len(note.raw), True)
+            now = Version(note_version(note.raw), saved, "current", len(note.raw), True)
             if versions and versions[0].commit and versions[0].version == now.version:
                 now = replace(versions.pop(0), action="current", current=True)
             versions.insert(0, now)
@@ -60,13 +60,13 @@ class VersionHistory:
         second = dt.timedelta(seconds=1)  # git counts in whole ones: a commit is at its end
         return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
 
-    def _visible_commits(self, path: str) -> list[Commit]:
+    def _visible_commits(self, path: str) -> list[GitVersion]:
         return [c for c in self._commits(path) if self._was_visible(c, c.path)]
 
     def _visible_snapshots(self, key: str, path: str) -> list[Snapshot]:
         return [s for s in self._view.parts.history.snapshots(key) if self._was_visible(s, path)]
 
-    def _was_visible(self, kept: Snapshot | Commit, path: str) -> bool:
+    def _was_visible(self, kept: Snapshot | GitVersion, path: str) -> bool:
         """A text from a time when the note was another's stays theirs."""
         if not self._view.is_bound():
             return True
@@ -75,11 +75,15 @@ class VersionHistory:
     @bounded()
     def version_text(self, memory_id: str, wanted: str) -> str:
         note, key, path = self._note_or_past(memory_id)
-        if note is not None and len(wanted) >= 4 and version(note.raw).startswith(wanted.lower()):
+        if (
+            note is not None
+            and len(wanted) >= 4
+            and note_version(note.raw).startswith(wanted.lower())
+        ):
             return note.text
         return self._kept_version(key, path, wanted).raw.decode("utf-8", "surrogateescape")
 
-    def _kept_version(self, key: str, path: str, wanted: str) -> Snapshot | Commit:
+    def _kept_version(self, key: str, path: str, wanted: str) -> Snapshot | GitVersion:
         """An earlier version, by its name or by that of its commit."""
         for snapshot in self._visible_snapshots(key, path):
             if len(wanted) >= 4 and snapshot.version.startswith(wanted.lower()):
@@ -110,7 +114,7 @@ class VersionHistory:
         raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
 
     def _restore_snapshot(
-        self, note: Note | None, path: str, snapshot: Snapshot | Commit
+        self, note: Note | None, path: str, snapshot: Snapshot | GitVersion
     ) -> Restored:
         raw = snapshot.raw
         if note is not None:
@@ -118,7 +122,7 @@ class VersionHistory:
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
         written = self._writing.place_note(folder, name.removesuffix(".md"), note)
-        place = self._view.parts.history.place(key_of(note))
+        place = self._view.parts.history.place(history_key(note))
         if place and place.trashed:
             self._view.store.trash.clear(place.trashed, raw)
         return Restored(identity(written.note), written.path, written.version, snapshot.action)
@@ -129,10 +133,10 @@ class VersionHistory:
 
         def change(current: Note) -> bytes:
             nonlocal before
-            before = version(current.raw)
+            before = note_version(current.raw)
             return raw
 
-        foreign = not self._view.store.wrote(version(note.raw))
+        foreign = not self._view.store.wrote(note_version(note.raw))
         written = self._writing.rewrite_note(note, "restore", change, of_its_own=False)
         told = (
             f"newer_text_replaced: it had been changed by hand since. That text is kept as version "
@@ -152,7 +156,7 @@ class VersionHistory:
         """A note, or what is known of one that was pruned: its history and where it was."""
         try:
             note = self._view.visible_note(ref)
-            return note, key_of(note), note.path
+            return note, history_key(note), note.path
         except NotFound:
             wanted = references.plain_reference(ref)
             for key in self._view.parts.history.notes():

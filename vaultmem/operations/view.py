@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.index import TROUBLE, Damaged, Filters, Index, Row
-from vaultmem.notes.attributes import attributes_of, belongs
-from vaultmem.notes.note import Note, body_of, moment, printable
+from vaultmem.index import INDEX_FAILURES, CatalogRow, Filters, Index, IndexDamaged
+from vaultmem.notes.attributes import attributes_of, belongs_to_caller
+from vaultmem.notes.note import Note, moment, note_body, printable
 from vaultmem.operations import references
 from vaultmem.operations.caller import Caller
 from vaultmem.operations.input import require_share
@@ -41,11 +41,11 @@ class View:
         try:
             self.parts.catch_up()
             index, begun = self.index, self.index.identity
-        except TROUBLE:
+        except INDEX_FAILURES:
             index, begun = None, ""  # no index to be had: the files will do
         try:
             return references.find_referenced_note(self.store, index, ref, self.is_visible)
-        except (NotFound, Damaged) as error:
+        except (NotFound, IndexDamaged) as error:
             self.store.home.require()
             if index is not None and self.gaps.since(begun):
                 return references.find_referenced_note(self.store, None, ref, self.is_visible)
@@ -60,7 +60,7 @@ class View:
                 close = references.titles_near_reference(
                     index, references.plain_reference(ref), self.filters()
                 )
-            except TROUBLE:
+            except INDEX_FAILURES:
                 close = []
         if close:
             return f"Near it are: {', '.join(close)}."
@@ -80,7 +80,7 @@ class View:
             raise InvalidInput(f"This server is bound to the project {bound!r}; leave project out.")
         return bound or wanted or self.caller.default_project
 
-    def visible_body(self, row: Row) -> str | None:
+    def visible_body(self, row: CatalogRow) -> str | None:
         """The text of a note that the index named, as it is now; None where it is gone, or has
         become someone else's since it was indexed."""
         try:
@@ -89,7 +89,7 @@ class View:
             return None
         if stored.version != row.version and not self.is_visible(self.store.parse(stored)):
             return None
-        return body_of(stored.raw)
+        return note_body(stored.raw)
 
     def require_visible(self, note: Note) -> Note:
         """Before it is changed: meanwhile it may have become someone else's."""
@@ -99,7 +99,9 @@ class View:
 
     def sees_attributes(self, attributes: Mapping[str, str]) -> bool:
         who = self.caller
-        return belongs(attributes, user=who.user, project=who.project, session=who.session)
+        return belongs_to_caller(
+            attributes, user=who.user, project=who.project, session=who.session
+        )
 
     def filters(
         self,

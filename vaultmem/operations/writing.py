@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem.base import lock
 from vaultmem.errors import AlreadyExists, Busy, Conflict, InvalidInput, NoteMalformed, ReadOnly
-from vaultmem.index import TROUBLE
+from vaultmem.index import INDEX_FAILURES
 from vaultmem.notes import masking
 from vaultmem.notes.file_names import name_key, safe_name, unique_name
-from vaultmem.notes.frontmatter import Writable
-from vaultmem.notes.note import Note, encode, parse, printable, version
+from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.note import Note, note_bytes, note_version, parse, printable
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.view import View
-from vaultmem.storage.history import Write
+from vaultmem.storage.history import WriteRecord
 from vaultmem.storage.paths import VOLATILE
-from vaultmem.storage.store import Stored
+from vaultmem.storage.store import StoredNote
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from vaultmem.notes.edit import Change
+    from vaultmem.notes.edit import NoteEdit
 
 log = logging.getLogger("vaultmem")
 
@@ -38,7 +38,7 @@ WAYS_TO_CHANGE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Stored):
+class Written(StoredNote):
     """A note that was just written, and why the index does not have it yet, if so."""
 
     note: Note  # as it reads now
@@ -59,7 +59,7 @@ class _TakenNames:
             return True
         try:
             return any(path != self._apart_from for path in self._paths_named(str(key)))
-        except TROUBLE:
+        except INDEX_FAILURES:
             return False  # without an index the store refuses at least a clash in one folder
 
 
@@ -87,19 +87,19 @@ class Writing:
     @contextlib.contextmanager
     def key_lock(self, key: str) -> Iterator[None]:
         """Two callers with one new key take turns, so that only one makes the note."""
-        with lock.held(self._view.store.local() / "keys.lock", timeout=10, what="storing by key"):
+        with lock.locked(self._view.store.local() / "keys.lock", timeout=10, what="storing by key"):
             yield
 
     def create_note(
-        self, folder: str, title: str, values: Mapping[str, Writable], body: str
+        self, folder: str, title: str, values: Mapping[str, WritableValue], body: str
     ) -> Written:
         """A new note whose name no other note of the vault has."""
         self.require_writable()
-        from vaultmem.notes.edit import made_note
+        from vaultmem.notes.edit import note_from_nothing
 
         kept = {name: v for name, v in values.items() if v not in (None, "", [], ())}
         names = self._view.settings.properties
-        return self.place_note(folder, title, made_note(kept, body, names=names))
+        return self.place_note(folder, title, note_from_nothing(kept, body, names=names))
 
     def place_note(self, folder: str, title: str, note: Note, *, instead_of: str = "") -> Written:
         """Give a note a place in the vault; the volatile note that it replaces goes away."""
@@ -121,13 +121,13 @@ class Writing:
     # --- changes ---------------------------------------------------------------------------
 
     def edit_note(
-        self, note: Note, action: str, *changes: Change, expect: str | None = None
+        self, note: Note, action: str, *changes: NoteEdit, expect: str | None = None
     ) -> Written:
         """Edit a note as splices, and say when; its old bytes are kept before it is written."""
-        from vaultmem.notes.edit import edited, stamped
+        from vaultmem.notes.edit import edited_note, stamped_note
 
         def change(current: Note) -> Note:
-            return stamped(current, edited(current, *changes), now_utc())
+            return stamped_note(current, edited_note(current, *changes), now_utc())
 
         return self.rewrite_note(note, action, change, expect)
 
@@ -162,7 +162,9 @@ class Writing:
         try:
             stored = self._view.store.update(note.path, remembered, expect=expect)
         except Conflict as error:
-            current = self._view.require_visible(parse(encode(error.text), note.path, note.names))
+            current = self._view.require_visible(
+                parse(note_bytes(error.text), note.path, note.names)
+            )
             self._mark_seen(note.path, current.body, error.version)
             raise
         if wrote:
@@ -207,7 +209,7 @@ class Writing:
         """Let the next commit say who wrote this version, and what for."""
         if not path.startswith(VOLATILE):
             client = self._view.caller.client
-            self._view.parts.history.wrote(Write(path, made, action, id, client))
+            self._view.parts.history.wrote(WriteRecord(path, made, action, id, client))
 
     # --- what the caller knows of a text ---------------------------------------------------
 
@@ -226,7 +228,7 @@ class Writing:
 
     def require_no_private_passages(self, note: Note) -> None:
         """Whoever replaces all of a text has not seen what is private in it."""
-        if masking.private(note.body):
+        if masking.private_spans(note.body):
             raise InvalidInput(
                 f"{note.path} has private passages, which a new content would delete. Change "
                 "what you mean with old_text and new_text, or add to it with append."
@@ -235,7 +237,7 @@ class Writing:
     def require_no_part_seen(self, note: Note, expected: str) -> None:
         """Refuses a version that came with a part of the note; another one is a conflict."""
         known, caller = self._view.parts.authorship, self._view.caller
-        current = expected == version(note.raw)
+        current = expected == note_version(note.raw)
         if current and not self.has_seen_whole(note.path, note.body):
             if known.was_told(caller, note.path, expected):
                 raise InvalidInput(
@@ -245,7 +247,7 @@ class Writing:
 
     def unread_conflict(self, note: Note, said: str, how: str) -> Conflict:
         """The text goes with the refusal, so that the next try can know all of it."""
-        made = version(note.raw)
+        made = note_version(note.raw)
         self._mark_seen(note.path, note.body, made)
         advice = f"try again with old_text and new_text, or with {how} and expected_version {made}"
         message = f"{said} Its text is given here: look at it, and {advice}."
@@ -253,12 +255,12 @@ class Writing:
 
     # --- into the index --------------------------------------------------------------------
 
-    def _written(self, stored: Stored, note: Note, *gone: str) -> Written:
+    def _written(self, stored: StoredNote, note: Note, *gone: str) -> Written:
         behind, embedded = self.index_written(stored, note.body, *gone)
         return Written(stored.path, stored.raw, stored.stat, note, behind, embedded)
 
     def index_written(
-        self, stored: Stored, body: str, *gone: str
+        self, stored: StoredNote, body: str, *gone: str
     ) -> tuple[str, Future[bool] | None]:
         """Why the index does not have it yet, if so, and whether it is being embedded."""
         embedded = self.embed_written(stored)
@@ -267,7 +269,7 @@ class Writing:
             self._view.parts.authorship.tell(self._view.caller, stored.path, stored.version)
         return behind, embedded
 
-    def embed_written(self, stored: Stored) -> Future[bool] | None:
+    def embed_written(self, stored: StoredNote) -> Future[bool] | None:
         """A short note gets its vectors while the index takes in its words."""
         embedder = self._view.parts.loaded_embedder()
         if embedder is None or len(stored.raw) > _SHORT:
@@ -280,7 +282,7 @@ class Writing:
         behind = ""
         try:
             self._view.parts.reconciler.these(paths, written=True)
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             behind = f"index_behind: {error}"
             self._view.parts.fell_behind(paths)
         for listener in self._view.parts.on_write:
@@ -301,7 +303,7 @@ class Writing:
 
 def _require_private_kept(note: Note, raw: bytes) -> None:
     """An edit that hides the tags of a private passage would show it to the next reader."""
-    if masking.exposes(note.text, raw.decode("utf-8", "surrogateescape")):
+    if masking.exposes_private(note.text, raw.decode("utf-8", "surrogateescape")):
         raise NoteMalformed(
             f"{note.path} has a private passage that would not be private afterwards, or would be "
             "gone. Nothing was written; change it in an editor."

@@ -6,14 +6,14 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from vaultmem.base.file_stamps import FileStat
+from vaultmem.base.file_stamps import FileStamp
 from vaultmem.errors import VaultmemError
-from vaultmem.index import Filters, Row, passes
+from vaultmem.index import CatalogRow, Filters, passes_filters
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.note import Note, printable, version
+from vaultmem.notes.note import Note, note_version, printable
 from vaultmem.notes.passages import passages
 from vaultmem.recall.recall import Answer, Hit, Lane, query_words, snippet
-from vaultmem.storage.store import Store, Stored
+from vaultmem.storage.store import Store, StoredNote
 
 _SECONDS: Final = 5.0
 
@@ -37,7 +37,7 @@ def ask(
             continue
         note = store.parse(stored)
         attributes = attributes_of(note, store.settings)
-        if passes(note, attributes, filters) and (
+        if passes_filters(note, attributes, filters) and (
             hit := _hit(note, stored.stat, attributes, words)
         ):
             found.append((hit.score, hit))
@@ -67,7 +67,9 @@ def fill_gaps(
     found.milliseconds += more.milliseconds
 
 
-def rows(store: Store, filters: Filters, paths: Collection[str], word: str = "") -> list[Row]:
+def rows(
+    store: Store, filters: Filters, paths: Collection[str], word: str = ""
+) -> list[CatalogRow]:
     """The notes that pass and have the word, as the catalog would have them; in no order."""
     found = []
     for stored in _files(store, [], paths):
@@ -75,12 +77,14 @@ def rows(store: Store, filters: Filters, paths: Collection[str], word: str = "")
             continue
         note = store.parse(stored)
         attributes = attributes_of(note, store.settings)
-        if passes(note, attributes, filters):
+        if passes_filters(note, attributes, filters):
             found.append(_row(note, stored.stat, attributes))
     return found
 
 
-def _files(store: Store, warnings: list[str], paths: Collection[str] | None) -> Iterator[Stored]:
+def _files(
+    store: Store, warnings: list[str], paths: Collection[str] | None
+) -> Iterator[StoredNote]:
     """The newest first, for as long as one can wait."""
     deadline = time.perf_counter() + _SECONDS
     listed = store.walk().notes
@@ -95,14 +99,14 @@ def _files(store: Store, warnings: list[str], paths: Collection[str] | None) -> 
             continue
 
 
-def _has_any(stored: Stored, words: Collection[str]) -> bool:
+def _has_any(stored: StoredNote, words: Collection[str]) -> bool:
     """Most notes need not be parsed to know that they are not wanted."""
     text = f"{stored.path} {stored.raw.decode(errors='replace')}".casefold()
     return any(word in text for word in words)
 
 
 def _hit(
-    note: Note, stamp: FileStat, attributes: Mapping[str, str], words: list[str]
+    note: Note, stamp: FileStamp, attributes: Mapping[str, str], words: list[str]
 ) -> Hit | None:
     whole = f"{note.title} {' '.join(note.aliases)} {' '.join(note.tags)}".casefold()
     best, text, place = 0.0, "", None
@@ -120,13 +124,13 @@ def _hit(
     return Hit(row, best, text, shown, place.heading, place.block, lane, whole=all_of_it)
 
 
-def _row(note: Note, stamp: FileStat, attributes: Mapping[str, str]) -> Row:
+def _row(note: Note, stamp: FileStamp, attributes: Mapping[str, str]) -> CatalogRow:
     created, updated = note.created, note.updated
     names = ("type", "scope", "project", "user", "room", "session", "kind", "unclear")
-    return Row(
+    return CatalogRow(
         note=0,
         path=note.path,
-        version=version(note.raw),
+        version=note_version(note.raw),
         id=note.id.upper(),
         key=note.string("key"),
         title=printable(note.title),

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import Final, NamedTuple, overload
 
-from vaultmem.index import Signals, TextHits
+from vaultmem.index import NoteSignals, TextHits
 
 _WHOLE: Final = 0.7  # a memory as one text, beside its best passage
 _SECOND: Final = 0.15  # the second passage of a note, by words
@@ -257,10 +257,10 @@ def step_back(ranking: Ranking, superseded: Set[int], consolidated: Set[int]) ->
                 ranking.set_score(memory, score * _REPLACED, ("consolidated", _REPLACED))
 
 
-def weigh_as_seed(ranking: Ranking, signals: Mapping[int, Signals], now: float) -> None:
+def weigh_as_seed(ranking: Ranking, signals: Mapping[int, NoteSignals], now: float) -> None:
     """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month."""
     for memory, score in ranking.scores():
-        known = signals.get(memory.note, Signals(None, int(now) - _MONTH))
+        known = signals.get(memory.note, NoteSignals(None, int(now) - _MONTH))
         importance = 0.2 * (0.5 if known.importance is None else known.importance)
         recency = 0.2 * 0.5 ** (max(0.0, now - known.changed) / _MONTH)
         why = ("importance", importance), ("recency", recency)

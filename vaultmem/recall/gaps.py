@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from vaultmem.errors import Busy
-from vaultmem.index import TROUBLE, Filters, Index, Row
+from vaultmem.index import INDEX_FAILURES, CatalogRow, Filters, Index
 from vaultmem.notes.file_names import name_key
 from vaultmem.recall import file_scan
 from vaultmem.storage.store import Store
@@ -39,7 +39,7 @@ class Gaps:
         """Bring in what can be brought in now; returns what an answer may lack."""
         try:
             lacks = self._source.catch_up()
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             lacks = UNUSABLE.format(error)
         return (lacks,) if lacks else None
 
@@ -49,7 +49,7 @@ class Gaps:
         lacks = self.warnings()
         try:
             begun = self._source.index.identity
-        except TROUBLE:
+        except INDEX_FAILURES:
             return lambda: lacks
         return lambda: lacks or ((CHANGED,) if self.since(begun) else None)
 
@@ -57,12 +57,12 @@ class Gaps:
         """Whether the index lacked anything since it was that one."""
         try:
             return bool(self._source.unindexed()) or self._source.index.identity != begun
-        except TROUBLE:
+        except INDEX_FAILURES:
             return True
 
     def select(
         self, filters: Filters, order: str, limit: int = -1, offset: int = 0
-    ) -> tuple[list[Row], int]:
+    ) -> tuple[list[CatalogRow], int]:
         """A page of the notes that pass, and how many pass in all."""
         missing = self._missing()
         if not missing:
@@ -91,13 +91,13 @@ class Gaps:
         rows = self._both(missing, filters, lambda i: i.lookup.select(filters)[0])
         return dict(Counter(str(getattr(row, column)) for row in rows).most_common())
 
-    def with_key(self, key: str, filters: Filters) -> list[Row]:
+    def with_key(self, key: str, filters: Filters) -> list[CatalogRow]:
         found = self._both(
             self._missing(), filters, lambda i: i.lookup.with_key(key, filters), word=key
         )
         return [row for row in found if row.key == key]
 
-    def of_session(self, session: str, filters: Filters) -> list[Row]:
+    def of_session(self, session: str, filters: Filters) -> list[CatalogRow]:
         """The notes that belong to a session, oldest first; `filters` say of which type."""
         missing = self._missing()
         found = self._both(missing, filters, lambda i: i.journals.of_session(session, filters))
@@ -115,7 +115,7 @@ class Gaps:
         found = [
             row.path for row in file_scan.rows(self._source.store, filters, self._missing(), block)
         ]
-        with contextlib.suppress(*TROUBLE):
+        with contextlib.suppress(*INDEX_FAILURES):
             rows = self._source.index.journals.with_observation(block, filters)
             found += [row.path for row in rows]
         return found
@@ -127,7 +127,7 @@ class Gaps:
     def paths_named(self, name: str) -> list[str]:
         """Of the notes with this folded name, as far as one can tell without reading them."""
         paths = [path for path in self._missing() if name_key(_stem(path)) == name]
-        with contextlib.suppress(*TROUBLE):
+        with contextlib.suppress(*INDEX_FAILURES):
             paths += self._source.index.lookup.paths_named(name)
         return paths
 
@@ -135,22 +135,22 @@ class Gaps:
         self,
         missing: Iterable[str],
         filters: Filters,
-        ask: Callable[[Index], list[Row]],
+        ask: Callable[[Index], list[CatalogRow]],
         word: str = "",
-    ) -> list[Row]:
+    ) -> list[CatalogRow]:
         """What the catalog says, but for notes that it lacks: those are read."""
         lacked = set(missing)
         read = file_scan.rows(self._source.store, filters, lacked, word) if lacked else []
         try:
             known = ask(self._source.index)
-        except TROUBLE:
+        except INDEX_FAILURES:
             known = []
         return [*(row for row in known if row.path not in lacked), *read]
 
     def _missing(self) -> list[str]:
         try:
             return self._source.unindexed(text=False)
-        except TROUBLE:
+        except INDEX_FAILURES:
             self._source.store.home.require()
             return list(self._source.store.walk().notes)
 
@@ -164,7 +164,7 @@ def _first(*values: float | None) -> float:
 
 
 # As the catalog has them in SQL.
-_ORDERS: Final[dict[str, Callable[[Row], Any]]] = {
+_ORDERS: Final[dict[str, Callable[[CatalogRow], Any]]] = {
     "recent": lambda r: (-_first(r.updated, r.created, r.mtime_ns // 1_000_000_000), r.path),
     "created": lambda r: (-_first(r.created, r.mtime_ns // 1_000_000_000), r.path),
     "importance": lambda r: (-_first(r.importance, 0.5), -_first(r.updated, r.created), r.path),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from vaultmem.base.words import WRITTEN_WORD
-from vaultmem.index import Filters, Index, Ref
+from vaultmem.index import Filters, GraphEnd, Index
 from vaultmem.notes.file_names import name_key
 from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranked
 
@@ -41,8 +41,8 @@ class GraphLane:
             if note in visible and (self._filters.forgotten or not visible[note].forgotten)
         }
 
-    def _entities(self, query: str) -> set[Ref]:
-        refs: set[Ref] = set()
+    def _entities(self, query: str) -> set[GraphEnd]:
+        refs: set[GraphEnd] = set()
         for name in self.known_names(query):
             nodes = self._relations.named(name, self._filters)
             refs |= {node.ref for node in nodes}
@@ -61,11 +61,11 @@ class GraphLane:
                 chosen.append((start, end, text))
         return [text for _, _, text in chosen]
 
-    def _around(self, entities: set[Ref]) -> set[Ref]:
+    def _around(self, entities: set[GraphEnd]) -> set[GraphEnd]:
         if not entities:
             return set()
         edges, _ = self._relations.around(entities, self._filters)
-        ends: set[Ref] = {edge.target for edge in edges} | {edge.source for edge in edges}
+        ends: set[GraphEnd] = {edge.target for edge in edges} | {edge.source for edge in edges}
         return set(sorted(ends - entities, key=str)[:_MOST])
 
 

@@ -10,11 +10,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vaultmem.errors import Away, InvalidInput, VaultmemError
-from vaultmem.index import TROUBLE, Filters, Index, PassagePlace, Row, is_theirs
+from vaultmem.index import (
+    INDEX_FAILURES,
+    CatalogRow,
+    Filters,
+    Index,
+    PassagePlace,
+    passes_binding_filters,
+)
 from vaultmem.limits import STRATEGIES
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.markdown import shown
-from vaultmem.notes.note import Note, body_of, printable
+from vaultmem.notes.markdown import text_without_comments
+from vaultmem.notes.note import Note, note_body, printable
 from vaultmem.notes.passages import passages
 from vaultmem.notes.tags import tag_key
 from vaultmem.recall import fusion
@@ -39,7 +46,7 @@ _CONTINUED: Final = re.compile(r"[^\S\n]*\S|\s*\n[ \t]+\S")
 
 
 class Hit(NamedTuple):
-    row: Row
+    row: CatalogRow
     score: float  # 0 to 1, comparable within one answer
     passage: str
     snippet: str  # a part of the passage, matches between ** **
@@ -182,7 +189,7 @@ class Recall:
     def _by_words(self, question: _Question, depth: int, answer: Answer) -> Ranked:
         try:
             text = self.index.search_text(question.text, question.filters, depth)
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             answer.warnings.append(f"partial_results: {error}")
             answer.unsearched = True
             return {}
@@ -197,7 +204,7 @@ class Recall:
         """The lane of meaning, or none where the vectors cannot be used now."""
         try:
             return {"vector": self._near(question, embedder, depth, answer)}
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             answer.warnings.append(f"partial_results: searched by words alone. {error}")
             return {}
 
@@ -288,31 +295,35 @@ class _Pages:
         self._read: dict[str, tuple[str, str, str] | None] = {}
         self.away = False  # the whole vault, not a note
 
-    def of(self, row: Row) -> tuple[str, str, str] | None:
+    def of(self, row: CatalogRow) -> tuple[str, str, str] | None:
         """Version, what may be shown, and all that stands there; None when the note is gone."""
         if row.path not in self._read:
             try:
                 stored = self.store.read(row.path)
-                body = body_of(stored.raw)
-                self._read[row.path] = stored.version, shown(body), body
+                body = note_body(stored.raw)
+                self._read[row.path] = stored.version, text_without_comments(body), body
             except VaultmemError as error:
                 self._read[row.path] = None
                 self.away |= isinstance(error, Away)
         return self._read[row.path]
 
-    def is_stale(self, row: Row) -> bool:
+    def is_stale(self, row: CatalogRow) -> bool:
         page = self.of(row)
         return page is None or page[0] != row.version
 
-    def anew(self, row: Row) -> Note | None:
+    def anew(self, row: CatalogRow) -> Note | None:
         """A note that was changed since it was indexed; None where it became someone else's."""
         note = self.store.note(row.path)
         attributes = attributes_of(note, self.store.settings)
-        return note if is_theirs(attributes, self._filters) else None
+        return note if passes_binding_filters(attributes, self._filters) else None
 
 
 def _hit(
-    pages: _Pages, row: Row, place: PassagePlace | None, candidate: Candidate, words: list[str]
+    pages: _Pages,
+    row: CatalogRow,
+    place: PassagePlace | None,
+    candidate: Candidate,
+    words: list[str],
 ) -> Hit | None:
     """The file decides: a note that changed shows its new text, one that is gone is no hit."""
     page = pages.of(row)
@@ -347,7 +358,7 @@ def _hit(
 
 
 def _unread(
-    pages: _Pages, row: Row, place: PassagePlace | None, candidate: Candidate
+    pages: _Pages, row: CatalogRow, place: PassagePlace | None, candidate: Candidate
 ) -> Hit | None:
     """What the index alone knows of a hit, while the vault is away."""
     if not pages.away or pages.of(row) is not None:

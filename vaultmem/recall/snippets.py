@@ -6,7 +6,7 @@ import functools
 import re
 from typing import Final
 
-from vaultmem.base.words import PLAIN_WORD, beginning
+from vaultmem.base.words import PLAIN_WORD, word_beginning
 
 _LENGTH: Final = 280
 _MOST_WORDS: Final = 100
@@ -17,7 +17,7 @@ _BLOCK: Final = re.compile(r"(?<![ \t])[ \t]+\^[A-Za-z0-9-]+[ \t]*$", re.MULTILI
 def query_words(query: str) -> list[str]:
     """Stems good enough for marking: a word's first letters, case folded."""
     words = (word.casefold() for word in PLAIN_WORD.findall(query))
-    return [beginning(word) for word in words if len(word) > 1 or not word.isascii()]
+    return [word_beginning(word) for word in words if len(word) > 1 or not word.isascii()]
 
 
 def matches(text: str, words: list[str]) -> int:

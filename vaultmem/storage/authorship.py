@@ -16,12 +16,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
-from vaultmem.notes.note import Note, encode, parse, version
+from vaultmem.notes.note import Note, note_bytes, note_version, parse
 from vaultmem.storage.digest_log import DigestLog
-from vaultmem.storage.history import key_of
+from vaultmem.storage.history import history_key
 
 _NOTES: Final = 20_000  # of all callers, of which it is kept in mind what they were shown
 _LATEST: Final = 8  # texts, and versions, of one note
@@ -29,7 +29,7 @@ _WRITTEN: Final = 4_096
 
 
 @dataclass(slots=True)
-class _Shown:
+class _ShownTexts:
     texts: deque[str] = field(default_factory=lambda: deque(maxlen=_LATEST))  # all of each
     parts: deque[str] = field(default_factory=lambda: deque(maxlen=_LATEST))  # versions told
 
@@ -38,7 +38,7 @@ class Authorship:
     def __init__(self, local: OwnPath) -> None:
         self._written = DigestLog(local / "written-texts", _WRITTEN)
         self._stored = local / "stored"
-        self._shown: OrderedDict[tuple[Hashable, str], _Shown] = OrderedDict()
+        self._shown: OrderedDict[tuple[Hashable, str], _ShownTexts] = OrderedDict()
         self._guard = threading.Lock()
 
     # --- what a caller was shown ---------------------------------------------------------
@@ -47,7 +47,7 @@ class Authorship:
         """The caller has seen all of this text, or has written it; this is its version."""
         with self._guard:
             shown = self._of(caller, path)
-            shown.texts.append(_digest(body))
+            shown.texts.append(_digest_of_words(body))
             if version in shown.parts:
                 shown.parts = deque((v for v in shown.parts if v != version), _LATEST)
 
@@ -59,7 +59,7 @@ class Authorship:
     def has_seen(self, caller: Hashable, path: str, body: str) -> bool:
         with self._guard:
             shown = self._shown.get((caller, path))
-            return shown is not None and _digest(body) in shown.texts
+            return shown is not None and _digest_of_words(body) in shown.texts
 
     def has_seen_another(self, caller: Hashable, path: str) -> bool:
         """Whether the caller was shown the whole of any text that this note had."""
@@ -72,8 +72,8 @@ class Authorship:
             shown = self._shown.get((caller, path))
             return shown is not None and version in shown.parts
 
-    def _of(self, caller: Hashable, path: str) -> _Shown:
-        found = self._shown.setdefault((caller, path), _Shown())
+    def _of(self, caller: Hashable, path: str) -> _ShownTexts:
+        found = self._shown.setdefault((caller, path), _ShownTexts())
         self._shown.move_to_end((caller, path))
         while len(self._shown) > _NOTES:
             self._shown.popitem(last=False)
@@ -84,10 +84,10 @@ class Authorship:
     def write(self, body: str) -> None:
         """An agent made this text, all of it."""
         with contextlib.suppress(OSError, VaultmemError):
-            self._written.add_digest(_digest(body))
+            self._written.add_digest(_digest_of_words(body))
 
     def is_written(self, body: str) -> bool:
-        return _digest(body) in self._written
+        return _digest_of_words(body) in self._written
 
     def store(self, note: Note) -> None:
         """What was last stored under the note's key: its text, and its properties then."""
@@ -105,13 +105,13 @@ class Authorship:
             self._place(note).remove()
 
     def _place(self, note: Note) -> OwnPath:
-        return self._stored / f"{key_of(note)}.md"
+        return self._stored / f"{history_key(note)}.md"
 
 
 def same_words(one: str, other: str) -> bool:
-    return _digest(one) == _digest(other)
+    return _digest_of_words(one) == _digest_of_words(other)
 
 
-def _digest(body: str) -> str:
+def _digest_of_words(body: str) -> str:
     """Of the words: how lines end, and blanks around the text, are nobody's words."""
-    return version(encode(unix_lines(body).strip()))
+    return note_version(note_bytes(with_unix_line_ends(body).strip()))

@@ -30,7 +30,7 @@ class BulkWriter:
         """The folder as the vault spells it: `Memories/atlas` is `Memories/Atlas` where that is."""
         place, found = self.store.root, []
         for segment in filter(None, folder.split("/")):
-            known = _names(place).get(name_key(segment), segment)
+            known = _names_in_folder(place).get(name_key(segment), segment)
             found.append(known)
             place /= known
         return "/".join(found)
@@ -39,30 +39,35 @@ class BulkWriter:
         """Whether a file has this name, also in another case."""
         folder, _, name = path.rpartition("/")
         if folder not in self._listed:
-            self._listed[folder] = _names(self.store.root / folder)
+            self._listed[folder] = _names_in_folder(self.store.root / folder)
         return name_key(name) in self._listed[folder]
 
     def place(self, files: Sequence[tuple[str, bytes]]) -> list[str]:
         """Make those files whose names are free; returns their paths."""
         self._listed.clear()
-        with self.store.writing(), durable.explained("Importing", "What came before stays."):
+        with (
+            self.store.writing(),
+            durable.disk_errors_explained("Importing", "What came before stays."),
+        ):
             places = self._free(files)
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
                 durable.make_folders(folder, self.store.root)
             with contextlib.ExitStack() as stack:
 
                 def write(place: tuple[str, Path, bytes]) -> str:
-                    return stack.enter_context(durable.temporary(place[1].parent, place[2], 0o666))
+                    return stack.enter_context(
+                        durable.temporary_file(place[1].parent, place[2], 0o666)
+                    )
 
                 with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
                     temporaries = list(pool.map(write, places))
                 done = [
                     path
                     for temporary, (path, file, _) in zip(temporaries, places, strict=True)
-                    if _put(temporary, file)
+                    if _place_if_free(temporary, file)
                 ]
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
-                durable.sync_folder(folder)
+                durable.flush_folder(folder)
         return done
 
     def _free(self, files: Sequence[tuple[str, bytes]]) -> list[tuple[str, Path, bytes]]:
@@ -71,7 +76,7 @@ class BulkWriter:
         for path, raw in files:
             file = self.store.paths.locate(path)
             if file.parent not in taken:
-                taken[file.parent] = _names(file.parent)
+                taken[file.parent] = _names_in_folder(file.parent)
             key = name_key(file.name)
             if key not in taken[file.parent]:
                 taken[file.parent][key] = file.name
@@ -79,15 +84,15 @@ class BulkWriter:
         return free
 
 
-def _names(folder: Path) -> dict[str, str]:
+def _names_in_folder(folder: Path) -> dict[str, str]:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return {name_key(name): name for name in os.listdir(folder)}
     return {}
 
 
-def _put(temporary: str, file: Path) -> bool:
+def _place_if_free(temporary: str, file: Path) -> bool:
     try:
-        durable.place_new(temporary, file)
+        durable.place_new_file(temporary, file)
     except FileExistsError:
         return False
     return True

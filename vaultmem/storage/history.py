@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 
 from vaultmem.base import durable
 from vaultmem.base.own_path import OwnPath
-from vaultmem.notes.note import Note, one_line, version
+from vaultmem.notes.note import Note, note_version, one_line
 
-KEPT: Final = 50  # snapshots of one note
-EMPTIED: Final = ".trash/"  # where a note went that is in no trash any more
+SNAPSHOTS_KEPT: Final = 50  # snapshots of one note
+EMPTIED_TRASH: Final = ".trash/"  # where a note went that is in no trash any more
 MOST_WRITTEN: Final = 1_000_000  # bytes about writes that nobody committed
 _NAME: Final = re.compile(r"(\d{8}T\d{12}) ([a-z-]+) ([0-9a-f]{20})\.md\Z")
 _STAMP: Final = "%Y%m%dT%H%M%S%f"
@@ -40,7 +40,7 @@ class Snapshot(NamedTuple):
         return self.file.read()
 
 
-class Commit(NamedTuple):
+class GitVersion(NamedTuple):
     """One version of a note in the history of git."""
 
     commit: str
@@ -53,7 +53,7 @@ class Commit(NamedTuple):
 
     @property
     def version(self) -> str:
-        return version(self.raw)
+        return note_version(self.raw)
 
 
 class LastPlace(NamedTuple):
@@ -64,7 +64,7 @@ class LastPlace(NamedTuple):
     dropped: int = 0  # snapshots that were too many to keep
 
 
-class Write(NamedTuple):
+class WriteRecord(NamedTuple):
     """One write by vaultmem: of which note, what for, and for whom. Git commits say so."""
 
     path: str
@@ -81,35 +81,35 @@ class History:
 
     def take(self, note: Note, action: str) -> None:
         """Keep the note's bytes, unless they are the last ones kept already."""
-        kept = self.snapshots(key_of(note))
-        if kept and kept[0].version == version(note.raw) and kept[0].action == action:
+        kept = self.snapshots(history_key(note))
+        if kept and kept[0].version == note_version(note.raw) and kept[0].action == action:
             return
-        folder = self.folder / key_of(note)
-        with durable.explained(f"Keeping the old text of {note.path}"):
-            name = f"{_next_stamp(kept)} {action} {version(note.raw)}.md"
+        folder = self.folder / history_key(note)
+        with durable.disk_errors_explained(f"Keeping the old text of {note.path}"):
+            name = f"{_next_snapshot_stamp(kept)} {action} {note_version(note.raw)}.md"
             (folder / name).create(note.raw)
-            dropped = self._dropped(folder.name) + len(kept[KEPT - 1 :])
+            dropped = self._dropped(folder.name) + len(kept[SNAPSHOTS_KEPT - 1 :])
             self._write_place(folder, LastPlace(note.path, dropped=dropped))
-            for old in kept[KEPT - 1 :]:
+            for old in kept[SNAPSHOTS_KEPT - 1 :]:
                 old.file.remove()
 
-    def wrote(self, write: Write) -> None:
+    def wrote(self, write: WriteRecord) -> None:
         """Keep in mind who wrote; a note that cannot be kept in mind is a person's for git."""
         line = json.dumps(write._asdict()).encode() + b"\n"
         with contextlib.suppress(OSError):
             if self._writes.append(line) > MOST_WRITTEN:
                 self.keep_writes(self.writes()[-1000:])
 
-    def writes(self) -> list[Write]:
+    def writes(self) -> list[WriteRecord]:
         """The writes since they were last committed, oldest first."""
         found = []
         with contextlib.suppress(OSError):
             for line in self._writes.read().splitlines():
                 with contextlib.suppress(ValueError, TypeError):
-                    found.append(Write(**json.loads(line)))
+                    found.append(WriteRecord(**json.loads(line)))
         return found
 
-    def keep_writes(self, writes: list[Write]) -> None:
+    def keep_writes(self, writes: list[WriteRecord]) -> None:
         lines = b"".join(json.dumps(write._asdict()).encode() + b"\n" for write in writes)
         with contextlib.suppress(OSError):
             self._writes.write(lines)
@@ -121,11 +121,11 @@ class History:
         for key in self.notes() if paths else ():
             place = self.place(key)
             if place and place.path in paths:
-                self._write_place(self.folder / key, place._replace(trashed=EMPTIED))
+                self._write_place(self.folder / key, place._replace(trashed=EMPTIED_TRASH))
 
     def trashed(self, note: Note, place: str) -> None:
-        dropped = self._dropped(key_of(note))
-        self._write_place(self.folder / key_of(note), LastPlace(note.path, place, dropped))
+        dropped = self._dropped(history_key(note))
+        self._write_place(self.folder / history_key(note), LastPlace(note.path, place, dropped))
 
     def count(self, key: str) -> int:
         """How often the note was changed by an agent, counting snapshots no longer kept."""
@@ -136,7 +136,7 @@ class History:
         return place.dropped if place else 0
 
     def _write_place(self, folder: OwnPath, place: LastPlace) -> None:
-        names = f"{_quoted(place.path)}\n{_quoted(place.trashed)}\n"
+        names = f"{_quoted_path(place.path)}\n{_quoted_path(place.trashed)}\n"
         text = names + (f"{place.dropped}\n" if place.dropped else "")
         raw, file = text.encode("utf-8", "surrogateescape"), folder / _PLACE
         if file.stat() is None or file.read() != raw:
@@ -148,7 +148,7 @@ class History:
         folder = self.folder / key
         for name, stat in folder.files():
             match = _NAME.match(name)
-            if match and (taken := _moment(match[1])):
+            if match and (taken := _snapshot_moment(match[1])):
                 found.append(Snapshot(match[3], taken, match[2], folder / name, stat.st_size))
         return found[::-1]
 
@@ -160,18 +160,18 @@ class History:
         lines = raw.decode("utf-8", "surrogateescape").splitlines()
         path, trashed, dropped = (*lines, "", "", "")[:3]
         count = int(dropped) if dropped.isdigit() else 0
-        return LastPlace(_unquoted(path), _unquoted(trashed), count) if lines else None
+        return LastPlace(_unquoted_path(path), _unquoted_path(trashed), count) if lines else None
 
     def notes(self) -> list[str]:
         return [folder.name for folder in self.folder.folders()]
 
 
-def _quoted(path: str) -> str:
+def _quoted_path(path: str) -> str:
     """On one line, whatever a file is called."""
     return path if one_line(path) == path and not path.startswith('"') else json.dumps(path)
 
 
-def _unquoted(line: str) -> str:
+def _unquoted_path(line: str) -> str:
     if not line.startswith('"'):
         return line
     with contextlib.suppress(ValueError):
@@ -179,21 +179,21 @@ def _unquoted(line: str) -> str:
     return line
 
 
-def key_of(note: Note) -> str:
+def history_key(note: Note) -> str:
     """The folder of a note's snapshots: its id, or for a note without one its path."""
     if re.fullmatch(r"[0-9A-Za-z]{26}", note.id):
         return note.id.upper()
     return "path-" + hashlib.blake2b(note.path.encode(errors="replace"), digest_size=10).hexdigest()
 
 
-def _moment(stamp: str) -> dt.datetime | None:
+def _snapshot_moment(stamp: str) -> dt.datetime | None:
     try:
         return dt.datetime.strptime(stamp, _STAMP).replace(tzinfo=dt.UTC)
     except ValueError:
         return None
 
 
-def _next_stamp(kept: Sequence[Snapshot]) -> str:
+def _next_snapshot_stamp(kept: Sequence[Snapshot]) -> str:
     """Behind the last one, whatever the clock says: it may have been set back since."""
     now = dt.datetime.now(dt.UTC)
     with contextlib.suppress(OverflowError):

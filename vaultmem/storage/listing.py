@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from vaultmem.base import durable
-from vaultmem.base.file_stamps import FileStat, stamp_of
+from vaultmem.base.file_stamps import FileStamp, file_stamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.notes import file_names
 
@@ -42,7 +42,7 @@ _LINK: Final = NotANote(
 class Listing:
     """What could not be looked at is said, never taken for gone."""
 
-    notes: dict[str, FileStat] = field(default_factory=dict)
+    notes: dict[str, FileStamp] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)  # everything a link can point at
     unread: list[tuple[str, str]] = field(default_factory=list)  # folder or file, reason
     refused: dict[str, NotANote] = field(default_factory=dict)  # what is only named like a note
@@ -56,7 +56,7 @@ class Listing:
         for entry in found:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if entry.name.startswith("."):
-                if durable.is_temporary(entry.name):
+                if durable.is_temporary_name(entry.name):
                     self.temporaries.append(path)
                 continue
             try:
@@ -69,21 +69,21 @@ class Listing:
                 else:
                     self.files.append(path)
                     if is_memory(path) and not self.refuses(path, entry):
-                        self.notes[path] = stamp_of(entry.stat(follow_symlinks=False))
+                        self.notes[path] = file_stamp(entry.stat(follow_symlinks=False))
             except FileNotFoundError:
                 continue
             except OSError as error:
                 self.unread.append((path, error.strerror or str(error)))
 
     def refuse_link(self, path: str) -> None:
-        self.refused[file_names.escaped(path)] = _LINK
+        self.refused[file_names.escaped_name(path)] = _LINK
 
     def refuses(self, path: str, entry: os.DirEntry[str]) -> bool:
         """Whether no note can be made of this; a folder with a bad name is told once."""
-        if not file_names.is_unicode(path):
+        if not file_names.is_unicode_name(path):
             self._refuse_name(path.split("/"))
             return True
-        if file_names.looks_absolute(path):
+        if file_names.looks_like_absolute_path(path):
             self.refused[path] = _ABSOLUTE
             return True
         if not entry.is_file(follow_symlinks=False):
@@ -92,12 +92,12 @@ class Listing:
         return False
 
     def _refuse_name(self, parts: list[str]) -> None:
-        bad = next(i for i, part in enumerate(parts, 1) if not file_names.is_unicode(part))
-        place = file_names.escaped("/".join(parts[:bad]))
+        bad = next(i for i, part in enumerate(parts, 1) if not file_names.is_unicode_name(part))
+        place = file_names.escaped_name("/".join(parts[:bad]))
         self.refused[place] = _NOT_UNICODE if bad == len(parts) else _IN_NOT_UNICODE
 
 
-def walked(root: Path, is_memory: Callable[[str], bool]) -> Listing:
+def vault_listing(root: Path, is_memory: Callable[[str], bool]) -> Listing:
     """All folders of the vault, but for hidden ones."""
     listing = Listing()
     folders = [""]
@@ -115,10 +115,10 @@ def walked(root: Path, is_memory: Callable[[str], bool]) -> Listing:
 
 def notes_below(
     folder: OwnPath, start: str, is_note: Callable[[str], bool]
-) -> Iterator[tuple[str, FileStat]]:
+) -> Iterator[tuple[str, FileStamp]]:
     """The notes in one of our own folders, whose path is `start`."""
     for name, found in folder.files():
         if is_note(start + name):
-            yield start + name, stamp_of(found)
+            yield start + name, file_stamp(found)
     for below in folder.folders():
         yield from notes_below(below, f"{start}{below.name}/", is_note)

@@ -16,11 +16,11 @@ from vaultmem.base import durable
 from vaultmem.base.own_path import OwnPath
 from vaultmem.config import STATE
 from vaultmem.errors import Away, ReadOnly, VaultmemError
-from vaultmem.storage.root import Root
+from vaultmem.storage.root import VaultFolder
 
 # Ignores itself too: git shows nothing of a vault that is merely indexed. `init` puts the
 # template's in its place, which is to be committed.
-QUIET_IGNORE: Final = b"*\n!config.toml\n"
+OWN_GITIGNORE: Final = b"*\n!config.toml\n"
 _NOT_THERE: Final = (
     "The folder {} for vaultmem's own files is not there, and cannot be made: perhaps its drive is "
     "not mounted. Nothing was changed; all goes on by itself once it is back."
@@ -33,14 +33,14 @@ _NOT_COPIED: Final = shutil.ignore_patterns("models", "*-shm", "*.lock", ".tmp*"
 
 
 class OwnFolder:
-    def __init__(self, home: Root, place: OwnPath) -> None:
+    def __init__(self, home: VaultFolder, place: OwnPath) -> None:
         in_vault = place.anchor == home.path
         self.kept = place._replace(require=home.require_is) if in_vault else place
         self._home = home
         self._device: int | None = None  # of a folder outside of the vault
         self._spare: Path | None = None
-        if home.path.is_dir() and not _is_writable(place):
-            self._spare = _spare(place)
+        if home.path.is_dir() and not _is_own_folder_writable(place):
+            self._spare = _spare_own_folder(place)
 
     @property
     def place(self) -> OwnPath:
@@ -64,7 +64,7 @@ class OwnFolder:
         return ""
 
     def _is_writable_again(self) -> bool:
-        if not _is_writable(self.kept):
+        if not _is_own_folder_writable(self.kept):
             return False
         self._spare = None  # what was opened there stays open until the end
         return True
@@ -91,7 +91,7 @@ class OwnFolder:
         """What is this machine's alone; kept out of git."""
         self._home.require()
         folder = self.place / "local"
-        with durable.explained(f"Making {folder}"):
+        with durable.disk_errors_explained(f"Making {folder}"):
             if self.place.anchor not in (self._home.path, self._spare):
                 self._make_elsewhere(self.place.anchor)
             if not folder.is_folder():
@@ -117,10 +117,10 @@ class OwnFolder:
         own = OwnPath(self._home.path, (STATE,), self._home.require_is)
         with contextlib.suppress(FileExistsError):
             if own.is_folder():
-                (own / ".gitignore").create(QUIET_IGNORE)
+                (own / ".gitignore").create(OWN_GITIGNORE)
 
 
-def _is_writable(place: OwnPath) -> bool:
+def _is_own_folder_writable(place: OwnPath) -> bool:
     """Whether all that is there of our own can be written, and the rest be made."""
     folders = [place.path / "index", place.path / "local"]
     standing = [f for f in folders if f.is_dir()] or [
@@ -136,7 +136,7 @@ def _is_mounted_read_only(folder: Path) -> bool:
         return False
 
 
-def _spare(place: OwnPath) -> Path:
+def _spare_own_folder(place: OwnPath) -> Path:
     """A temporary folder that nobody else can read, with a copy of the index if there is one."""
     import tempfile
 

@@ -27,7 +27,7 @@ class NotePaths:
         self.root = root
         self.top = str(root).rstrip("/") + "/"
         self._volatile = volatile
-        self._excluded = _matcher(settings["exclude"])
+        self._excluded = _excluded_path_matcher(settings["exclude"])
         self._templates = file_names.name_key(settings["folders.templates"].strip("/"))
         self._inside: set[str] = set()  # folders that were seen to lie in the vault
 
@@ -37,7 +37,7 @@ class NotePaths:
 
     def is_note(self, path: str) -> bool:
         """Whether a file is part of the memory, and can be called by its name."""
-        return self.is_memory(path) and file_names.is_unicode(path)
+        return self.is_memory(path) and file_names.is_unicode_name(path)
 
     def is_memory(self, path: str) -> bool:
         """Markdown, not a template, not excluded."""
@@ -59,7 +59,7 @@ class NotePaths:
             os.fsencode(path)
         except UnicodeEncodeError:
             raise InvalidInput(f"{printable(path)} cannot be the name of a file.") from None
-        if file_names.looks_absolute(path) or (os.name == "nt" and ":" in path):
+        if file_names.looks_like_absolute_path(path) or (os.name == "nt" and ":" in path):
             raise OutsideVault(f"{path} is an absolute path; name notes relative to the vault.")
         top, inner = self._top_of(path)
         segments = inner.replace("\\", "/").split("/") if os.name == "nt" else inner.split("/")
@@ -105,7 +105,7 @@ class NotePaths:
                 "the templates folder and of what the settings exclude."
             )
         for segment in path.removeprefix(VOLATILE).split("/"):
-            if reason := file_names.unsafe(segment.removesuffix(".md")):
+            if reason := file_names.why_name_is_unsafe(segment.removesuffix(".md")):
                 raise InvalidInput(f"{path} is not a good name: {reason}.")
         if not file_names.is_new_name(file.stem):
             raise InvalidInput(f"{path} is too long a name, or not in Unicode's composed form.")
@@ -127,7 +127,7 @@ class NotePaths:
             place /= segment
 
 
-def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+def _excluded_path_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     """A pattern names a file or a whole folder; `*` and `?` are allowed in it."""
     if not patterns:
         return lambda path: False

@@ -19,7 +19,7 @@ from vaultmem.config import STATE
 from vaultmem.errors import Away, VaultmemError
 from vaultmem.storage import drives
 
-Identity = tuple[int, int]
+FolderIdentity = tuple[int, int]
 _MANY: Final = 24  # names that are enough to know a vault by
 _GOES_ON: Final = "Nothing is written until it is back; then all goes on by itself."
 
@@ -37,19 +37,19 @@ _OTHER: Final = (
 )
 
 
-class Root:
+class VaultFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.generation = 0  # how often the vault came back as another folder
         self._looking = threading.Lock()
-        self._identity = _identity(path)
-        self._names = _sample(_names(path))
+        self._identity = _folder_identity(path)
+        self._names = _sample_of_names(_names_in_vault_folder(path))
         self._notes: tuple[str, ...] = ()
-        self._awaited = not self._names and drives.is_awaited(path)
+        self._awaited = not self._names and drives.is_drive_awaited(path)
 
     def trouble(self) -> str:
         """Why the vault cannot be used now; nothing while it can."""
-        found = _identity(self.path)
+        found = _folder_identity(self.path)
         if found is None:
             return _GONE.format(self.path)
         if self._awaited and not self._has_come(found):
@@ -84,10 +84,14 @@ class Root:
             raise
         self.require()
 
-    def _has_come(self, found: Identity) -> bool:
+    def _has_come(self, found: FolderIdentity) -> bool:
         """A folder that is empty when it is opened may be the place of a drive."""
         with self._looking:
-            if self._awaited and not _names(self.path) and drives.is_awaited(self.path):
+            if (
+                self._awaited
+                and not _names_in_vault_folder(self.path)
+                and drives.is_drive_awaited(self.path)
+            ):
                 return False
             if self._awaited:
                 self._awaited, self._identity = False, found
@@ -98,12 +102,12 @@ class Root:
 
     def expect(self, known: Callable[[], Collection[str]]) -> None:
         """Notes that our own files elsewhere know: a folder that is empty now is not the vault."""
-        if not _names(self.path) and (notes := known()):
-            self._notes, self._identity = _sample(notes), None
+        if not _names_in_vault_folder(self.path) and (notes := known()):
+            self._notes, self._identity = _sample_of_names(notes), None
 
     def accept(self) -> None:
         """The person says that this is the vault."""
-        self._notes, self._identity = (), _identity(self.path)
+        self._notes, self._identity = (), _folder_identity(self.path)
 
     def add(self, note: str) -> None:
         if len(self._notes) < _MANY:
@@ -113,25 +117,25 @@ class Root:
         """Notes that are in the vault: it is known by some of them, and by what lies in its
         folder while there are none."""
         if notes:
-            self._notes = _sample(notes)
+            self._notes = _sample_of_names(notes)
         else:
-            self._names = _sample(_names(self.path))
+            self._names = _sample_of_names(_names_in_vault_folder(self.path))
 
-    def _is_back(self, found: Identity) -> bool:
+    def _is_back(self, found: FolderIdentity) -> bool:
         """Half of what was known is there: a drive mounted again, a backup, another clone.
         Where nothing was known, anything will do: the drive of an empty place came."""
         with self._looking:
             if found != self._identity:
                 known = self._notes or self._names
                 there = sum(os.path.lexists(self.path / name) for name in known)
-                if 2 * there < len(known) or not _listed(self.path):
+                if 2 * there < len(known) or not _listed_folder(self.path):
                     return False
                 self._identity = found
                 self.generation += 1
             return True
 
 
-def _identity(path: Path) -> Identity | None:
+def _folder_identity(path: Path) -> FolderIdentity | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -139,19 +143,19 @@ def _identity(path: Path) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def _names(folder: Path) -> list[str]:
+def _names_in_vault_folder(folder: Path) -> list[str]:
     """What lies in the folder, but for what we put there ourselves."""
-    return [name for name in _listed(folder) if name != STATE]
+    return [name for name in _listed_folder(folder) if name != STATE]
 
 
-def _listed(folder: Path) -> list[str]:
+def _listed_folder(folder: Path) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except OSError:
         return []
 
 
-def _sample(names: Collection[str]) -> tuple[str, ...]:
+def _sample_of_names(names: Collection[str]) -> tuple[str, ...]:
     """Some of them, from everywhere."""
     step = max(1, len(names) // _MANY)
     return tuple(name for place, name in enumerate(names) if place % step == 0)[:_MANY]

@@ -27,9 +27,9 @@ from vaultmem.storage.store import Store
 
 log = logging.getLogger("vaultmem")
 
-GRACE_SECONDS: Final = 60.0  # a client may start its server anew
-IDLE_SECONDS: Final = 24 * 3600.0
-HOOKS: Final = "hooks"  # what `vaultmem hook` knows of each session, in the local state
+SESSION_GRACE_SECONDS: Final = 60.0  # a client may start its server anew
+SESSION_IDLE_SECONDS: Final = 24 * 3600.0
+HOOKS_FOLDER: Final = "hooks"  # what `vaultmem hook` knows of each session, in the local state
 _ALIVE: Final = ".alive-"
 _KEEP: Final = ".keep"
 _TURN_SECONDS: Final = 5.0
@@ -40,7 +40,7 @@ class SessionFolders:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._held: dict[str, tuple[OwnPath, lock.Held]] = {}
+        self._held: dict[str, tuple[OwnPath, lock.HeldLock]] = {}
         self._holding = threading.Lock()
         self._served = ""
 
@@ -61,7 +61,7 @@ class SessionFolders:
             with contextlib.suppress(OSError, VaultmemError), self._turn():
                 folder = self._folder / session
                 file = folder / f"{_ALIVE}{ulid_now()}"
-                if held := lock.try_hold(file):
+                if held := lock.try_to_lock(file):
                     self._held[session] = file, held
                 if self._keeps:
                     (folder / _KEEP).touch()
@@ -120,10 +120,10 @@ class SessionFolders:
     def _is_over(self, folder: OwnPath) -> bool:
         files = folder.files()
         locks = [folder / file.name for file in files if file.name.startswith(_ALIVE)]
-        if any(file.name == _KEEP for file in files) or any(map(lock.is_held, locks)):
+        if any(file.name == _KEEP for file in files) or any(map(lock.is_locked, locks)):
             return False
-        hooks = (self._store.local() / HOOKS / f"{folder.name}.json").stat()
-        limit = GRACE_SECONDS if locks and not hooks else IDLE_SECONDS
+        hooks = (self._store.local() / HOOKS_FOLDER / f"{folder.name}.json").stat()
+        limit = SESSION_GRACE_SECONDS if locks and not hooks else SESSION_IDLE_SECONDS
         stats = (folder.path.lstat(), hooks, *(file.stat for file in files))
         return time.time() - max(stat.st_mtime for stat in stats if stat) > limit
 
@@ -152,4 +152,4 @@ class SessionFolders:
     def _turn(self) -> contextlib.AbstractContextManager[None]:
         """Nobody takes up a session while another finds that it is over."""
         file = self._store.local() / "volatile.lock"
-        return lock.held(file, timeout=_TURN_SECONDS, what="clearing up after sessions")
+        return lock.locked(file, timeout=_TURN_SECONDS, what="clearing up after sessions")

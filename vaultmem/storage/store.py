@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from vaultmem.base import durable, lock
-from vaultmem.base.file_stamps import FileStat, stamp_of
+from vaultmem.base.file_stamps import FileStamp, file_stamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.config import Settings, state_dir
 from vaultmem.errors import (
@@ -31,37 +31,37 @@ from vaultmem.errors import (
     ReadOnly,
     VaultmemError,
 )
-from vaultmem.notes.note import Note, parse, printable, version
+from vaultmem.notes.note import Note, note_version, parse, printable
 from vaultmem.storage import absence
-from vaultmem.storage.absence import Gone
+from vaultmem.storage.absence import GoneNote
 from vaultmem.storage.digest_log import DigestLog
-from vaultmem.storage.listing import Listing, notes_below, walked
+from vaultmem.storage.listing import Listing, notes_below, vault_listing
 from vaultmem.storage.own_folder import OwnFolder
 from vaultmem.storage.paths import VOLATILE, NotePaths
-from vaultmem.storage.root import Root
+from vaultmem.storage.root import VaultFolder
 from vaultmem.storage.trash import TRASH, Trash
 
-LOCK_SECONDS: Final = 10.0
-MOST_BYTES: Final = 64_000_000  # of one note; it is held in memory some four times over
+STORE_LOCK_SECONDS: Final = 10.0
+MOST_NOTE_BYTES: Final = 64_000_000  # of one note; it is held in memory some four times over
 _MORE: Final = 1 << 16
 _OWN_WRITES: Final = 256  # that are told from a person's
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredNote:
     path: str
     raw: bytes
-    stat: FileStat
+    stat: FileStamp
 
     @property
     def version(self) -> str:
-        return version(self.raw)
+        return note_version(self.raw)
 
 
 class Store:
     def __init__(self, root: Path, settings: Settings) -> None:
         self.root = root.resolve()
-        self.home = Root(self.root)
+        self.home = VaultFolder(self.root)
         self.settings = settings
         self.own = OwnFolder(self.home, state_dir(self.root, settings))
         self.kept, self.state = self.own.kept, self.own.place
@@ -75,7 +75,7 @@ class Store:
 
     def walk(self) -> Listing:
         self.paths.look_anew()
-        listing = walked(self.root, self.paths.is_memory)
+        listing = vault_listing(self.root, self.paths.is_memory)
         if not self.home.trouble():  # else these are another folder's
             self.home.remember(listing.notes)
         try:
@@ -91,7 +91,7 @@ class Store:
 
     # --- reading ---------------------------------------------------------------------
 
-    def read(self, path: str) -> Stored:
+    def read(self, path: str) -> StoredNote:
         """The note's bytes, once they have settled: editors empty a file before they fill it."""
         file = self.paths.readable(path)
         for _ in range(20):
@@ -103,13 +103,15 @@ class Store:
             time.sleep(0.02)
         return stored
 
-    def stat(self, path: str) -> FileStat | None:
+    def stat(self, path: str) -> FileStamp | None:
         """The note's stamp without reading it; None when there is no such note."""
         try:
             found = os.stat(self.paths.readable(path), follow_symlinks=False)
         except (OSError, VaultmemError):
             return None
-        return stamp_of(found) if stat.S_ISREG(found.st_mode) and self.paths.is_note(path) else None
+        return (
+            file_stamp(found) if stat.S_ISREG(found.st_mode) and self.paths.is_note(path) else None
+        )
 
     def is_there(self, path: str) -> bool:
         """Whether there is such a note, also while an editor writes it anew."""
@@ -118,7 +120,7 @@ class Store:
     def note(self, path: str) -> Note:
         return self.parse(self.read(path))
 
-    def parse(self, stored: Stored) -> Note:
+    def parse(self, stored: StoredNote) -> Note:
         """A note may be anything: should one be too much for us, the others go on."""
         try:
             return parse(stored.raw, stored.path, self.settings.properties)
@@ -128,29 +130,31 @@ class Store:
                 "it was. This is a fault of vaultmem: please report it."
             ) from error
 
-    def _read_known(self, path: str, file: str | Path) -> Stored:
+    def _read_known(self, path: str, file: str | Path) -> StoredNote:
         """One that is known is waited for while an editor writes it anew."""
         for _ in range(5):
             try:
                 return self._read_once(path, file)
-            except Gone:
+            except GoneNote:
                 if not self._comes_back(path, file):
                     break
         return self._read_once(path, file)
 
     def _comes_back(self, path: str, file: str | Path) -> bool:
-        return self.knows(path) and absence.is_over(file)
+        return self.knows(path) and absence.is_absence_over(file)
 
-    def _read_once(self, path: str, file: str | Path) -> Stored:
+    def _read_once(self, path: str, file: str | Path) -> StoredNote:
         try:
-            with open(file, "rb", buffering=0, opener=_open_plain) as handle:
+            with open(file, "rb", buffering=0, opener=_open_note_file) as handle:
                 before = os.fstat(handle.fileno())
                 if not stat.S_ISREG(before.st_mode):
                     raise NotFound(f"{path} is not a file.")
-                return Stored(path, _bounded(path, handle, before.st_size), stamp_of(before))
+                return StoredNote(
+                    path, _read_note_bytes(path, handle, before.st_size), file_stamp(before)
+                )
         except FileNotFoundError:
             self.home.require()
-            raise Gone(f"There is no note {path}.") from None
+            raise GoneNote(f"There is no note {path}.") from None
         except OSError as error:
             self.home.require()
             reason = "it is a link to another place" if os.path.islink(file) else error.strerror
@@ -158,31 +162,31 @@ class Store:
 
     # --- writing ---------------------------------------------------------------------
 
-    def create(self, path: str, raw: bytes) -> Stored:
+    def create(self, path: str, raw: bytes) -> StoredNote:
         """A new note under a name that no other file has, not even in another case."""
         self._require_writable()
         file = self.paths.new_file(path)
-        with self.writing(), durable.explained(f"Making {path}"):
+        with self.writing(), durable.disk_errors_explained(f"Making {path}"):
             self.paths.refuse_clash(path, file)
-            self._own.add_digest(version(raw))
+            self._own.add_digest(note_version(raw))
             try:
                 if self._comes_back(path, file):  # an editor would write over the new note
                     raise FileExistsError
                 local = path.startswith(VOLATILE)
-                durable.create(file, raw, self.state.anchor if local else self.root)
+                durable.create_durably(file, raw, self.state.anchor if local else self.root)
             except FileExistsError:
                 raise AlreadyExists(f"There is already a note {path}.") from None
             if not local:
                 self.home.add(path)
-            return Stored(path, raw, stamp_of(file.stat()))
+            return StoredNote(path, raw, file_stamp(file.stat()))
 
-    def replace(self, path: str, raw: bytes, *, expect: str) -> Stored:
+    def replace(self, path: str, raw: bytes, *, expect: str) -> StoredNote:
         """New bytes for a note that still has the expected version."""
         return self.update(path, lambda note: raw, expect=expect)
 
     def update(
         self, path: str, change: Callable[[Note], bytes], *, expect: str | None = None
-    ) -> Stored:
+    ) -> StoredNote:
         """Edit a note; if a person saves it meanwhile the edit is done again on the new text.
 
         With an expected version it is not: the caller has not seen the new text yet.
@@ -191,7 +195,7 @@ class Store:
         self._require_writable()
         file = self.paths.locate(path)
         for _ in range(10):
-            with absence.outwaited(path, file):
+            with absence.absence_outwaited(path, file):
                 if expect is not None:
                     self._require_version(self.read(path), expect)
                 self._wait_until_quiet(path, file)
@@ -201,9 +205,13 @@ class Store:
 
     def _update_once(
         self, path: str, file: Path, change: Callable[[Note], bytes], expect: str | None
-    ) -> Stored | None:
+    ) -> StoredNote | None:
         """None when somebody else changed the note meanwhile."""
-        with self.writing(), durable.explained(f"Writing {path}"), absence.outwaited(path, file):
+        with (
+            self.writing(),
+            durable.disk_errors_explained(f"Writing {path}"),
+            absence.absence_outwaited(path, file),
+        ):
             current = self.read(path)
             if expect is not None:
                 self._require_version(current, expect)
@@ -211,13 +219,13 @@ class Store:
             if raw == current.raw:
                 return current
             if self._swap(path, file, current, raw):
-                return Stored(path, raw, stamp_of(file.stat()))
+                return StoredNote(path, raw, file_stamp(file.stat()))
         return None
 
-    def _swap(self, path: str, file: Path, current: Stored, raw: bytes) -> bool:
+    def _swap(self, path: str, file: Path, current: StoredNote, raw: bytes) -> bool:
         self._refuse_protected(path, file)
-        self._own.add_digest(version(raw))
-        return durable.replace(file, raw, current.raw)
+        self._own.add_digest(note_version(raw))
+        return durable.replace_durably(file, raw, current.raw)
 
     def wrote(self, made: str) -> bool:
         """Whether a version is one of our own latest, and not a person's."""
@@ -228,15 +236,15 @@ class Store:
         self._require_writable()
         file = self.paths.locate(path)
         for _ in range(10):
-            with absence.outwaited(path, file):
+            with absence.absence_outwaited(path, file):
                 self._wait_until_quiet(path, file)
                 if (place := self._remove(path, file, expect)) is not None:
                     return place
         raise Busy(f"{path} is being changed again and again; try again in a moment.")
 
     def _remove(self, path: str, file: Path, expect: str | None) -> str | None:
-        moving = durable.explained(f"Moving {path} to the trash")
-        with self.writing(), moving, absence.outwaited(path, file):
+        moving = durable.disk_errors_explained(f"Moving {path} to the trash")
+        with self.writing(), moving, absence.absence_outwaited(path, file):
             stored = self._read_once(path, file)
             if expect is not None:
                 self._require_version(stored, expect)
@@ -251,7 +259,7 @@ class Store:
         self.paths.locate(path)
         inner = path.removeprefix(VOLATILE).split("/")
         place = self.state._replace(parts=(*self._volatile.parts, *inner))
-        with self.writing(), durable.explained(f"Deleting {path}"):
+        with self.writing(), durable.disk_errors_explained(f"Deleting {path}"):
             place.remove()
             place.parent.remove_folder()
 
@@ -260,7 +268,7 @@ class Store:
         place = OwnPath(self.root, tuple(path.split("/")))
         with contextlib.suppress(OSError, VaultmemError):
             found = place.stat()
-            if found is not None and durable.is_abandoned(place.name, found):
+            if found is not None and durable.is_abandoned_temporary(place.name, found):
                 place.remove()
                 return True
         return False
@@ -278,9 +286,11 @@ class Store:
         """Nobody else of ours writes notes meanwhile, and the vault stays where it is."""
         with self.home.kept(), contextlib.ExitStack() as stack:
             local = self.local()
-            with durable.explained(f"Locking {local}"):
+            with durable.disk_errors_explained(f"Locking {local}"):
                 file = local / "write.lock"
-                stack.enter_context(lock.held(file, timeout=LOCK_SECONDS, what="writing notes"))
+                stack.enter_context(
+                    lock.locked(file, timeout=STORE_LOCK_SECONDS, what="writing notes")
+                )
             yield
 
     def _require_writable(self) -> None:
@@ -289,7 +299,7 @@ class Store:
             raise ReadOnly(f"This vault is served read-only ({origin}); nothing was changed.")
         self.require_writable()
 
-    def _require_version(self, stored: Stored, expect: str) -> None:
+    def _require_version(self, stored: StoredNote, expect: str) -> None:
         if stored.version != expect:
             raise Conflict(
                 f"{stored.path} was changed by someone else. Look at its text as it is now, "
@@ -316,20 +326,20 @@ class Store:
             time.sleep(min(quiet - age, 0.1))
 
 
-def _bounded(path: str, handle: io.FileIO, size: int) -> bytes:
+def _read_note_bytes(path: str, handle: io.FileIO, size: int) -> bytes:
     """All bytes of a note. A file may also be endless, or grow while it is read."""
-    if size <= MOST_BYTES:
+    if size <= MOST_NOTE_BYTES:
         raw = handle.read(size + 1)
-        while len(raw) <= MOST_BYTES and (more := handle.read(_MORE)):
+        while len(raw) <= MOST_NOTE_BYTES and (more := handle.read(_MORE)):
             raw += more
-        if len(raw) <= MOST_BYTES:
+        if len(raw) <= MOST_NOTE_BYTES:
             return raw
     raise NoteMalformed(
-        f"{path} has more than {MOST_BYTES // 1_000_000} MB, which is too much for a note. "
+        f"{path} has more than {MOST_NOTE_BYTES // 1_000_000} MB, which is too much for a note. "
         "Split it, or give it another ending than .md."
     )
 
 
-def _open_plain(file: str, flags: int) -> int:
+def _open_note_file(file: str, flags: int) -> int:
     """Open without following a link and without waiting for a pipe."""
     return os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

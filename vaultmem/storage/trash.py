@@ -25,9 +25,9 @@ class Trash:
         trashed = os.listdir(self.place.make())
         taken = {file_names.name_key(posixpath.splitext(name)[0]) for name in trashed}
         stem, suffix = posixpath.splitext(file.name)
-        target = self.place / (file_names.numbered(stem, taken) + suffix)
+        target = self.place / (file_names.numbered_name(stem, taken) + suffix)
         target.take_in(file)
-        durable.sync_folder(file.parent)
+        durable.flush_folder(file.parent)
         return f"{TRASH}/{target.name}"
 
     def clear(self, place: str, raw: bytes) -> None:

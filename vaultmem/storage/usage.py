@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.base.database import LISTED, Database, listed
+from vaultmem.base.database import SQL_LIST, Database, sql_list
 from vaultmem.errors import VaultmemError
 
 _TROUBLE: Final = (sqlite3.Error, OSError, VaultmemError)
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS asked (session TEXT PRIMARY KEY, count INTEGER NOT NU
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class MemoryUse:
     count: int = 0
     last: int | None = None  # seconds since the epoch
 
@@ -60,10 +60,12 @@ class Usage(Database):
         except _TROUBLE:
             self.close()
 
-    def of(self, memories: Sequence[str]) -> dict[str, Used]:
-        sql = f"SELECT memory, count, last FROM used WHERE memory IN {LISTED}"
+    def of(self, memories: Sequence[str]) -> dict[str, MemoryUse]:
+        sql = f"SELECT memory, count, last FROM used WHERE memory IN {SQL_LIST}"
         try:
-            return {row[0]: Used(*row[1:]) for row in self.db.execute(sql, (listed(memories),))}
+            return {
+                row[0]: MemoryUse(*row[1:]) for row in self.db.execute(sql, (sql_list(memories),))
+            }
         except _TROUBLE:
             self.close()
             return {}

@@ -10,7 +10,7 @@ from typing import Final
 
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import journal, masking
-from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.note import printable
 from vaultmem.operations.caller import Caller
@@ -86,7 +86,7 @@ class Cleaning:
             more={name: self._value(value) for name, value in record.more.items()},
         )
 
-    def _value(self, value: Writable) -> Writable:
+    def _value(self, value: WritableValue) -> WritableValue:
         if isinstance(value, list):
             return [self._value(item) for item in value]
         return self.line(value, 500) if isinstance(value, str) else value
@@ -112,7 +112,11 @@ class Cleaning:
         except InvalidInput as error:
             self.leave(f"a message of {title or 'a conversation'}", str(error))
             return None
-        kind = each.kind if journal.is_kind(each.kind) and len(each.kind) <= 50 else journal.KIND
+        kind = (
+            each.kind
+            if journal.is_entry_kind(each.kind) and len(each.kind) <= 50
+            else journal.USUAL_KIND
+        )
         return replace(each, text=text, kind=kind) if text.strip() else None
 
     def thing(self, record: EntityRecord, project: str) -> EntityRecord:

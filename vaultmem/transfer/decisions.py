@@ -9,14 +9,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import NotFound, VaultmemError
-from vaultmem.notes.edit import AppendToSection, Change, edit, edited, made_note, stamped
+from vaultmem.notes.edit import (
+    AppendToSection,
+    NoteEdit,
+    edit_note,
+    edited_note,
+    note_from_nothing,
+    stamped_note,
+)
 from vaultmem.notes.file_names import safe_name
-from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.links import link_key, relation_key
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import Note, parse, printable, version
+from vaultmem.notes.note import Note, note_version, parse, printable
 from vaultmem.operations.facts import ambiguous_entity
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.references import ULID
@@ -124,17 +131,19 @@ class Decisions:
         if path and known and known.digest == draft.digest:  # nothing is new over there
             return Todo("here", draft.title, path, key=draft.key, digest=draft.digest)
         note = self._note_at(path)
-        same = note is not None and unix_lines(note.body) == unix_lines(draft.body)
-        action = decide(known, draft.digest, version(note.raw) if note else None, same=same)
+        same = note is not None and with_unix_line_ends(note.body) == with_unix_line_ends(
+            draft.body
+        )
+        action = decide(known, draft.digest, note_version(note.raw) if note else None, same=same)
         todo = Todo(action, draft.title, key=draft.key, digest=draft.digest)
         if note is None:
             self._made.add(draft.key)
             return self._new(todo, draft, folder)
         if action == "update":
-            change, expect = self._rewritten(draft), version(note.raw)
+            change, expect = self._rewritten(draft), note_version(note.raw)
             return replace(todo, path=note.path, id=note.id, change=change, expect=expect)
         ours = same and self._rendered(draft, note) == note.raw
-        return replace(todo, path=note.path, version=version(note.raw) if ours else "")
+        return replace(todo, path=note.path, version=note_version(note.raw) if ours else "")
 
     def _new(self, todo: Todo, draft: NoteDraft, folder: str) -> Todo:
         if todo.action == "gone" and not self.again:
@@ -146,14 +155,14 @@ class Decisions:
             todo, action="add", path=self.paths.free(folder, draft.title), id=id_, raw=raw
         )
 
-    def _bytes(self, draft: NoteDraft, more: dict[str, Writable]) -> bytes:
+    def _bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
         spelled = self._view.settings.properties
         values = {**draft.values, **more}
-        return made_note(values, draft.body, names=spelled).raw
+        return note_from_nothing(values, draft.body, names=spelled).raw
 
     def _rendered(self, draft: NoteDraft, note: Note) -> bytes:
         """The draft as this note would have it."""
-        kept: dict[str, Writable] = {"id": note.id}
+        kept: dict[str, WritableValue] = {"id": note.id}
         if note.created:
             kept["created"] = note.created
         return self._bytes(draft, kept)
@@ -195,11 +204,11 @@ class Decisions:
             new = replace(todo, action=decide(known, draft.digest, None, same=False))
             made = self._new(new, draft, self.paths.folder("entities"))
             return self._aliased(made, draft)
-        todo = replace(todo, path=note.path, id=note.id, version=version(note.raw))
+        todo = replace(todo, path=note.path, id=note.id, version=note_version(note.raw))
         more = () if known and known.digest == draft.digest else missing(kept, note)
         if not more:
             return todo
-        edit(note, *more)  # refuses where it cannot be done
+        edit_note(note, *more)  # refuses where it cannot be done
         return replace(todo, action="update", change=self._extended(kept))
 
     def _entity(self, name: str, known: KnownRecord | None) -> Note | None:
@@ -225,7 +234,7 @@ class Decisions:
 
     def _extended(self, record: EntityRecord) -> Callable[[Note], bytes]:
         def change(note: Note) -> bytes:
-            return stamped(note, edited(note, *missing(record, note)), now_utc()).raw
+            return stamped_note(note, edited_note(note, *missing(record, note)), now_utc()).raw
 
         return change
 
@@ -243,20 +252,20 @@ class Decisions:
         if is_note and not self._view.is_visible(note):
             raise UnfitRecord("it belongs to another user or project")
         key = f"{self.system}:{record.id}"
-        todo = Todo("add", path, path, key=key, digest=version(raw), id=note.id)
+        todo = Todo("add", path, path, key=key, digest=note_version(raw), id=note.id)
         known = self.known(key)
         there = self._there(note if is_note else None, path, known)
         twin = self._twin(raw, there or path)
         if twin:
-            return replace(todo, action="here", path=twin, version=version(raw))
+            return replace(todo, action="here", path=twin, version=note_version(raw))
         current = self._read(there) if there else None
         same = record.written and current is not None and self._fit(current) == raw
         if current is not None and not (known or same or self._has_id(note)):
             there, current = None, None  # another note of that name: this one gets its own
-        state = None if current is None else version(current)
+        state = None if current is None else note_version(current)
         action = decide(known, todo.digest, state, same=same)
         if there and current is not None:
-            expect = version(current)
+            expect = note_version(current)
             return replace(todo, action=action, path=there, change=lambda _: raw, expect=expect)
         if action == "gone" and not self.again:
             return replace(todo, action=action)
@@ -323,9 +332,9 @@ class Decisions:
         return {made: path for path, (made, _) in self._all.items()}
 
 
-def missing(record: EntityRecord, note: Note) -> list[Change]:
+def missing(record: EntityRecord, note: Note) -> list[NoteEdit]:
     """What the note does not say yet of the entity."""
-    body = f"\n{unix_lines(note.body)}\n"
+    body = f"\n{with_unix_line_ends(note.body)}\n"
     said = [drafts.observation_line(each) for each in record.observations]
     new = [each for each in said if f"\n{each}\n" not in body]
     held = {

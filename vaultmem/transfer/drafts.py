@@ -15,12 +15,12 @@ from typing import Final
 
 from ulid_transform import bytes_to_ulid
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import journal, yaml_writer
 from vaultmem.notes.file_names import safe_name
-from vaultmem.notes.frontmatter import Writable
-from vaultmem.notes.markdown import Fact, outline
+from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.markdown import Fact, markdown_outline
 from vaultmem.notes.note import parse
 from vaultmem.notes.tags import as_tags
 from vaultmem.operations.remember import derived_title
@@ -44,7 +44,7 @@ class NoteDraft:
 
     key: str
     title: str
-    values: Mapping[str, Writable]
+    values: Mapping[str, WritableValue]
     body: str
     digest: str  # of what it says, apart from dates
     born: dt.datetime | None  # where the record says when
@@ -73,7 +73,7 @@ def memory(record: MemoryRecord, key: str, fallback: dt.datetime) -> NoteDraft:
     given = " ".join(record.title.split())[:300]
     title = given or derived_title(record.text)
     later = record.updated and record.updated.replace(microsecond=0) > created
-    values: dict[str, Writable] = {
+    values: dict[str, WritableValue] = {
         "key": key,
         "type": record.type,
         "scope": "project" if record.project else "user",
@@ -96,7 +96,7 @@ def memory(record: MemoryRecord, key: str, fallback: dt.datetime) -> NoteDraft:
 def _draft(
     key: str,
     title: str,
-    values: Mapping[str, Writable],
+    values: Mapping[str, WritableValue],
     body: str,
     born: dt.datetime | None,
     said: object = "",
@@ -107,8 +107,8 @@ def _draft(
     return NoteDraft(key, title, kept, body, digest(title, about, said or body), born)
 
 
-def _tags(given: Iterable[str]) -> list[Writable]:
-    found: list[Writable] = [tag for tag in as_tags(given) if len(tag) <= 100]
+def _tags(given: Iterable[str]) -> list[WritableValue]:
+    found: list[WritableValue] = [tag for tag in as_tags(given) if len(tag) <= 100]
     return found[:_MOST_TAGS]
 
 
@@ -128,7 +128,7 @@ def journals(
             began = max(began, next((s.at for s in said if s.at), began))
         name = " ".join(talk.title.split())[:200] or "Conversation"
         title = f"{began:%Y-%m-%d %H%M} {derived_title(name)}{part}"
-        values: dict[str, Writable] = {
+        values: dict[str, WritableValue] = {
             "key": key if number == 1 else f"{key}#{number}",
             "type": "session",
             "scope": "project" if talk.project else "user",
@@ -162,10 +162,10 @@ def _log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> str:
     """Every entry comes back as it was said; where their neighbourhood prevents that, all of
     them stand in code blocks."""
     timed = list(_timed(said, key, started))
-    for write in (journal.entry, _verbatim_entry):
+    for write in (journal.journal_entry, _verbatim_entry):
         entries = [write(at, s.kind, s.text, tags, block) for at, s, tags, block in timed]
-        body = f"## {journal.LOG}\n\n" + "".join(f"{entry}\n" for entry in entries)
-        found = (o for o in outline(body).observations if o.time)
+        body = f"## {journal.JOURNAL_LOG}\n\n" + "".join(f"{entry}\n" for entry in entries)
+        found = (o for o in markdown_outline(body).observations if o.time)
         read = [(o.category, o.content, o.tags, o.block) for o in found]
         if read == [(s.kind, s.text, tags, block) for _, s, tags, block in timed]:
             return body
@@ -176,7 +176,7 @@ def _verbatim_entry(
     at: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
 ) -> str:
     tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
-    lines = (f"  {line}" if line else "" for line in journal.verbatim(text).split("\n"))
+    lines = (f"  {line}" if line else "" for line in journal.verbatim_entry(text).split("\n"))
     return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *lines])
 
 
@@ -197,15 +197,15 @@ def _timed(
 
 
 def _with_summary(body: str, summary: str) -> str:
-    said = journal.below_heading(summary)
+    said = journal.with_smaller_headings(summary)
     if not said:
         return body
-    for text in (said, journal.verbatim(said)):
-        whole = f"{body}\n## {journal.SUMMARY}\n\n{text}\n"
+    for text in (said, journal.verbatim_entry(said)):
+        whole = f"{body}\n## {journal.JOURNAL_SUMMARY}\n\n{text}\n"
         read = parse(whole.encode())
-        if journal.summary_in(read) == unix_lines(text):
-            entries = [o.content for o in outline(body).observations if o.time]
-            if [o.content for o in journal.entries_of(read)] == entries:
+        if journal.journal_summary(read) == with_unix_line_ends(text):
+            entries = [o.content for o in markdown_outline(body).observations if o.time]
+            if [o.content for o in journal.journal_entries(read)] == entries:
                 return whole
     return body
 
@@ -214,7 +214,7 @@ def _with_summary(body: str, summary: str) -> str:
 
 
 def thing(record: EntityRecord, source: str, fallback: dt.datetime) -> NoteDraft:
-    values: dict[str, Writable] = {
+    values: dict[str, WritableValue] = {
         "type": "entity",
         "project": record.project,
         "user": record.user,
@@ -234,7 +234,7 @@ def _sections(record: EntityRecord) -> str:
         said = "".join(f"{write(each)}\n" for each in record.observations)
         sections = ((OBSERVATIONS, said), (FACTS, facts))
         body = "\n".join(f"## {name}\n\n{lines}" for name, lines in sections if lines)
-        read = tuple(replace(fact, start=0, end=0) for fact in outline(body).facts)
+        read = tuple(replace(fact, start=0, end=0) for fact in markdown_outline(body).facts)
         if read == record.facts:
             return body
     raise InvalidInput("its observations could not be written so that its facts stay readable")
@@ -250,13 +250,13 @@ def observation_line(said: str) -> str:
 
 
 def _verbatim_line(said: str) -> str:
-    lines = (f"  {line}" if line else "" for line in journal.verbatim(said).split("\n"))
+    lines = (f"  {line}" if line else "" for line in journal.verbatim_entry(said).split("\n"))
     return "\n".join(["- [observation] in its own words:", *lines])
 
 
 def fact_line(fact: Fact) -> str:
     span = f"{fact.valid_from} → {fact.valid_to}" if fact.valid_from or fact.valid_to else ""
-    sure = "" if fact.confidence is None else yaml_writer.render(fact.confidence)
+    sure = "" if fact.confidence is None else yaml_writer.render_yaml(fact.confidence)
     qualities = [part for part in (sure, fact.provenance) if part]
     inner = "; ".join([span or "→", *qualities]) if span or qualities else ""
     return f"- {fact.predicate}:: {fact.object}{f' ({inner})' if inner else ''} ^{fact.block}"
@@ -264,5 +264,5 @@ def fact_line(fact: Fact) -> str:
 
 def reads_back(fact: Fact) -> bool:
     """Whether a fact's line says exactly this fact."""
-    found = outline(f"## {FACTS}\n\n{fact_line(fact)}\n").facts
+    found = markdown_outline(f"## {FACTS}\n\n{fact_line(fact)}\n").facts
     return [replace(f, start=0, end=0) for f in found] == [fact]

@@ -30,7 +30,7 @@ from vaultmem.operations.results import memory
 from vaultmem.operations.view import View
 from vaultmem.storage.listing import Listing
 from vaultmem.storage.paths import VOLATILE
-from vaultmem.storage.store import Stored
+from vaultmem.storage.store import StoredNote
 from vaultmem.transfer import TARGETS
 from vaultmem.transfer.sources.records import SkippedRecord
 
@@ -93,7 +93,10 @@ class Exporting:
             raise InvalidInput(f"Exports go to {' or '.join(TARGETS)}, not to {target!r}.")
         path = Path(os.path.abspath(path.expanduser()))
         self._refuse(path, force)
-        with durable.explained(f"Writing {path}", "Nothing was exported."), _beside(path) as file:
+        with (
+            durable.disk_errors_explained(f"Writing {path}", "Nothing was exported."),
+            _beside(path) as file,
+        ):
             if target == "zip":
                 self._zip(file)
             else:
@@ -136,7 +139,7 @@ class Exporting:
         for stored, note in self._notes(listing):
             yield _line(stored, note, self._view)
 
-    def _notes(self, listing: Listing) -> Iterator[tuple[Stored, Note]]:
+    def _notes(self, listing: Listing) -> Iterator[tuple[StoredNote, Note]]:
         """The notes that were asked for and that the caller may see."""
         paths = sorted(path for path in listing.notes if not path.startswith(VOLATILE))
         for number, path in enumerate(paths, 1):
@@ -211,7 +214,7 @@ def _info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
     return info
 
 
-def _line(stored: Stored, note: Note, view: View) -> str:
+def _line(stored: StoredNote, note: Note, view: View) -> str:
     """The memory as the tools show it, and its properties as they stand in the file, so that
     the note can be made again."""
     shown = asdict(memory(note, view.settings, stored.stat.mtime_ns, 0))
@@ -253,7 +256,7 @@ def _put(file: IO[bytes], path: Path, force: bool) -> None:
         os.replace(temporary, path)
     else:
         try:
-            durable.place_new(temporary, path)
+            durable.place_new_file(temporary, path)
         except FileExistsError:
             raise AlreadyExists(f"There is already {path}; --force writes over it.") from None
-    durable.sync_folder(path.parent)
+    durable.flush_folder(path.parent)

@@ -42,7 +42,7 @@ class FreePaths:
             number = self._numbers[counted] = self._numbers.get(counted, 0) + 1
             suffix = "" if number == 1 else f" {number}"
             found = (
-                file_names.cut(name, file_names.MAX_BYTES - len(suffix)).rstrip(" .")
+                file_names.cut_name(name, file_names.MOST_NAME_BYTES - len(suffix)).rstrip(" .")
                 if suffix
                 else name
             )
@@ -69,7 +69,9 @@ class FreePaths:
         if any(s.startswith(".") for s in named) or "" in named:
             self._view.store.paths.locate(path)  # says what is wrong with it
             raise UnfitRecord(f"{path} is not a plain path")
-        *folders, name = (s if file_names.unsafe(s) is None else safe_name(s) for s in named)
+        *folders, name = (
+            s if file_names.why_name_is_unsafe(s) is None else safe_name(s) for s in named
+        )
         folder = self._spelled("/".join(folders))
         place = f"{folder}/{name}{ending}" if folder else f"{name}{ending}"
         self._view.store.paths.locate(place)

@@ -17,7 +17,7 @@ from typing import Final
 
 from vaultmem.base import lock
 from vaultmem.errors import Busy, Conflict, Unavailable, VaultmemError
-from vaultmem.notes.note import Note, version
+from vaultmem.notes.note import Note, note_version
 from vaultmem.operations.input import Input
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
@@ -109,7 +109,7 @@ class Importing:
         return _told(system, reading, steps, warnings, dry_run, time.monotonic() - started)
 
     def _take_turn(self, stack: ExitStack) -> None:
-        held = lock.try_hold(self._view.store.local() / "imports.lock")
+        held = lock.try_to_lock(self._view.store.local() / "imports.lock")
         if held is None:
             raise Busy("Another import into this vault is under way; let it finish first.")
         stack.callback(held.release)
@@ -159,7 +159,7 @@ class Importing:
             placed = set(sorting.paths.writer.place([(t.path, t.raw) for t in left.values()]))
             for number, todo in list(left.items()):
                 if todo.path in placed:
-                    done[number] = replace(todo, version=version(todo.raw))
+                    done[number] = replace(todo, version=note_version(todo.raw))
                     del left[number]
                 else:
                     left[number] = replace(todo, path=sorting.paths.another(todo.path))

@@ -20,11 +20,11 @@ from vaultmem.base import lock
 from vaultmem.errors import VaultmemError
 from vaultmem.limits import CONSOLIDATIONS, bounded
 from vaultmem.notes import journal
-from vaultmem.notes.attributes import TYPES, attributes_of
-from vaultmem.notes.edit import new_note
+from vaultmem.notes.attributes import MEMORY_TYPES, attributes_of
+from vaultmem.notes.edit import new_note_bytes
 from vaultmem.notes.file_names import name_key, safe_name
-from vaultmem.notes.frontmatter import Writable
-from vaultmem.notes.markdown import shown
+from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.markdown import text_without_comments
 from vaultmem.notes.note import Note, one_line, printable, property_links
 from vaultmem.notes.passages import passage_hash
 from vaultmem.operations.input import Input, now_utc, require_one_of
@@ -148,7 +148,7 @@ class Consolidation:
             return Consolidated(planned, found, stats, True, diff, self._to_review())
         self._writing.require_writable()
         file = self._view.store.local() / "consolidate.lock"
-        with lock.held(file, timeout=60, what="consolidating memories"):
+        with lock.locked(file, timeout=60, what="consolidating memories"):
             drafts, found, stats = self._reflect(session, bool(session_id), strategy)
             told = [self._in_prose(draft, prose or {}) for draft in drafts]
             made = tuple(self._carry_out(draft, session, write=True) for draft, _ in told)
@@ -213,14 +213,14 @@ class Consolidation:
 
     def _sources(self, session: str) -> list[SourceMemory]:
         """What this caller may see of the session, and of the latest memories and observations."""
-        journals, known = self._view.index.journals, (*TYPES, "session")
+        journals, known = self._view.index.journals, (*MEMORY_TYPES, "session")
         rows = journals.of_session(session, self._view.filters(type=known)) if session else []
         memories = self._view.settings[
             "folders.memories"
         ]  # elsewhere any note of a person counts as one
         for wanted in (
             self._view.filters(type="episodic"),
-            self._view.filters(type=TYPES, folder=memories),
+            self._view.filters(type=MEMORY_TYPES, folder=memories),
         ):
             rows += self._view.index.lookup.select(wanted, "created", limit=_MOST_SOURCES)[0]
         rows += journals.latest(self._view.filters(type="session"), _MOST_JOURNALS)
@@ -244,7 +244,7 @@ class Consolidation:
         whole = SourceMemory(
             id=identity(note),
             link=f"[[{self._link_name(note)}]]",
-            text=printable(shown(note.body)).strip(),
+            text=printable(text_without_comments(note.body)).strip(),
             type=kept["type"],
             scope=kept["scope"],
             project=kept["project"],
@@ -257,16 +257,16 @@ class Consolidation:
         if whole.type != "session":
             yield started, whole
             return
-        for seen in journal.entries_of(note):
+        for seen in journal.journal_entries(note):
             if seen.block and seen.content.strip():
                 anchor = f"#^{seen.block}"
                 yield (
-                    journal.time_of(seen, note),
+                    journal.time_of_entry(seen, note),
                     replace(
                         whole,
                         id=seen.block,
                         link=f"{whole.link[:-2]}{anchor}]]",
-                        text=printable(shown(seen.content)),
+                        text=printable(text_without_comments(seen.content)),
                         type="episodic",
                         occasion=session or note.path,
                         tags=seen.tags,
@@ -368,7 +368,7 @@ class Consolidation:
         name = path.rpartition("/")[2].removesuffix(".md")
         return replace(planned, id=str(values["id"]), path=path, title=name)
 
-    def _values(self, draft: MemoryDraft, session: str) -> dict[str, Writable]:
+    def _values(self, draft: MemoryDraft, session: str) -> dict[str, WritableValue]:
         return {
             "type": draft.type,
             "scope": draft.scope,
@@ -383,10 +383,10 @@ class Consolidation:
 
     def _diff(self, draft: MemoryDraft, session: str) -> str:
         """The note as it would be written, without the id and time that it would get."""
-        values: Mapping[str, Writable] = self._values(draft, session)
+        values: Mapping[str, WritableValue] = self._values(draft, session)
         kept = {name: value for name, value in values.items() if value not in (None, "", [])}
         path = self._carry_out(draft, session, write=False).path
-        lines = new_note(kept, draft.content + "\n").decode().splitlines(keepends=True)
+        lines = new_note_bytes(kept, draft.content + "\n").decode().splitlines(keepends=True)
         return "".join(difflib.unified_diff([], lines, "/dev/null", path))
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vaultmem.base import small_files
-from vaultmem.base.file_stamps import UNSETTLED
+from vaultmem.base.file_stamps import UNSETTLED_STAMP
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NoteMalformed, VaultmemError
 from vaultmem.indexing import changes
 from vaultmem.indexing.reconcile import known_stamps
 from vaultmem.notes import file_names
 from vaultmem.notes.links import LinkMap
-from vaultmem.notes.masking import public
+from vaultmem.notes.masking import mask_private
 from vaultmem.notes.note import Note
 from vaultmem.storage.listing import Listing
 from vaultmem.storage.store import Store
@@ -71,9 +71,9 @@ def examine_index(store: Store, index: Index) -> list[Finding]:
     listing = store.walk()
     known, skips = index.inventory.known(), index.inventory.skips()
     unseen = [path for path, _ in listing.unread]
-    look = changes.compare(known_stamps(known, skips), listing.notes, unseen)
+    look = changes.compare_stamps(known_stamps(known, skips), listing.notes, unseen)
     # What could not be read is tried again at every look, and no news.
-    behind = [p for p in look.suspects if p not in skips or skips[p].stat != UNSETTLED]
+    behind = [p for p in look.suspects if p not in skips or skips[p].stat != UNSETTLED_STAMP]
     gone = [path for path in look.missing if path in known]
     message, cure = "The index does not know this note as it is now.", "vaultmem doctor --fix"
     found = [Finding(path, "index-behind", message, cure) for path in behind]
@@ -141,7 +141,7 @@ def _unseen(listing: Listing) -> Iterator[Finding]:
     cure = "Check that you may read it, and that its path is not too long."
     for path, reason in listing.unread:
         message = f"This could not be looked at: {reason}."
-        yield Finding(file_names.escaped(path) or ".", "unreadable", message, cure)
+        yield Finding(file_names.escaped_name(path) or ".", "unreadable", message, cure)
     for path, refusal in listing.refused.items():
         if path not in listing.symlinks:
             yield Finding(path, "no-note", refusal.reason, refusal.cure)
@@ -161,7 +161,7 @@ def _secrets(notes: list[Note], settings: Settings) -> Iterator[Finding]:
     from vaultmem.base import redaction as secrets
 
     for note in notes:
-        for found in secrets.find(public(note.text), settings["privacy.patterns"]):
+        for found in secrets.find_secrets(mask_private(note.text), settings["privacy.patterns"]):
             message = f"Line {found.line} looks like it holds a secret: {found.kind}."
             fix = "Take it out, or put it between <private> and </private>; if others may have it, make a new one."
             yield Finding(note.path, "secret", message, fix)
@@ -172,7 +172,7 @@ def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     for note in notes:
         if note.id:
             by_id[note.id.upper()].append(note)
-    copies = {note.path for note in notes if file_names.conflict_original(note.title)}
+    copies = {note.path for note in notes if file_names.name_of_conflict_original(note.title)}
     for same in by_id.values():
         if len(same) > 1:
             original = _original(same, listing)
@@ -182,7 +182,7 @@ def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                     fix = "Keep one of the two, or remove the id line from the copy."
                     yield Finding(note.path, "duplicate-id", message, fix)
     for path in sorted(copies):
-        original_name = file_names.conflict_original(
+        original_name = file_names.name_of_conflict_original(
             posixpath.splitext(posixpath.basename(path))[0]
         )
         message = f"A sync service's conflict copy of {original_name!r}."
@@ -195,7 +195,11 @@ def _original(same: list[Note], listing: Listing) -> Note:
     """Of notes with one id: the one not named like a copy, else the one longest untouched."""
     return min(
         same,
-        key=lambda n: (file_names.copy_rank(n.title), listing.notes[n.path].mtime_ns, n.path),
+        key=lambda n: (
+            file_names.copy_rank_of_name(n.title),
+            listing.notes[n.path].mtime_ns,
+            n.path,
+        ),
     )
 
 
@@ -205,7 +209,7 @@ def _names(listing: Listing) -> Iterator[Finding]:
         by_key[file_names.name_key(path)].append(path)
         name = posixpath.basename(path)
         stem = name[: -len(".md")] if name.lower().endswith(".md") else name
-        if path in listing.notes and (reason := file_names.unsafe(stem)):
+        if path in listing.notes and (reason := file_names.why_name_is_unsafe(stem)):
             yield Finding(
                 path, "unsafe-name", f"A name to avoid: {reason}.", "Rename it in Obsidian."
             )
@@ -237,7 +241,7 @@ def _git(store: Store) -> Iterator[Finding]:
     from vaultmem.git import repo
 
     try:
-        wanted = b"merge=vaultmem" in small_files.read(store.root / ".gitattributes")
+        wanted = b"merge=vaultmem" in small_files.read_small_file(store.root / ".gitattributes")
     except OSError:
         return
     if (

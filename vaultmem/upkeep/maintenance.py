@@ -12,7 +12,7 @@ from vaultmem.limits import FilePath, bounded
 
 if TYPE_CHECKING:
     from vaultmem.embedding.models import ModelInfo
-    from vaultmem.indexing.reconcile import Progress, ReconcileReport
+    from vaultmem.indexing.reconcile import ReconcileProgress, ReconcileReport
     from vaultmem.parts import Parts
     from vaultmem.upkeep.doctor import Finding
     from vaultmem.upkeep.verification import Verified
@@ -26,12 +26,12 @@ class Maintenance:
 
     @bounded()
     def index_now(
-        self, *, rebuild: bool = False, progress: Progress | None = None
+        self, *, rebuild: bool = False, progress: ReconcileProgress | None = None
     ) -> ReconcileReport:
         return self._parts.bring_up_to_date(rebuild=rebuild, progress=progress)
 
     @bounded()
-    def embed_all(self, progress: Progress | None = None) -> int:
+    def embed_all(self, progress: ReconcileProgress | None = None) -> int:
         """Embed whatever has no vector yet; returns how many passages that were."""
         embedder = self._parts.embedder()
         if embedder is None:
@@ -70,7 +70,7 @@ class Maintenance:
         return fixed
 
     @bounded()
-    def verify(self, progress: Progress | None = None) -> Verified:
+    def verify(self, progress: ReconcileProgress | None = None) -> Verified:
         """Whether what was acknowledged is there, and the index says what a new one would."""
         from vaultmem.upkeep.verification import Verification
 
@@ -96,16 +96,16 @@ class Maintenance:
     def models(self) -> list[ModelInfo]:
         from vaultmem.embedding import models
 
-        return models.available(self._parts.models_dir)
+        return models.available_models(self._parts.models_dir)
 
     @bounded()
     def pull_model(self, name: str) -> ModelInfo:
         from vaultmem.embedding import models
 
-        return models.pull(name, self._parts.models_dir)
+        return models.pull_model(name, self._parts.models_dir)
 
     @bounded(folder=FilePath())
     def import_model(self, folder: str) -> ModelInfo:
         from vaultmem.embedding import models
 
-        return models.import_folder(Path(folder).expanduser(), self._parts.models_dir)
+        return models.import_model_folder(Path(folder).expanduser(), self._parts.models_dir)

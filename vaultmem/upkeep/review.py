@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.words import topic_words
 from vaultmem.config import REVIEW
 from vaultmem.errors import NotFound, VaultmemError
-from vaultmem.index import Filters, Row
-from vaultmem.notes.attributes import TYPES
-from vaultmem.notes.edit import AppendToSection, Change, ReplaceSection, edit
+from vaultmem.index import CatalogRow, Filters
+from vaultmem.notes.attributes import MEMORY_TYPES
+from vaultmem.notes.edit import AppendToSection, NoteEdit, ReplaceSection, edit_note
 from vaultmem.notes.links import as_link, link_target
-from vaultmem.notes.markdown import property_links, section, shown
-from vaultmem.notes.note import Note, body_of, one_line
+from vaultmem.notes.markdown import markdown_section, property_links, text_without_comments
+from vaultmem.notes.note import Note, note_body, one_line
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.results import DEFAULT_IMPORTANCE as _USUAL
 from vaultmem.operations.results import row_moment
@@ -116,20 +116,20 @@ class Review:
 
     # --- what is listed ------------------------------------------------------------------
 
-    def _reviewable(self, stop: threading.Event) -> Iterator[Row]:
+    def _reviewable(self, stop: threading.Event) -> Iterator[CatalogRow]:
         """Lasting memories that agents wrote: a person's own notes are theirs to judge."""
         for offset in range(0, _MOST, _PAGE):
             if stop.is_set():
                 return
-            filters = Filters(types=TYPES)
+            filters = Filters(types=MEMORY_TYPES)
             rows, total = self._view.index.lookup.select(filters, "created", _PAGE, offset)
             yield from (row for row in rows if row.id and row.scope.casefold() != "session")
             if offset + _PAGE >= total:
                 return
 
-    def _doubles(self, rows: Sequence[Row], stop: threading.Event) -> list[ReviewItem]:
+    def _doubles(self, rows: Sequence[CatalogRow], stop: threading.Event) -> list[ReviewItem]:
         """Within what belongs to one user and project."""
-        homes: dict[tuple[str, str], list[Row]] = {}
+        homes: dict[tuple[str, str], list[CatalogRow]] = {}
         for row in rows:
             if not row.more.get("superseded_by"):
                 homes.setdefault((row.user.casefold(), row.project.casefold()), []).append(row)
@@ -144,12 +144,12 @@ class Review:
                 found.append((-likeness, first.id, second.id, made))
         return [made for *_, made in sorted(found, key=lambda item: item[:3])]
 
-    def _said_of_two(self, new: Row, old: Row, likeness: float) -> str:
+    def _said_of_two(self, new: CatalogRow, old: CatalogRow, likeness: float) -> str:
         return f"{self._link(new)} and {self._link(old)}: {likeness:.0%} alike"
 
     def _pairs(
-        self, rows: Sequence[Row], stop: threading.Event
-    ) -> Iterator[tuple[Row, Row, float]]:
+        self, rows: Sequence[CatalogRow], stop: threading.Event
+    ) -> Iterator[tuple[CatalogRow, CatalogRow, float]]:
         import numpy as np
 
         vectors: dict[int, np.ndarray] = {}
@@ -168,16 +168,18 @@ class Review:
         for a, b, likeness in duplicates.by_words(words, _SAME_WORDS, stop):
             yield others[a], others[b], likeness
 
-    def _words(self, row: Row) -> frozenset[str]:
+    def _words(self, row: CatalogRow) -> frozenset[str]:
         try:
-            return frozenset(topic_words(shown(body_of(self._view.store.read(row.path).raw))))
+            return frozenset(
+                topic_words(text_without_comments(note_body(self._view.store.read(row.path).raw)))
+            )
         except VaultmemError:
             return frozenset()
 
-    def _stale(self, rows: Sequence[Row]) -> Iterator[ReviewItem]:
+    def _stale(self, rows: Sequence[CatalogRow]) -> Iterator[ReviewItem]:
         """Replaced ones first, then the oldest of what nobody asked for."""
         limit = now_utc() - dt.timedelta(days=self._view.settings["upkeep.stale_days"])
-        old: list[tuple[dt.datetime, str, Row]] = []
+        old: list[tuple[dt.datetime, str, CatalogRow]] = []
         for start in range(0, len(rows), _PAGE):
             part = rows[start : start + _PAGE]
             used = self._view.parts.usage.of([row.id for row in part])
@@ -191,15 +193,15 @@ class Review:
         for _, _, row in sorted(old, key=lambda item: item[:2]):
             yield ReviewItem(_mark("stale", row.id), partial(self._said_of_stale, row))
 
-    def _said_of_replaced(self, row: Row) -> str:
+    def _said_of_replaced(self, row: CatalogRow) -> str:
         by = as_link(link_target(row.more["superseded_by"].strip()))
         return f"{self._link(row)}: replaced" + (f" by {by}" if by else "")
 
-    def _said_of_stale(self, row: Row) -> str:
+    def _said_of_stale(self, row: CatalogRow) -> str:
         why = f"importance {_weight(row):g}, unchanged since {_last_change(row):%Y-%m-%d}"
         return f"{self._link(row)}: {why}, never asked for"
 
-    def _link(self, row: Row) -> str:
+    def _link(self, row: CatalogRow) -> str:
         if _NO_LINK.search(row.path) or one_line(row.path) != row.path:
             return f"`{one_line(row.path).replace('`', ' ')}`"
         alone = len(self._view.index.lookup.find(row.title)) <= 1
@@ -216,7 +218,7 @@ class Review:
         store = self._review_store()
 
         def change(note: Note) -> bytes:
-            raw = edit(note, *_changes(note, sections))
+            raw = edit_note(note, *_changes(note, sections))
             if raw != note.raw:
                 self._view.parts.history.take(note, "upkeep")
             return raw
@@ -241,13 +243,13 @@ class Review:
         return True
 
 
-def _changes(note: Note, sections: Mapping[str, Sequence[ReviewItem]]) -> Iterator[Change]:
+def _changes(note: Note, sections: Mapping[str, Sequence[ReviewItem]]) -> Iterator[NoteEdit]:
     for title, found in sections.items():
-        span = section(note.headings, title, len(note.body))
+        span = markdown_section(note.headings, title, len(note.body))
         if span is None:
             yield AppendToSection(title, _section("", found))
             continue
-        old = unix_lines(note.body[slice(*span)]).strip("\n")
+        old = with_unix_line_ends(note.body[slice(*span)]).strip("\n")
         if (new := _section(old, found)) != old:
             yield ReplaceSection(title, new)
 
@@ -294,11 +296,11 @@ def _mark(kind: str, *ids: str) -> str:
     return "r-" + hashlib.blake2b("\0".join((kind, *ids)).encode(), digest_size=4).hexdigest()
 
 
-def _weight(row: Row) -> float:
+def _weight(row: CatalogRow) -> float:
     return _USUAL if row.importance is None else row.importance
 
 
-def _last_change(row: Row) -> dt.datetime:
+def _last_change(row: CatalogRow) -> dt.datetime:
     return row_moment(row if row.updated is None else row._replace(created=row.updated))
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
 from vaultmem.config import Settings
-from vaultmem.index import FILLING, READY, TROUBLE, IndexStatus
+from vaultmem.index import INDEX_FAILURES, INDEX_FILLING, INDEX_READY, IndexStatus
 from vaultmem.limits import bounded
-from vaultmem.notes.attributes import SCOPES, TYPES
+from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES
 from vaultmem.operations.results import Result
 from vaultmem.operations.view import View
 
@@ -112,12 +112,12 @@ class Health:
         trouble = (
             self._view.store.own.trouble()
             or self._view.store.own.unwritable()
-            or ("" if index.fulltext in (READY, FILLING) else index.fulltext)
+            or ("" if index.fulltext in (INDEX_READY, INDEX_FILLING) else index.fulltext)
         )
         try:
             index = self._own_share(index, model)
             counts, session = self._counts(type), self._session_health()
-        except TROUBLE as error:
+        except INDEX_FAILURES as error:
             counts, session, trouble = _NOTHING_COUNTED, None, trouble or str(error)
         return Status(
             connection=self._connection(trouble),
@@ -179,8 +179,12 @@ class Health:
         total = sum(by_scope.values())
         return Counts(
             total=total,
-            by_scope={name: by_scope.get(name, 0) for name in dict.fromkeys((*SCOPES, *by_scope))},
-            by_type={name: by_type.get(name, 0) for name in dict.fromkeys((*TYPES, *by_type))},
+            by_scope={
+                name: by_scope.get(name, 0) for name in dict.fromkeys((*MEMORY_SCOPES, *by_scope))
+            },
+            by_type={
+                name: by_type.get(name, 0) for name in dict.fromkeys((*MEMORY_TYPES, *by_type))
+            },
             forgotten=sum(lookup.counts("scope", everything).values()) - total,
             entities=lookup.counts("type", self._view.filters()).get("entity", 0),
             relationships=lookup.relationships(self._view.filters()),

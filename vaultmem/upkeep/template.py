@@ -20,7 +20,7 @@ from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, OutsideVault, Unavailable, VaultmemError
 from vaultmem.git import repo
 from vaultmem.notes import file_names
-from vaultmem.storage.own_folder import QUIET_IGNORE
+from vaultmem.storage.own_folder import OWN_GITIGNORE
 from vaultmem.storage.store import Store
 
 EXAMPLES: Final = ("Memories/", "Entities/", "Sessions/")
@@ -53,7 +53,7 @@ def source() -> Path:
 
 
 def plan(root: Path, *, git: bool = False, examples: bool = False) -> VaultPlan:
-    with durable.explained(f"Looking at {root}"):
+    with durable.disk_errors_explained(f"Looking at {root}"):
         if os.path.lexists(root) and not root.is_dir():
             raise InvalidInput(f"{root} is a file; a vault is a folder.")
         return _plan(root, git=git, examples=examples)
@@ -110,7 +110,7 @@ class _There:
 
 def _advice(root: Path, *, git: bool) -> Iterator[str]:
     with contextlib.suppress(OSError):
-        if git and b"merge=vaultmem" not in small_files.read(root / ".gitattributes"):
+        if git and b"merge=vaultmem" not in small_files.read_small_file(root / ".gitattributes"):
             yield "Add this line to .gitattributes to merge notes by property: *.md merge=vaultmem"
     if (root / ".obsidian").exists():
         yield "Obsidian's own settings were left as they are."
@@ -120,7 +120,7 @@ def apply(planned: VaultPlan) -> None:
     root, template = planned.root, source()
     settings = config.load(root)
     places = {_place(path, settings): path for path in _template_files(True)}
-    with durable.explained(f"Making the vault in {root}", _PARTLY):
+    with durable.disk_errors_explained(f"Making the vault in {root}", _PARTLY):
         durable.make_folders(root)
         for folder in planned.folders:
             _inside(root, folder).make()
@@ -144,7 +144,7 @@ def _is_quiet(file: OwnPath) -> bool:
     if file.parts != (config.STATE, ".gitignore"):
         return False
     with contextlib.suppress(OSError, VaultmemError):
-        return file.read(len(QUIET_IGNORE) + 1) == QUIET_IGNORE
+        return file.read(len(OWN_GITIGNORE) + 1) == OWN_GITIGNORE
     return False
 
 
@@ -210,10 +210,10 @@ def is_awaited(folder: Path) -> bool:
     """Whether a folder that is not there, or empty, is the place of a drive not mounted now."""
     from vaultmem.storage import drives
 
-    return drives.is_awaited(folder)
+    return drives.is_drive_awaited(folder)
 
 
 def require_there(root: Path) -> None:
-    from vaultmem.storage.root import Root
+    from vaultmem.storage.root import VaultFolder
 
-    Root(root).require()
+    VaultFolder(root).require()

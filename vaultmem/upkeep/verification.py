@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.errors import VaultmemError
-from vaultmem.index import differences
-from vaultmem.notes.note import Note, parse, version
+from vaultmem.index import index_differences
+from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.storage import history
-from vaultmem.storage.history import History, Write
+from vaultmem.storage.history import History, WriteRecord
 from vaultmem.storage.paths import VOLATILE
 from vaultmem.storage.store import Store
 from vaultmem.storage.trash import TRASH
@@ -26,7 +26,7 @@ from vaultmem.upkeep.doctor import Finding
 
 if TYPE_CHECKING:
     from vaultmem.index import Index
-    from vaultmem.indexing.reconcile import Progress
+    from vaultmem.indexing.reconcile import ReconcileProgress
 
 REPAIRABLE: Final = ("write-gone", "index-differs", "vector-damaged")
 _REPAIR: Final = "vaultmem doctor --verify --repair"
@@ -50,7 +50,9 @@ class Verification:
         self._notes = dict(_notes(store))
         self._paths = {note.id.upper(): path for path, note in self._notes.items() if note.id}
 
-    def run(self, index: Callable[[], Index] | None, progress: Progress | None = None) -> Verified:
+    def run(
+        self, index: Callable[[], Index] | None, progress: ReconcileProgress | None = None
+    ) -> Verified:
         """`index` is None where there is none: looking makes no index."""
         writes, keys = self._last_writes(), self.history.notes()
         snapshots = [snapshot for key in keys for snapshot in self.history.snapshots(key)]
@@ -65,17 +67,17 @@ class Verification:
 
     # --- what was acknowledged -----------------------------------------------------------
 
-    def _last_writes(self) -> dict[str, Write]:
+    def _last_writes(self) -> dict[str, WriteRecord]:
         """The last write to each note, by its id, or by its path where it has none."""
         return {write.id.upper() or write.path: write for write in self.history.writes()}
 
-    def _writes(self, writes: dict[str, Write]) -> Iterator[Finding]:
+    def _writes(self, writes: dict[str, WriteRecord]) -> Iterator[Finding]:
         for write in writes.values():
             if write.version and not self._is_explained(write):
                 kept = bool(self.history.snapshots(write.id.upper()))
                 yield _gone(write.path, write.id, kept=kept)
 
-    def _is_explained(self, write: Write) -> bool:
+    def _is_explained(self, write: WriteRecord) -> bool:
         """As it was written, changed since, moved, or in the trash."""
         if write.path in self._notes or write.id.upper() in self._paths:
             return True
@@ -92,12 +94,12 @@ class Verification:
             with contextlib.suppress(OSError, VaultmemError):
                 if file.is_file() and not file.is_symlink():
                     note = parse(file.read_bytes(), file.name, self.store.settings.properties)
-                    found |= {note.id.upper(), version(note.raw)}
+                    found |= {note.id.upper(), note_version(note.raw)}
         return frozenset(found - {""})
 
-    def _histories(self, keys: list[str], writes: dict[str, Write]) -> Iterator[Finding]:
+    def _histories(self, keys: list[str], writes: dict[str, WriteRecord]) -> Iterator[Finding]:
         """Notes of which older texts are kept, but which are nowhere now."""
-        known = {history.key_of(note) for note in self._notes.values()} | writes.keys()
+        known = {history.history_key(note) for note in self._notes.values()} | writes.keys()
         for key in keys:
             place = self.history.place(key)
             if key in known or place is None or place.trashed or place.path in self._notes:
@@ -107,10 +109,10 @@ class Verification:
 
     # --- the index -------------------------------------------------------------------------
 
-    def _index(self, index: Index, progress: Progress | None) -> Iterator[Finding]:
+    def _index(self, index: Index, progress: ReconcileProgress | None) -> Iterator[Finding]:
         texts = {path: note.body for path, note in self._notes.items()}
         with _beside(self.store, index, progress) as anew:
-            for path, wrong in differences(index, anew, texts):
+            for path, wrong in index_differences(index, anew, texts):
                 yield Finding(path, "index-differs", f"The note {wrong}.", _REPAIR)
         if broken := index.vectors.damaged():
             message = f"{broken:,} of the vectors are damaged; what they stand for is hard to find."
@@ -152,7 +154,7 @@ def _gone(path: str, id_: str, kept: bool) -> Finding:
 def _damaged(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
     for snapshot in snapshots:
         try:
-            whole = version(snapshot.raw) == snapshot.version
+            whole = note_version(snapshot.raw) == snapshot.version
         except OSError:
             whole = False
         if not whole:
@@ -162,7 +164,7 @@ def _damaged(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
 
 
 @contextlib.contextmanager
-def _beside(store: Store, index: Index, progress: Progress | None) -> Iterator[Index]:
+def _beside(store: Store, index: Index, progress: ReconcileProgress | None) -> Iterator[Index]:
     """An index made from nothing, for as long as it is needed."""
     from vaultmem.index import Index
     from vaultmem.indexing.reconcile import Reconciler

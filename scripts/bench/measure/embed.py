@@ -25,9 +25,9 @@ def main() -> None:
     maker, chance = NoteMaker(3), random.Random(3)
     texts = [" ".join(maker.sentence() for _ in range(chance.randint(2, 20))) for _ in range(count)]
     with tempfile.TemporaryDirectory() as folder:
-        ours = embedder.load("", Path(folder))
+        ours = embedder.load_embedder("", Path(folder))
         assert ours is not None
-        plain = fastembed_session.open_session(ours._model)  # type: ignore[attr-defined]
+        plain = fastembed_session.open_fastembed_session(ours._model)  # type: ignore[attr-defined]
         ways = {"ours": lambda: ours.embed(texts), "plain": lambda: list(plain.embed(texts))}
         best = dict.fromkeys(ways, float("inf"))
         for _ in range(3):

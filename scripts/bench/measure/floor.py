@@ -185,10 +185,10 @@ def _model(folder: Path, texts: list[str], count: int) -> dict[str, Any]:
     """fastembed as it comes, with the weights that vaultmem uses."""
     from vaultmem.embedding import embedder, fastembed_session
 
-    ours = embedder.load("", folder / "models")
+    ours = embedder.load_embedder("", folder / "models")
     if ours is None:
         return {"trouble": "no embedding model is available"}
-    plain = fastembed_session.open_session(ours._model)
+    plain = fastembed_session.open_fastembed_session(ours._model)
     pieces = [piece for text in texts for piece in text.split("\n\n") if len(piece) > 200][:count]
     started = time.perf_counter()
     list(plain.embed(pieces))

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vaultmem.base.database import LISTED, listed
-from vaultmem.base.file_stamps import FileStat
+from vaultmem.base.database import SQL_LIST, sql_list
+from vaultmem.base.file_stamps import FileStamp
 from vaultmem.index.embedded.catalog import Catalog
 from vaultmem.index.embedded.fulltext import FullText
 from vaultmem.index.embedded.rows import (
-    INSERT,
-    OF_NOTE,
-    UPDATE,
+    INSERT_NOTE,
+    TABLES_OF_NOTE,
+    UPDATE_NOTE,
     BatchRows,
     IndexEntry,
-    Skip,
-    columns,
+    SkippedNote,
+    note_columns,
 )
 
 
@@ -34,12 +34,12 @@ class Batch:
     put: Iterable[IndexEntry] = ()
     moved: dict[str, str] = field(default_factory=dict)  # new path -> old path, of some in `put`
     removed: list[str] = field(default_factory=list)
-    touched: list[tuple[str, FileStat, str]] = field(default_factory=list)  # and the version
-    skipped: list[Skip] = field(default_factory=list)
+    touched: list[tuple[str, FileStamp, str]] = field(default_factory=list)  # and the version
+    skipped: list[SkippedNote] = field(default_factory=list)
     unskipped: Sequence[str] = ()  # what was skipped and is no longer there
 
 
-def apply(batch: Batch, catalog: Catalog, store: FullText) -> None:
+def apply_batch(batch: Batch, catalog: Catalog, store: FullText) -> None:
     """Put a batch into both stores. The caller holds the lock. What the order is for:
 
     1. What a killed writer left is undone first: its paths may be among these.
@@ -50,7 +50,7 @@ def apply(batch: Batch, catalog: Catalog, store: FullText) -> None:
     4. What is no longer skipped comes before what is skipped: a path may have a new reason.
     5. The catalog is committed last, when the full text has all of it: a row says what *is* there.
     """
-    recover(catalog, store)
+    recover_pending(catalog, store)
     rows = CatalogWriter(catalog)
     rows.mark_pending(batch.paths)
     with catalog.transaction(), store.writing(len(batch.paths)) as text:
@@ -72,7 +72,7 @@ def apply(batch: Batch, catalog: Catalog, store: FullText) -> None:
             rows.finish()
 
 
-def recover(catalog: Catalog, store: FullText) -> None:
+def recover_pending(catalog: Catalog, store: FullText) -> None:
     """Notes that a killed writer left pending are taken out of the full text, to be indexed
     again. The caller holds the lock."""
     pending = catalog.pending()
@@ -103,7 +103,7 @@ class CatalogWriter:
         """Note the paths of a batch, and which of them are there already."""
         with self._catalog.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
-        there = db.execute(f"SELECT path FROM note WHERE path IN {LISTED}", (listed(paths),))
+        there = db.execute(f"SELECT path FROM note WHERE path IN {SQL_LIST}", (sql_list(paths),))
         self._there = frozenset(row[0] for row in there)
         self._left_out = frozenset(row[0] for row in db.execute("SELECT path FROM skipped"))
 
@@ -123,15 +123,15 @@ class CatalogWriter:
             and not old_path
         ):
             return None
-        values = columns(entry)
+        values = note_columns(entry)
         if row:
             note = int(row[0])
             if old_path:
                 self.remove(entry.note.path)
             self._clear(note)
-            self._db.execute(UPDATE, (*values, note))
+            self._db.execute(UPDATE_NOTE, (*values, note))
         else:
-            note = int(self._db.execute(INSERT, values).lastrowid or 0)
+            note = int(self._db.execute(INSERT_NOTE, values).lastrowid or 0)
         self._parts.add(note, entry.note)
         if self._parts.last_passage < 0:
             self._parts.last_passage = self._catalog.last_passage()
@@ -145,7 +145,7 @@ class CatalogWriter:
         return row
 
     def _clear(self, note: int) -> None:
-        for table in OF_NOTE:
+        for table in TABLES_OF_NOTE:
             self._db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
 
     def remove(self, path: str) -> None:
@@ -155,7 +155,7 @@ class CatalogWriter:
             self._db.execute("DELETE FROM note WHERE note = ?", row)
         self.unskip(path)
 
-    def touch(self, path: str, stat: FileStat, version: str) -> None:
+    def touch(self, path: str, stat: FileStamp, version: str) -> None:
         """A note that is still what it was has another stamp."""
         self._db.execute(
             "UPDATE note SET mtime_ns = ?, size = ?, inode = ?, ctime_ns = ? "
@@ -168,7 +168,7 @@ class CatalogWriter:
         """What the full text has of a note is not what the row says: it is to be done again."""
         self._db.execute("UPDATE note SET size = -1, version = '' WHERE path = ?", (path,))
 
-    def skip(self, skip: Skip) -> None:
+    def skip(self, skip: SkippedNote) -> None:
         stat = skip.stat
         values = (skip.path, skip.reason, skip.id)
         stamp = (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns)

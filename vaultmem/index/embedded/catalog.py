@@ -12,15 +12,15 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from vaultmem.base.database import COMPANIONS, LISTED, Database, listed
-from vaultmem.base.file_stamps import FileStat
+from vaultmem.base.database import SQL_LIST, SQLITE_COMPANIONS, Database, sql_list
+from vaultmem.base.file_stamps import FileStamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Unavailable, VaultmemError
-from vaultmem.index.embedded.rows import Skip
-from vaultmem.index.failures import Damaged, explained, is_damage
+from vaultmem.index.embedded.rows import SkippedNote
+from vaultmem.index.failures import IndexDamaged, index_failure_explained, is_sqlite_damage
 
 SCHEMA_VERSION: Final = 8
-SCHEMA: Final = """
+CATALOG_SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
   note INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,
@@ -67,7 +67,7 @@ CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL, id TEXT NOT N
 CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
-Stamp = tuple[str, str]
+CatalogStamp = tuple[str, str]
 
 
 class CatalogState(NamedTuple):
@@ -80,7 +80,7 @@ class CatalogState(NamedTuple):
     home: str  # the inode it was made with: a copy has another
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> CatalogStamp:
         """The same in every thread, and another one whenever something was indexed."""
         return self.uuid, self.revision
 
@@ -98,13 +98,13 @@ _HEIRS: Final = """
 SELECT path FROM skipped WHERE id <> '' AND NOT EXISTS
   (SELECT 1 FROM note WHERE note.id = skipped.id AND note.id <> '')
 """
-VECTORS: Final = "vectors.db"  # beside the catalog
+VECTORS_FILE: Final = "vectors.db"  # beside the catalog
 _SOME: Final = 24  # paths, from everywhere
 _OLDER: Final = "The index was made by an older vaultmem and will be rebuilt."
 
 
 class KnownNote(NamedTuple):
-    stat: FileStat
+    stat: FileStamp
     version: str
     id: str
 
@@ -124,7 +124,7 @@ class Catalog(Database):
 
     def create(self, uuid: str, language: str, text: str) -> None:
         with self.explained(), self.transaction() as db:
-            for statement in SCHEMA.split(";"):
+            for statement in CATALOG_SCHEMA.split(";"):
                 db.execute(statement)
             made = CatalogState(str(SCHEMA_VERSION), uuid, "0", language, text, "", str(self.inode))
             db.executemany("INSERT INTO meta VALUES (?, ?)", made._asdict().items())
@@ -157,9 +157,9 @@ class Catalog(Database):
 
     def noticed(self, error: Exception) -> VaultmemError:
         """What to say of it; a file that seems to be broken is looked at before the next use."""
-        if isinstance(error, sqlite3.Error) and is_damage(error):
+        if isinstance(error, sqlite3.Error) and is_sqlite_damage(error):
             self.doubt = str(error)
-        return explained(error)
+        return index_failure_explained(error)
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:
@@ -196,11 +196,11 @@ class Catalog(Database):
         with self.explained():
             db, thread = self.db, self._local
             if db.in_transaction:
-                return _read_state(db)
+                return _read_catalog_state(db)
             others = db.execute("PRAGMA main.data_version").fetchone()[0]  # moves when others write
             now = db, others, db.total_changes
             if getattr(thread, "state_at", None) != now:
-                thread.state, thread.state_at = _read_state(db), now
+                thread.state, thread.state_at = _read_catalog_state(db), now
             state: CatalogState = thread.state
             return state
 
@@ -210,7 +210,7 @@ class Catalog(Database):
     def set_meta(self, key: str, value: str) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> CatalogStamp:
         return self.state().stamp
 
     def pending(self) -> list[str]:
@@ -233,10 +233,10 @@ class Catalog(Database):
         there are none."""
         if "v" in {row[1] for row in self.query("PRAGMA database_list")}:
             return True
-        file = self.place.parent / VECTORS
+        file = self.place.parent / VECTORS_FILE
         if not file.path.exists():
             return False
-        self.query("ATTACH ? AS v", (str(file.checked(*COMPANIONS)),))
+        self.query("ATTACH ? AS v", (str(file.checked(*SQLITE_COMPANIONS)),))
         return True
 
     def contents(self, table: str, without: Collection[str]) -> list[tuple[Any, ...]]:
@@ -249,20 +249,20 @@ class Catalog(Database):
         )
 
 
-def _read_state(db: sqlite3.Connection) -> CatalogState:
+def _read_catalog_state(db: sqlite3.Connection) -> CatalogState:
     found = dict(db.execute("SELECT key, value FROM meta"))
     try:
         state = CatalogState(*map(found.__getitem__, CatalogState._fields))
         made = int(state.version)
     except (KeyError, ValueError) as error:
-        raise Damaged(_OLDER) from error
+        raise IndexDamaged(_OLDER) from error
     if made > SCHEMA_VERSION:
         raise Unavailable(
             "The index was made by a newer vaultmem than this one. End this process and start it "
             "again."
         )
     if made != SCHEMA_VERSION:
-        raise Damaged(_OLDER)
+        raise IndexDamaged(_OLDER)
     return state
 
 
@@ -277,22 +277,22 @@ class Inventory:
         self._look()
         sql = "SELECT path, version, id, mtime_ns, size, inode, ctime_ns FROM note"
         return {
-            path: KnownNote(FileStat(*stamp), version, id_)
+            path: KnownNote(FileStamp(*stamp), version, id_)
             for path, version, id_, *stamp in self._at(sql, paths)
         }
 
-    def skips(self, paths: Sequence[str] | None = None) -> dict[str, Skip]:
+    def skips(self, paths: Sequence[str] | None = None) -> dict[str, SkippedNote]:
         """What was left out, by path."""
         sql = "SELECT path, reason, id, mtime_ns, size, inode, ctime_ns FROM skipped"
         return {
-            path: Skip(path, reason, id_, FileStat(*stamp))
+            path: SkippedNote(path, reason, id_, FileStamp(*stamp))
             for path, reason, id_, *stamp in self._at(sql, paths)
         }
 
     def _at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
         if paths is None:
             return self._catalog.query(sql)
-        return self._catalog.query(f"{sql} WHERE path IN {LISTED}", (listed(paths),))
+        return self._catalog.query(f"{sql} WHERE path IN {SQL_LIST}", (sql_list(paths),))
 
     def owner(self, id_: str) -> str:
         """The path of the note that is indexed under this id, or nothing."""
@@ -301,8 +301,8 @@ class Inventory:
 
     def twins(self, ids: Sequence[str]) -> list[str]:
         """Notes left out because another has one of these ids."""
-        sql = f"SELECT path FROM skipped WHERE id <> '' AND id IN {LISTED}"
-        return self._catalog.column(sql, (listed(ids),))
+        sql = f"SELECT path FROM skipped WHERE id <> '' AND id IN {SQL_LIST}"
+        return self._catalog.column(sql, (sql_list(ids),))
 
     def heirs(self) -> list[str]:
         """Notes left out because of another's id that nobody has any more."""

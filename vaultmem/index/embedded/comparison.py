@@ -10,19 +10,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from vaultmem.index.embedded.index import Index
-from vaultmem.index.embedded.rows import OF_NOTE
+from vaultmem.index.embedded.rows import TABLES_OF_NOTE
 
 _OWN: Final = frozenset(("note", "passage", "mtime_ns", "ctime_ns", "inode"))
-_TABLES: Final = ("note", *OF_NOTE)
+_TABLES: Final = ("note", *TABLES_OF_NOTE)
 Rows = dict[str, list[tuple[Any, ...]]]  # by table
 
 
-def differences(mine: Index, anew: Index, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def index_differences(
+    mine: Index, anew: Index, texts: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Paths, and what is wrong with what `mine` has of them; `texts` are those of the notes.
 
     A note that `mine` does not have, or has in another version, is only not looked at yet.
     """
-    ours, theirs = _contents(mine), _contents(anew)
+    ours, theirs = _contents_to_compare(mine), _contents_to_compare(anew)
     for path in sorted(ours.keys() & texts.keys()):
         if path not in theirs:
             yield path, "is in the index, but would not be in a new one"
@@ -30,11 +32,13 @@ def differences(mine: Index, anew: Index, texts: Mapping[str, str]) -> Iterator[
             wrong = [table for table in _TABLES if ours[path][table] != theirs[path][table]]
             if wrong:
                 yield path, f"has other rows in the index than in a new one ({', '.join(wrong)})"
-            elif _counts(mine, path, texts[path]) != _counts(anew, path, texts[path]):
+            elif _counts_to_compare(mine, path, texts[path]) != _counts_to_compare(
+                anew, path, texts[path]
+            ):
                 yield path, "has other words in the full text than in a new one"
 
 
-def _contents(index: Index) -> dict[str, Rows]:
+def _contents_to_compare(index: Index) -> dict[str, Rows]:
     found: dict[str, Rows] = defaultdict(lambda: {table: [] for table in _TABLES})
     for table in _TABLES:
         for path, *values in index.catalog.contents(table, _OWN):
@@ -45,7 +49,7 @@ def _contents(index: Index) -> dict[str, Rows]:
     return dict(found)
 
 
-def _counts(index: Index, path: str, text: str) -> list[int]:
+def _counts_to_compare(index: Index, path: str, text: str) -> list[int]:
     """How many documents the full text has of a note, and with some of its words."""
     words = index.current_text()
     return words.counts(path, text) if words else []

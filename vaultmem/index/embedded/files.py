@@ -20,21 +20,21 @@ from typing import Final
 from ulid_transform import ulid_now
 
 from vaultmem.base import lock
-from vaultmem.base.database import Whereabouts
+from vaultmem.base.database import DatabaseWhereabouts
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Busy, Unavailable, VaultmemError
 from vaultmem.index.embedded import fulltext_files
-from vaultmem.index.embedded.catalog import Catalog, CatalogState, Stamp
+from vaultmem.index.embedded.catalog import Catalog, CatalogStamp, CatalogState
 from vaultmem.index.embedded.fulltext import FullText
 from vaultmem.index.embedded.seal import Seal, SealedFile
-from vaultmem.index.failures import Damaged, is_unopened
+from vaultmem.index.failures import IndexDamaged, is_sqlite_file_unopened
 
 log = logging.getLogger("vaultmem")
 
-NOTHING: Final = ("", "")  # no catalog's stamp
+NO_STAMP: Final = ("", "")  # no catalog's stamp
 _TEXT: Final = "fulltext-"
 _CATALOG, _LOG = "catalog.db", "catalog.db-wal"
-OFTEN: Final = 0.02  # seconds: one question looks several times
+LOOK_OFTEN: Final = 0.02  # seconds: one question looks several times
 JUST_NOW: Final = 0.001  # whoever reads a mapped file that was cut a moment ago dies of it
 _PATIENCE: Final = 1.0  # seconds to wait for a writer before something is begun anew
 _LARGE_LOG: Final = 4_000_000  # bytes
@@ -57,7 +57,7 @@ class IndexFiles:
         self.last = CatalogState(*[""] * len(CatalogState._fields))  # what the catalog said last
         self.text: FullText | None = None
         self.trouble = ""  # why there is no full text
-        self.seen: Stamp = NOTHING
+        self.seen: CatalogStamp = NO_STAMP
         self.guard = threading.RLock()
         self.on_begun: Callable[[], None] = lambda: None
         self.on_doubt: Callable[[], None] = lambda: None  # something beside the catalog may be bad
@@ -68,7 +68,7 @@ class IndexFiles:
         self._is_torn = False  # the catalog cannot be gone on with, whatever it says
         self._doubt = ""  # of the full text
         self._made_again = float("-inf")
-        weakref.finalize(self, _leave, self.catalog, self._seal, self._lock)
+        weakref.finalize(self, _leave_index_files, self.catalog, self._seal, self._lock)
 
     def open(self) -> None:
         self.place.make()
@@ -88,18 +88,18 @@ class IndexFiles:
 
     # --- looking -------------------------------------------------------------------------
 
-    def look(self, lasts: float = OFTEN) -> CatalogState:
+    def look(self, lasts: float = LOOK_OFTEN) -> CatalogState:
         """Notice what others did, with the index or to its files, and take up what is new. A look
         at the files lasts for so many seconds."""
         try:
             return self._look(lasts)
-        except Damaged:
+        except IndexDamaged:
             self.heal()
             return self._look(lasts)
 
     def _look(self, lasts: float) -> CatalogState:
         if not self._is_sound(lasts):
-            raise Damaged("The index was changed by somebody else and will be rebuilt.")
+            raise IndexDamaged("The index was changed by somebody else and will be rebuilt.")
         return self._take_up_current()
 
     def _is_sound(self, lasts: float) -> bool:
@@ -109,7 +109,7 @@ class IndexFiles:
         now = time.monotonic()
         if now - self._checked < lasts:
             return True
-        if self.catalog.whereabouts() is not Whereabouts.SAME:
+        if self.catalog.whereabouts() is not DatabaseWhereabouts.SAME:
             return False
         if not self._seal.is_known:
             self._seal.load()  # its writer may be done by now
@@ -122,8 +122,10 @@ class IndexFiles:
     def _is_being_written(self, changed: list[str]) -> bool:
         """Whether a writer is at work or was just done. It never changes a segment in place."""
         for _ in range(3):
-            if lock.is_held(self._lock):
-                return not any(fulltext_files.is_segment(n) and self._seal.has(n) for n in changed)
+            if lock.is_locked(self._lock):
+                return not any(
+                    fulltext_files.is_segment_file(n) and self._seal.has(n) for n in changed
+                )
             before = self._seal.revision
             self._seal.load()
             if self._seal.is_known and self._seal.revision < before:
@@ -150,7 +152,7 @@ class IndexFiles:
         """Named by what it holds and for which catalog: any other content is another folder."""
         return self.place / f"{_TEXT}{stamp}-{uuid}"
 
-    def doubt_text(self, error: Damaged) -> None:
+    def doubt_text(self, error: IndexDamaged) -> None:
         """The engine failed: its files are looked at before they are used again."""
         with self.guard:
             self.text, self._doubt, self.trouble = None, str(error), str(error)
@@ -162,7 +164,7 @@ class IndexFiles:
             with self.locked(_PATIENCE), self.guard:
                 self._mend()
         except Busy as error:
-            raise Damaged(
+            raise IndexDamaged(
                 "The index is damaged, and another process is at work on it; try again in a moment."
             ) from error
 
@@ -177,17 +179,17 @@ class IndexFiles:
 
     def _catalog_is_lost(self) -> bool:
         where, doubt = self.catalog.whereabouts(), self.catalog.doubt
-        if where is Whereabouts.TORN or self._is_torn or not self.catalog.is_there():
+        if where is DatabaseWhereabouts.TORN or self._is_torn or not self.catalog.is_there():
             return True
-        if where is Whereabouts.ELSEWHERE or doubt:
+        if where is DatabaseWhereabouts.ELSEWHERE or doubt:
             self.catalog.renew()
         self.catalog.doubt = ""
         if any(not name.startswith(_TEXT) for name in self._seal.changed()):
             return self._seal.is_alarming()
         try:
             state = self.catalog.state()
-        except Damaged as error:
-            if is_unopened(error.__cause__):
+        except IndexDamaged as error:
+            if is_sqlite_file_unopened(error.__cause__):
                 raise  # the file is there, so this passes
             return True
         if doubt and not self.catalog.passes_check():
@@ -203,7 +205,7 @@ class IndexFiles:
         folder = self._text_folder(state.uuid, state.text)
         if state.text != FullText.stamp(state.language):
             return False
-        if not (folder.path / fulltext_files.META).is_file():
+        if not (folder.path / fulltext_files.TEXT_META).is_file():
             return True
         if any(name.startswith(_TEXT) for name in self._seal.changed()):
             return self._seal.is_alarming()
@@ -211,7 +213,7 @@ class IndexFiles:
             return self._must_be_made_again(doubt, folder)
         try:
             FullText(folder, state.language)
-        except Damaged:
+        except IndexDamaged:
             return True
         return False
 
@@ -220,7 +222,7 @@ class IndexFiles:
         or a question it cannot bear. Making them again helps against the one; against the other
         nothing does, so it is not done for every question."""
         now = time.monotonic()
-        if fulltext_files.is_whole(folder) and now - self._made_again < _ALARM_SECONDS:
+        if fulltext_files.is_whole_fulltext(folder) and now - self._made_again < _ALARM_SECONDS:
             raise Unavailable(doubt)
         self._made_again = now
         return True
@@ -233,7 +235,7 @@ class IndexFiles:
         self._seal.open()
         self.text = None
         self.catalog.discard()
-        _discard_texts(self.place)
+        _discard_full_texts(self.place)
         uuid, stamp = ulid_now(), FullText.stamp(self.language)
         text = FullText(self._text_folder(uuid, stamp), self.language, new=True)
         self.catalog.create(uuid, self.language, stamp)
@@ -246,7 +248,7 @@ class IndexFiles:
         self.text = None
         text = FullText(self._text_folder(uuid, stamp), language, new=True)
         self.catalog.begin_text(uuid, language, stamp)
-        _discard_texts(self.place, but=text.place)
+        _discard_full_texts(self.place, but=text.place)
         self._begun(text)
 
     def _begun(self, text: FullText) -> None:
@@ -266,7 +268,7 @@ class IndexFiles:
     def locked(self, timeout: float) -> Iterator[None]:
         self.catalog.require_there()
         self._lock.remove_folder()  # an empty one in its place
-        with lock.held(self._lock, timeout=timeout, what="updating the index"):
+        with lock.locked(self._lock, timeout=timeout, what="updating the index"):
             yield
 
     @contextlib.contextmanager
@@ -283,12 +285,14 @@ class IndexFiles:
     def _ready(self) -> FullText:
         with self.guard:
             self._seal.load()
-            sound = self.catalog.whereabouts() is Whereabouts.SAME and not self._seal.changed()
+            sound = (
+                self.catalog.whereabouts() is DatabaseWhereabouts.SAME and not self._seal.changed()
+            )
             if not sound or self.catalog.doubt or self._doubt or self._is_torn:
                 self._mend()
             try:
                 self._take_up_current()
-            except Damaged:
+            except IndexDamaged:
                 self._mend()
                 self._take_up_current()
             if self.text is None:
@@ -298,7 +302,7 @@ class IndexFiles:
     def _take_up_current(self) -> CatalogState:
         state = self.catalog.state()
         if state.home != str(self.catalog.inode):
-            raise Damaged("The index is a copy and will be compared with the files.")
+            raise IndexDamaged("The index is a copy and will be compared with the files.")
         if state.stamp != self.seen or self.text is None:
             with self.guard:
                 self._take_up(state)
@@ -320,7 +324,7 @@ class IndexFiles:
         kept = {
             name: look
             for name, look in self._before.items()
-            if name == _CATALOG or fulltext_files.is_segment(name)
+            if name == _CATALOG or fulltext_files.is_segment_file(name)
         }
         if self._seal.was_broken(kept, lasting=_CATALOG):
             self._is_torn = True
@@ -336,7 +340,9 @@ class IndexFiles:
     def _set_seal(self) -> None:
         state = self.catalog.state()
         folder = self._text_folder(state.uuid, state.text)
-        self._seal.set([_CATALOG, _LOG, *fulltext_files.files(folder.path)], int(state.revision))
+        self._seal.set(
+            [_CATALOG, _LOG, *fulltext_files.fulltext_file_names(folder.path)], int(state.revision)
+        )
         self._checked = float("-inf")
 
     def settle(self) -> None:
@@ -360,25 +366,25 @@ class IndexFiles:
         state = self.catalog.state()
         if not self.catalog.passes_check():
             self.catalog.doubt = "it fails SQLite's check"
-        elif not fulltext_files.is_whole(self._text_folder(state.uuid, state.text)):
+        elif not fulltext_files.is_whole_fulltext(self._text_folder(state.uuid, state.text)):
             self._doubt = "its checksums do not fit"
         if self.catalog.doubt or self._doubt:
             self._mend()
 
 
-def _discard_texts(place: OwnPath, but: OwnPath | None = None) -> None:
+def _discard_full_texts(place: OwnPath, but: OwnPath | None = None) -> None:
     for folder in place.folders():
         if folder.name.startswith(_TEXT) and folder != but:
             folder.remove_tree()
 
 
-def _leave(catalog: Catalog, seal: Seal, lock_file: OwnPath) -> None:
+def _leave_index_files(catalog: Catalog, seal: Seal, lock_file: OwnPath) -> None:
     """Nobody closed the index, and it is let go or the process ends. SQLite puts its log into the
     file when the last connection goes: unless that is done in turn, it looks like damage."""
     if not (catalog.is_open and catalog.log_size()):
         return
     mishap = contextlib.suppress(VaultmemError, sqlite3.Error, OSError)
-    with mishap, lock.held(lock_file, timeout=0.0, what="closing the index"):
+    with mishap, lock.locked(lock_file, timeout=0.0, what="closing the index"):
         catalog.require_there()
         seal.load()
         if seal.is_known and not seal.changed():

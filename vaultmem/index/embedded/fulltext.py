@@ -21,17 +21,23 @@ from typing import Any, Final, NamedTuple
 import tantivy
 
 from vaultmem.base.own_path import OwnPath
-from vaultmem.base.words import ASKING, OF_QUESTIONS, RUN, pairs
+from vaultmem.base.words import ASKING_WORDS, CJK_RUN, QUESTION_WORDS, pairs_of_signs
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import fulltext_files
 from vaultmem.index.embedded.rows import IndexEntry
-from vaultmem.index.failures import Damaged, engine_call
-from vaultmem.index.filters import ANYONE, Filters, facets, forbidden_facets, required_facets
+from vaultmem.index.failures import IndexDamaged, engine_call
+from vaultmem.index.filters import (
+    ANY_SESSION,
+    Filters,
+    filter_facets,
+    forbidden_facets,
+    required_facets,
+)
 from vaultmem.notes.note import Note, printable
-from vaultmem.notes.passages import Passage, around, day_of, observations
+from vaultmem.notes.passages import Passage, day_of_note, passage_observations, texts_around_passage
 
 SCHEMA_VERSION: Final = 9
-ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
+TEXT_ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _SMALL_HEAP: Final = 15_000_000  # the least there is; room that a note does not need costs time
 _FEW: Final = 16  # notes
@@ -66,7 +72,7 @@ class TextHits(NamedTuple):
         return tuple(best.items())
 
 
-class _Wanted(NamedTuple):
+class _WantedWord(NamedTuple):
     """A word of a question, the ending of the fields it is looked for in, and its weight."""
 
     word: str
@@ -79,17 +85,17 @@ class FullText:
     def __init__(self, folder: Path | OwnPath, language: str, *, new: bool = False) -> None:
         self.place = OwnPath.of(folder)
         self.folder = self.place.path
-        self._analyzer = _analyzer(language)
-        self._function_words = frozenset(self._analyzer.analyze(OF_QUESTIONS))
+        self._analyzer = _text_analyzer(language)
+        self._function_words = frozenset(self._analyzer.analyze(QUESTION_WORDS))
         if (
-            not new and (self.place / fulltext_files.META).stat() is None
+            not new and (self.place / fulltext_files.TEXT_META).stat() is None
         ):  # it would begin an empty one
-            raise Damaged("The full text is gone and will be rebuilt.")
-        self._schema = _schema()
+            raise IndexDamaged("The full text is gone and will be rebuilt.")
+        self._schema = _text_schema()
         try:
             checked = self.place.checked_folder()
         except Unavailable as error:  # something else where one of its files should be
-            raise Damaged(f"The full text is damaged and will be rebuilt: {error}") from error
+            raise IndexDamaged(f"The full text is damaged and will be rebuilt: {error}") from error
         self._index = tantivy.Index(self._schema, path=str(checked), reuse=True)
         # Else a thread of its own opens new files at any moment, whatever they are by then.
         self._index.config_reader(reload_policy="manual")
@@ -100,7 +106,7 @@ class FullText:
     @staticmethod
     def stamp(language: str) -> str:
         """Changes whenever the documents would."""
-        engine = re.sub(r"[^0-9a-z.]+", "-", ENGINE.lower())
+        engine = re.sub(r"[^0-9a-z.]+", "-", TEXT_ENGINE.lower())
         return f"{SCHEMA_VERSION}-{language or 'plain'}-{engine}"
 
     @engine_call
@@ -116,7 +122,7 @@ class FullText:
     def counts(self, path: str, text: str) -> list[int]:
         """How many documents there are of a note, and how many with each of some of its words."""
         must, file = tantivy.Occur.Must, self._term("file", printable(path), 1.0)
-        words = sorted(set(self._analyzer.analyze(RUN.sub(" ", printable(text)))))
+        words = sorted(set(self._analyzer.analyze(CJK_RUN.sub(" ", printable(text)))))
         some = words[:: max(1, len(words) // _COMPARED)]
         wanted = [
             [(must, file)],
@@ -138,7 +144,7 @@ class FullText:
             full = fulltext_files.disk_is_full(self.folder)
             writing.abandon()
             self.sweep()
-            if full and isinstance(error, (ValueError, Damaged)):  # it does not always say why
+            if full and isinstance(error, (ValueError, IndexDamaged)):  # it does not always say why
                 raise OSError(errno.ENOSPC, "No space left on device") from error
             raise
         writing.close()
@@ -146,7 +152,7 @@ class FullText:
 
     def sweep(self) -> None:
         """Only under the index lock, when no writer is open."""
-        fulltext_files.sweep(self.place)
+        fulltext_files.sweep_fulltext_files(self.place)
 
     # --- searching ---------------------------------------------------------------------
 
@@ -154,7 +160,7 @@ class FullText:
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
         text = printable(text)
         words = self._telling(text)
-        pairs = list(dict.fromkeys(_query_pairs(text)))[:_MOST_TERMS]
+        pairs = list(dict.fromkeys(_cjk_query_pairs(text)))[:_MOST_TERMS]
         if not words and not pairs:
             return TextHits()
         conditions = list(self._conditions(filters))
@@ -172,12 +178,12 @@ class FullText:
 
     def _telling(self, text: str) -> list[str]:
         """The words of a question that say what it is about; all of them if none does."""
-        words = list(dict.fromkeys(self._analyzer.analyze(RUN.sub(" ", text))))
+        words = list(dict.fromkeys(self._analyzer.analyze(CJK_RUN.sub(" ", text))))
         return ([word for word in words if word not in self._function_words] or words)[:_MOST_TERMS]
 
-    def _weighed(self, words: list[str], pairs: list[str]) -> list[_Wanted]:
+    def _weighed(self, words: list[str], pairs: list[str]) -> list[_WantedWord]:
         return [
-            _Wanted(word, suffix, self._rarity("body" + suffix, word))
+            _WantedWord(word, suffix, self._rarity("body" + suffix, word))
             for terms, suffix in ((words, ""), (pairs, _CJK))
             for word in terms
         ]
@@ -198,7 +204,9 @@ class FullText:
                 *([int(v or 0) for v in column] for column in columns), scores, strict=True
             )
 
-    def _query(self, wanted: list[_Wanted], conditions: list[Any], fields: dict[str, float]) -> Any:
+    def _query(
+        self, wanted: list[_WantedWord], conditions: list[Any], fields: dict[str, float]
+    ) -> Any:
         """Any word in any field, best where there are most. Without conditions the engine can
         skip most documents, which is why there are none for the usual question."""
         terms = [
@@ -218,7 +226,7 @@ class FullText:
     def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
         must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
         for values in required_facets(filters):
-            if values[0] == ANYONE and not self._searcher.doc_freq("facets", "scope:session"):
+            if values[0] == ANY_SESSION and not self._searcher.doc_freq("facets", "scope:session"):
                 continue
             yield (
                 must,
@@ -277,7 +285,7 @@ class TextWriter:
         self.remove(entry.note.path)
         if old_path:
             self.remove(old_path)
-        for values in _documents(note, passages, entry):
+        for values in _text_documents(note, passages, entry):
             self._add(tantivy.Document.from_dict(values, self._schema))
 
     @engine_call
@@ -326,7 +334,7 @@ class TextWriter:
         self._writer = None
 
 
-def _analyzer(language: str) -> tantivy.TextAnalyzer:
+def _text_analyzer(language: str) -> tantivy.TextAnalyzer:
     builder = (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
         .filter(tantivy.Filter.remove_long(64))
@@ -336,7 +344,7 @@ def _analyzer(language: str) -> tantivy.TextAnalyzer:
     return (builder.filter(tantivy.Filter.stemmer(language)) if language else builder).build()
 
 
-def _schema() -> tantivy.Schema:
+def _text_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for name in (*_FIELDS, *_WHOLE):
         builder.add_text_field(name, tokenizer_name="words", index_option="freq")
@@ -351,28 +359,34 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _documents(note: int, passages: Sequence[int], entry: IndexEntry) -> Iterator[dict[str, Any]]:
+def _text_documents(
+    note: int, passages: Sequence[int], entry: IndexEntry
+) -> Iterator[dict[str, Any]]:
     source, found = entry.note, entry.passages
     folders = source.path.split("/")[:-1]
     about = printable(" ".join((source.title, *folders, *source.aliases, *source.tags)))
-    above = f"{about[:_MOST_ABOVE]} {day_of(source)}"
-    shared: dict[str, Any] = {"file": printable(source.path), "note": note, **_numbers(source)}
-    ours, alone = list(facets(entry)), observations(found, passages)
-    texts = _memories(source, found, passages, alone)
+    above = f"{about[:_MOST_ABOVE]} {day_of_note(source)}"
+    shared: dict[str, Any] = {
+        "file": printable(source.path),
+        "note": note,
+        **_number_fields(source),
+    }
+    ours, alone = list(filter_facets(entry)), passage_observations(found, passages)
+    texts = _texts_of_memories(source, found, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
         first = alone.get(number, 0)
         one = {**shared, "observation": first, "passage": number}
         one["facets"] = [*ours, _ALONE] if first else ours
         fields = {"head": f"{above} {passage.heading[:_MOST_ABOVE]}", "body": passage.text}
-        if near := around(found, place):
+        if near := texts_around_passage(found, place):
             fields["near"] = " ".join(near)
         if first == number:
             fields["whole"] = f"{above} {texts[first]}"
-        yield {**one, **_texts(fields)}
-    yield {**shared, "facets": ours, **_texts({"whole": f"{above} {texts[0]}"})}
+        yield {**one, **_text_fields(fields)}
+    yield {**shared, "facets": ours, **_text_fields({"whole": f"{above} {texts[0]}"})}
 
 
-def _memories(
+def _texts_of_memories(
     note: Note, found: Sequence[Passage], passages: Sequence[int], alone: Mapping[int, int]
 ) -> dict[int, str]:
     """The text of the note itself (0), and of each observation in it that stands alone."""
@@ -382,16 +396,16 @@ def _memories(
     return {first: " ".join(parts) for first, parts in texts.items()}
 
 
-def _texts(texts: Mapping[str, str]) -> dict[str, str]:
+def _text_fields(texts: Mapping[str, str]) -> dict[str, str]:
     """The fields, and those for Chinese, Japanese and Korean where there is any."""
     found = dict(texts)
     for name, text in texts.items():
-        if not text.isascii() and RUN.search(text):
-            found[name + _CJK] = " ".join(_pieces(text))
+        if not text.isascii() and CJK_RUN.search(text):
+            found[name + _CJK] = " ".join(_cjk_pieces(text))
     return found
 
 
-def _numbers(note: Note) -> dict[str, int | float]:
+def _number_fields(note: Note) -> dict[str, int | float]:
     importance = note.number("importance")
     values: dict[str, int | float] = {"importance": 0.5 if importance is None else importance}
     if note.created:
@@ -399,13 +413,13 @@ def _numbers(note: Note) -> dict[str, int | float]:
     return values
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _cjk_pieces(text: str) -> Iterator[str]:
     """Every character and every pair of neighbours of each run."""
-    for run in RUN.findall(text):
+    for run in CJK_RUN.findall(text):
         yield from run
         yield from (run[i : i + 2] for i in range(len(run) - 1))
 
 
-def _query_pairs(text: str) -> list[str]:
+def _cjk_query_pairs(text: str) -> list[str]:
     """What to look for, without what Chinese questions are built with, if anything is left."""
-    return list(pairs(ASKING.sub(" ", text))) or list(pairs(text))
+    return list(pairs_of_signs(ASKING_WORDS.sub(" ", text))) or list(pairs_of_signs(text))

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from vaultmem.base.database import LISTED, listed
-from vaultmem.index.filters import Filters, where
+from vaultmem.base.database import SQL_LIST, sql_list
+from vaultmem.index.filters import Filters, filters_as_sql
 
-Ref: TypeAlias = int | str  # an end: a note's number, or a name that no note has
+GraphEnd: TypeAlias = int | str  # an end: a note's number, or a name that no note has
 _ATTACHED: Final = """FROM (
   SELECT json_extract(named.value, '$[1]') AS end, link.note
   FROM json_each(?) named CROSS JOIN link ON folded = json_extract(named.value, '$[0]')
@@ -25,25 +25,25 @@ class GraphMemories:
     def __init__(
         self,
         query: Callable[[str, Sequence[object]], list[Any]],
-        names: Mapping[str, Ref],
-        pairs: Collection[tuple[Ref, int]],
+        names: Mapping[str, GraphEnd],
+        pairs: Collection[tuple[GraphEnd, int]],
         filters: Filters,
     ) -> None:
         self._query = query
         self._names = names
         self._pairs = pairs
-        self._visible = where(filters)
+        self._visible = filters_as_sql(filters)
 
-    def counts(self, refs: Sequence[Ref]) -> dict[Ref, int]:
+    def counts(self, refs: Sequence[GraphEnd]) -> dict[GraphEnd, int]:
         codes = {ref if isinstance(ref, int) else -1 - i: ref for i, ref in enumerate(refs)}
         sql = "SELECT end, count(DISTINCT note) {} GROUP BY end"
         return {codes[code]: count for code, count in self._ask(sql, refs, ())}
 
-    def newest(self, refs: Sequence[Ref], apart_from: Iterable[int], limit: int) -> list[int]:
-        sql = f"SELECT DISTINCT note {{}} AND note NOT IN {LISTED} {_NEWEST} LIMIT ?"
-        return [row[0] for row in self._ask(sql, refs, (numbers(apart_from), limit))]
+    def newest(self, refs: Sequence[GraphEnd], apart_from: Iterable[int], limit: int) -> list[int]:
+        sql = f"SELECT DISTINCT note {{}} AND note NOT IN {SQL_LIST} {_NEWEST} LIMIT ?"
+        return [row[0] for row in self._ask(sql, refs, (note_numbers(apart_from), limit))]
 
-    def _ask(self, sql: str, refs: Sequence[Ref], more: Sequence[object]) -> list[Any]:
+    def _ask(self, sql: str, refs: Sequence[GraphEnd], more: Sequence[object]) -> list[Any]:
         codes = {ref: ref if isinstance(ref, int) else -1 - i for i, ref in enumerate(refs)}
         names = [(name, codes[ref]) for name, ref in self._names.items() if ref in codes]
         pairs = [(codes[ref], note) for ref, note in self._pairs if ref in codes]
@@ -53,5 +53,5 @@ class GraphMemories:
         return self._query(statement, parameters)
 
 
-def numbers(refs: Iterable[Ref]) -> str:
-    return listed(sorted(ref for ref in refs if isinstance(ref, int)))
+def note_numbers(refs: Iterable[GraphEnd]) -> str:
+    return sql_list(sorted(ref for ref in refs if isinstance(ref, int)))

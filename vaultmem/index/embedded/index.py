@@ -18,21 +18,21 @@ from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import batch as batches
 from vaultmem.index.embedded.batch import Batch
-from vaultmem.index.embedded.catalog import Catalog, CatalogState, Inventory, Stamp
-from vaultmem.index.embedded.files import JUST_NOW, NOTHING, OFTEN, IndexFiles
+from vaultmem.index.embedded.catalog import Catalog, CatalogStamp, CatalogState, Inventory
+from vaultmem.index.embedded.files import JUST_NOW, LOOK_OFTEN, NO_STAMP, IndexFiles
 from vaultmem.index.embedded.fulltext import FullText, TextHits
 from vaultmem.index.embedded.lookup import Journals, Lookup
-from vaultmem.index.failures import Damaged
+from vaultmem.index.failures import IndexDamaged
 from vaultmem.index.filters import Filters
 
 if TYPE_CHECKING:
-    from vaultmem.index.embedded.graph_overview import Census
+    from vaultmem.index.embedded.graph_overview import GraphOverview
     from vaultmem.index.embedded.relations import Relations
     from vaultmem.index.embedded.vectors import Vectors
 
 
-LOCK_SECONDS: Final = 30.0
-READY, FILLING = "ready", "being filled"
+INDEX_LOCK_SECONDS: Final = 30.0
+INDEX_READY, INDEX_FILLING = "ready", "being filled"
 Skipped = tuple[tuple[str, str], ...]  # notes, and why they are not wholly searchable
 G = TypeVar("G")
 
@@ -59,9 +59,9 @@ class Index:
         self.files = IndexFiles(self.place, language, self._forget_places, away)
         self.catalog = self.files.catalog
         self.files.on_doubt = self._check_vectors
-        self._counts: tuple[Stamp, tuple[int, int, Skipped]] = (NOTHING, (0, 0, ()))
+        self._counts: tuple[CatalogStamp, tuple[int, int, Skipped]] = (NO_STAMP, (0, 0, ()))
         self._groups: dict[object, Any] = {}
-        with durable.explained(f"Opening the index in {folder}"):
+        with durable.disk_errors_explained(f"Opening the index in {folder}"):
             self.files.open()
 
     # --- opening and closing -----------------------------------------------------------
@@ -70,9 +70,9 @@ class Index:
         """Undo what a killed writer left half done, if any did."""
         self._look()
         if self.catalog.pending():
-            repairing = durable.explained("Repairing the index")
-            with repairing, self.files.writing(LOCK_SECONDS) as text:
-                batches.recover(self.catalog, text)
+            repairing = durable.disk_errors_explained("Repairing the index")
+            with repairing, self.files.writing(INDEX_LOCK_SECONDS) as text:
+                batches.recover_pending(self.catalog, text)
 
     def close(self) -> None:
         self.files.close()
@@ -85,10 +85,10 @@ class Index:
 
     # --- noticing what others did --------------------------------------------------------
 
-    def _look(self, lasts: float = OFTEN) -> CatalogState:
+    def _look(self, lasts: float = LOOK_OFTEN) -> CatalogState:
         """Reload the full text when another revision is there, or another catalog. While the
         vault is away what was open still answers."""
-        with durable.explained("Opening the index"):
+        with durable.disk_errors_explained("Opening the index"):
             if self.files.is_away():
                 return self.files.last
             state = self.files.look(lasts)
@@ -112,7 +112,7 @@ class Index:
         """Everything was brought in, if this is still the index that it was begun with."""
         state = self._look()
         if state.identity == since and not state.is_whole:
-            with self.files.writing(LOCK_SECONDS), self.catalog.transaction():
+            with self.files.writing(INDEX_LOCK_SECONDS), self.catalog.transaction():
                 if (now := self.catalog.state()).identity == since:
                     self.catalog.set_meta("whole", now.uuid)
 
@@ -147,23 +147,26 @@ class Index:
         """Make the full text for the language that is wished for, and for this version."""
         state = self._look()
         if (state.language, state.text) != (self.language, FullText.stamp(self.language)):
-            with durable.explained("Updating the index"):
+            with durable.disk_errors_explained("Updating the index"):
                 self.rebuild_text()
 
     # --- writing -----------------------------------------------------------------------
 
-    def apply(self, batch: Batch, *, timeout: float = LOCK_SECONDS) -> int:
+    def apply(self, batch: Batch, *, timeout: float = INDEX_LOCK_SECONDS) -> int:
         """Put a batch into all stores; returns the new revision.
 
         Whoever comes second with the same bytes finds the version in the catalog and does
         nothing. The catalog is committed last, so a crash is a note to be done again.
         """
-        with durable.explained("Updating the index"), self.files.writing(timeout) as text:
+        with (
+            durable.disk_errors_explained("Updating the index"),
+            self.files.writing(timeout) as text,
+        ):
             try:
-                batches.apply(batch, self.catalog, text)
+                batches.apply_batch(batch, self.catalog, text)
                 self.files.seen = self.catalog.stamp()
                 return int(self.files.seen[1])
-            except Damaged as error:
+            except IndexDamaged as error:
                 self.files.doubt_text(error)
                 raise
             except (sqlite3.Error, ValueError) as error:
@@ -172,12 +175,12 @@ class Index:
 
     def rebuild(self) -> None:
         """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
-        with self.files.locked(LOCK_SECONDS), self.files.guard:
+        with self.files.locked(INDEX_LOCK_SECONDS), self.files.guard:
             self.files.begin()
 
     def rebuild_text(self) -> None:
         """Begin a new full text; the next reconcile fills it, while the catalog goes on answering."""
-        with self.files.locked(LOCK_SECONDS), self.files.guard:
+        with self.files.locked(INDEX_LOCK_SECONDS), self.files.guard:
             self.files.begin_text(self.language)
 
     # --- searching ---------------------------------------------------------------------
@@ -188,7 +191,7 @@ class Index:
             raise Unavailable(self.files.trouble or "The full text is not ready.")
         try:
             return text.search(query, filters, limit)
-        except Damaged as error:
+        except IndexDamaged as error:
             self.files.doubt_text(error)
             self._look()  # where the files are damaged, they are begun anew
             raise
@@ -231,11 +234,11 @@ class Index:
         group: G = self._groups[kind]
         return group
 
-    def census(self, filters: Filters) -> Census:
+    def census(self, filters: Filters) -> GraphOverview:
         """All of the knowledge graph at once, as far as it is seen through the filters."""
-        from vaultmem.index.embedded.graph_overview import census
+        from vaultmem.index.embedded.graph_overview import graph_overview
 
-        return census(self.relations, filters)
+        return graph_overview(self.relations, filters)
 
     # --- status ------------------------------------------------------------------------
 
@@ -249,10 +252,10 @@ class Index:
             passages=passages,
             embedded=max(0, passages - missing) if identity else 0,
             skipped=skipped,
-            fulltext=self.files.trouble or (READY if state.is_whole else FILLING),
+            fulltext=self.files.trouble or (INDEX_READY if state.is_whole else INDEX_FILLING),
         )
 
-    def _counted(self) -> tuple[Stamp, tuple[int, int, Skipped]]:
+    def _counted(self) -> tuple[CatalogStamp, tuple[int, int, Skipped]]:
         """Notes, passages and what is skipped. Every answer says so, and counting the passages
         of a large vault takes milliseconds: it is done once for each revision."""
         now = self.catalog.stamp()

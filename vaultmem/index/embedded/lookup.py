@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vaultmem.base.database import LISTED, listed
+from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.catalog import Catalog
-from vaultmem.index.filters import Filters, where
+from vaultmem.index.filters import Filters, filters_as_sql
 from vaultmem.notes.file_names import name_key
 
-ORDERS: Final = {
+LOOKUP_ORDERS: Final = {
     "recent": "coalesce(updated, created, mtime_ns / 1000000000) DESC, path",
     "created": "coalesce(created, mtime_ns / 1000000000) DESC, path",
     "importance": "coalesce(importance, 0.5) DESC, coalesce(updated, created, 0) DESC, path",
@@ -23,7 +23,7 @@ _NAMED: Final = (
 )
 _ROWS: Final = f"""
 SELECT note, path, version, id, key, title, type, scope, project, user, room, session, kind, unclear,
-  importance, created, updated, mtime_ns, forgotten, more FROM note WHERE note IN {LISTED}
+  importance, created, updated, mtime_ns, forgotten, more FROM note WHERE note IN {SQL_LIST}
 """
 _PLACES: Final = "SELECT passage, note, heading, kind, block, start, end FROM passage"
 _SUPERSEDED: Final = "SELECT note FROM link WHERE relation = 'superseded_by'"
@@ -31,7 +31,7 @@ _USED: Final = "SELECT name.note FROM link JOIN name USING (folded) WHERE relati
 _Replaced = tuple[frozenset[int], frozenset[int]]
 
 
-class Row(NamedTuple):
+class CatalogRow(NamedTuple):
     """A note as the catalog knows it."""
 
     note: int
@@ -80,7 +80,7 @@ class PassagePlace(NamedTuple):
     end: int
 
 
-class Signals(NamedTuple):
+class NoteSignals(NamedTuple):
     """What a memory's place may depend on beside the question."""
 
     importance: float | None
@@ -94,17 +94,17 @@ class Lookup:
 
     def select(
         self, filters: Filters, order: str = "recent", limit: int = -1, offset: int = 0
-    ) -> tuple[list[Row], int]:
+    ) -> tuple[list[CatalogRow], int]:
         """A page of the notes that pass, and how many pass in all."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         total = self._catalog.column(f"SELECT count(*) FROM note WHERE {condition}", values)[0]
-        sql = f"SELECT note FROM note WHERE {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"
-        return rows_found(self._catalog, sql, [*values, limit, offset]), int(total)
+        sql = f"SELECT note FROM note WHERE {condition} ORDER BY {LOOKUP_ORDERS[order]} LIMIT ? OFFSET ?"
+        return looked_up_rows(self._catalog, sql, [*values, limit, offset]), int(total)
 
-    def at(self, paths: Sequence[str]) -> dict[str, Row]:
+    def at(self, paths: Sequence[str]) -> dict[str, CatalogRow]:
         """The rows of these paths, as far as they are indexed."""
-        sql = f"SELECT note FROM note WHERE path IN {LISTED}"
-        return {row.path: row for row in rows_found(self._catalog, sql, (listed(paths),))}
+        sql = f"SELECT note FROM note WHERE path IN {SQL_LIST}"
+        return {row.path: row for row in looked_up_rows(self._catalog, sql, (sql_list(paths),))}
 
     def find(self, ref: str) -> list[str]:
         """Paths of the notes with this id; else key; else title; else alias."""
@@ -119,19 +119,19 @@ class Lookup:
                 return sorted(found)
         return []
 
-    def with_key(self, key: str, filters: Filters) -> list[Row]:
-        condition, values = where(filters)
+    def with_key(self, key: str, filters: Filters) -> list[CatalogRow]:
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT note FROM note WHERE key = ? AND key <> '' AND {condition} ORDER BY note"
-        return rows_found(self._catalog, sql, [key, *values])
+        return looked_up_rows(self._catalog, sql, [key, *values])
 
     def titles(self, filters: Filters) -> list[str]:
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT DISTINCT title FROM note WHERE {condition} ORDER BY note DESC LIMIT 20000"
         return self._catalog.column(sql, values)
 
     def titles_near_id(self, wanted: str, filters: Filters) -> list[str]:
         """Of notes whose id has one half of this one: what was mistyped is in the other half."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = (
             "SELECT title FROM note WHERE (substr(id, 1, 12) = ? OR substr(id, -12) = ?) "
             f"AND id <> '' AND {condition} LIMIT 3"
@@ -141,8 +141,8 @@ class Lookup:
 
     def named_or_linked(self, folded: Sequence[str]) -> set[str]:
         """Which of these folded names some note has, or some link."""
-        sql = f"SELECT folded FROM {{}} WHERE folded IN {LISTED}"
-        wanted, column = (listed(folded),), self._catalog.column
+        sql = f"SELECT folded FROM {{}} WHERE folded IN {SQL_LIST}"
+        wanted, column = (sql_list(folded),), self._catalog.column
         return {name for t in ("name", "link") for name in column(sql.format(t), wanted)}
 
     def paths_named(self, folded: str) -> list[str]:
@@ -151,7 +151,7 @@ class Lookup:
         return self._catalog.column(sql, (folded,))
 
     def tags(self, filters: Filters) -> list[tuple[str, int]]:
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = (
             "SELECT min(tag), count(DISTINCT tag.note) FROM tag JOIN note USING (note) "
             f"WHERE {condition} GROUP BY folded ORDER BY 2 DESC, 1"
@@ -160,13 +160,13 @@ class Lookup:
 
     def relationships(self, filters: Filters) -> int:
         """How many links and facts there are in these notes."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT count(*) FROM {{}} JOIN note USING (note) WHERE {condition}"
         return sum(self._catalog.column(sql.format(t), values)[0] for t in ("link", "fact"))
 
     def extent(self, filters: Filters) -> tuple[int, int, int]:
         """How many notes these are, their bytes, and their passages."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT count(*), coalesce(sum(max(size, 0)), 0) FROM note WHERE {condition}"
         notes, size = self._catalog.query(sql, values)[0]
         sql = f"SELECT count(*) FROM passage JOIN note USING (note) WHERE {condition}"
@@ -174,7 +174,7 @@ class Lookup:
 
     def problems(self, filters: Filters) -> list[tuple[str, str]]:
         """Which of these notes are not wholly searchable, and why."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = (
             "SELECT note.path, problem.message FROM problem CROSS JOIN note USING (note) "
             f"WHERE {condition} ORDER BY 1"
@@ -184,29 +184,31 @@ class Lookup:
     def counts(self, column: str, filters: Filters) -> dict[str, int]:
         """How many notes there are of each scope, type or project."""
         assert column in ("scope", "type", "project", "kind", "session")
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT {column}, count(*) FROM note WHERE {condition} GROUP BY 1 ORDER BY 2 DESC"
         return dict(self._catalog.query(sql, values))
 
     # --- what belongs to a hit -------------------------------------------------------------
 
-    def rows(self, notes: Iterable[int]) -> dict[int, Row]:
-        return rows_of(self._catalog, notes)
+    def rows(self, notes: Iterable[int]) -> dict[int, CatalogRow]:
+        return rows_of_notes(self._catalog, notes)
 
     def places(self, passages: Iterable[int]) -> dict[int, PassagePlace]:
-        found = self._catalog.query(f"{_PLACES} WHERE passage IN {LISTED}", (listed(passages),))
+        found = self._catalog.query(f"{_PLACES} WHERE passage IN {SQL_LIST}", (sql_list(passages),))
         return {row[0]: PassagePlace(*row) for row in found}
 
     def observations(self, passages: Iterable[int]) -> dict[int, int]:
         """Of those that are there: the first one of the observation that stands alone, or 0."""
         first = "CASE WHEN part < 0 THEN 0 ELSE passage - part END"
-        sql = f"SELECT passage, {first} FROM passage WHERE passage IN {LISTED}"
-        return dict(self._catalog.query(sql, (listed(passages),)))
+        sql = f"SELECT passage, {first} FROM passage WHERE passage IN {SQL_LIST}"
+        return dict(self._catalog.query(sql, (sql_list(passages),)))
 
-    def signals(self, notes: Iterable[int]) -> dict[int, Signals]:
+    def signals(self, notes: Iterable[int]) -> dict[int, NoteSignals]:
         changed = "coalesce(updated, created, mtime_ns / 1000000000)"
-        sql = f"SELECT note, importance, {changed} FROM note WHERE note IN {LISTED}"
-        return {row[0]: Signals(*row[1:]) for row in self._catalog.query(sql, (listed(notes),))}
+        sql = f"SELECT note, importance, {changed} FROM note WHERE note IN {SQL_LIST}"
+        return {
+            row[0]: NoteSignals(*row[1:]) for row in self._catalog.query(sql, (sql_list(notes),))
+        }
 
     def replaced(self) -> _Replaced:
         """Notes that others replace, and notes that others were made from."""
@@ -221,62 +223,62 @@ class Lookup:
 
     def first_passages(self, notes: Iterable[int]) -> dict[int, PassagePlace]:
         first = _PLACES.replace("passage", "min(passage)", 1)
-        sql = f"{first} WHERE note IN {LISTED} GROUP BY note"
-        return {row[1]: PassagePlace(*row) for row in self._catalog.query(sql, (listed(notes),))}
+        sql = f"{first} WHERE note IN {SQL_LIST} GROUP BY note"
+        return {row[1]: PassagePlace(*row) for row in self._catalog.query(sql, (sql_list(notes),))}
 
 
 class Journals:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def of_session(self, session: str, filters: Filters) -> list[Row]:
+    def of_session(self, session: str, filters: Filters) -> list[CatalogRow]:
         """The notes that belong to a session, oldest first; `filters` say of which type."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT note FROM note WHERE {condition} AND casefold(session) = ?"
-        found = rows_found(self._catalog, sql, [*values, session.casefold()])
+        found = looked_up_rows(self._catalog, sql, [*values, session.casefold()])
         return sorted(found, key=lambda row: row.place_in_session)
 
-    def latest(self, filters: Filters, count: int) -> list[Row]:
+    def latest(self, filters: Filters, count: int) -> list[CatalogRow]:
         """The journals that hold the latest observations, and the latest journals; oldest first."""
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         observed = (
             "SELECT DISTINCT note FROM (SELECT note FROM passage JOIN note USING (note) "
             f"WHERE passage.kind = 'observation' AND length(block) = 26 AND {condition} "
             "ORDER BY lower(block) DESC LIMIT ?)"
         )
         begun = f"SELECT note FROM note WHERE {condition} ORDER BY created DESC, note DESC LIMIT ?"
-        found = (rows_found(self._catalog, sql, [*values, count]) for sql in (observed, begun))
+        found = (looked_up_rows(self._catalog, sql, [*values, count]) for sql in (observed, begun))
         each = {row.note: row for rows in found for row in rows}
         return sorted(each.values(), key=lambda row: row.place_in_session)
 
-    def with_observation(self, block: str, filters: Filters) -> list[Row]:
-        condition, values = where(filters)
+    def with_observation(self, block: str, filters: Filters) -> list[CatalogRow]:
+        condition, values = filters_as_sql(filters)
         sql = (
             "SELECT DISTINCT note FROM passage JOIN note USING (note) "
             f"WHERE passage.kind = 'observation' AND lower(block) = ? AND {condition}"
         )
-        return rows_found(self._catalog, sql, [block.lower(), *values])
+        return looked_up_rows(self._catalog, sql, [block.lower(), *values])
 
-    def derived(self, relation: str) -> list[Row]:
+    def derived(self, relation: str) -> list[CatalogRow]:
         """Every note that was made from others, forgotten ones too."""
         sql = "SELECT DISTINCT note FROM link WHERE relation = ?"
-        return rows_found(self._catalog, sql, [relation])
+        return looked_up_rows(self._catalog, sql, [relation])
 
 
-def rows_found(catalog: Catalog, sql: str, values: Sequence[object]) -> list[Row]:
+def looked_up_rows(catalog: Catalog, sql: str, values: Sequence[object]) -> list[CatalogRow]:
     """The rows of the notes whose numbers this asks for, in that order."""
     numbers = catalog.column(sql, values)
-    rows = rows_of(catalog, numbers)
+    rows = rows_of_notes(catalog, numbers)
     return [rows[number] for number in numbers if number in rows]
 
 
-def rows_of(catalog: Catalog, notes: Iterable[int]) -> dict[int, Row]:
-    wanted = (listed(notes),)
+def rows_of_notes(catalog: Catalog, notes: Iterable[int]) -> dict[int, CatalogRow]:
+    wanted = (sql_list(notes),)
     tags: dict[int, list[str]] = {}
-    sql = f"SELECT note, tag FROM tag WHERE note IN {LISTED} ORDER BY rowid"
+    sql = f"SELECT note, tag FROM tag WHERE note IN {SQL_LIST} ORDER BY rowid"
     for note, tag in catalog.query(sql, wanted):
         tags.setdefault(note, []).append(tag)
     return {
-        row[0]: Row(*(*row[:-1], json.loads(row[-1]), tuple(tags.get(row[0], ()))))
+        row[0]: CatalogRow(*(*row[:-1], json.loads(row[-1]), tuple(tags.get(row[0], ()))))
         for row in catalog.query(_ROWS, wanted)
     }

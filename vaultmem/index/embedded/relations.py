@@ -15,11 +15,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultmem.base.database import LISTED, listed
+from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.catalog import Catalog
-from vaultmem.index.embedded.graph_memories import GraphMemories, numbers
-from vaultmem.index.embedded.graph_memories import Ref as Ref
-from vaultmem.index.filters import Filters, where
+from vaultmem.index.embedded.graph_memories import GraphEnd as GraphEnd
+from vaultmem.index.embedded.graph_memories import GraphMemories, note_numbers
+from vaultmem.index.filters import Filters, filters_as_sql
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import LinkMap, link_key, link_target, object_link, relation_key
 from vaultmem.notes.note import has_ended
@@ -51,8 +51,8 @@ _OTHERS_EACH: Final = 500
 _CACHE: Final = 16_384  # KiB
 
 
-class Node(NamedTuple):
-    ref: Ref
+class GraphNode(NamedTuple):
+    ref: GraphEnd
     name: str
     path: str = ""
     type: str = "entity"
@@ -70,14 +70,14 @@ class Node(NamedTuple):
         return self.type == "entity" or (not self.id and self.type != "session")
 
 
-EdgeKey: TypeAlias = tuple[int, str, Ref]  # source, folded relation, target
+EdgeKey: TypeAlias = tuple[int, str, GraphEnd]  # source, folded relation, target
 _NOTHING: Final[dict[str, str]] = {}
 
 
-class Edge(NamedTuple):
+class GraphEdge(NamedTuple):
     source: int
     relation: str
-    target: Ref
+    target: GraphEnd
     written: str  # the target as the source spells it
 
 
@@ -94,7 +94,7 @@ class FactRow(NamedTuple):
     block: str
 
 
-class _Link(NamedTuple):
+class _LinkRow(NamedTuple):
     note: int
     target: str
     folded: str
@@ -122,7 +122,7 @@ class Relations:
 
     # --- names -------------------------------------------------------------------------
 
-    def named(self, name: str, filters: Filters) -> list[Node]:
+    def named(self, name: str, filters: Filters) -> list[GraphNode]:
         """The notes that a link with this name could mean: by path or title, else by alias."""
         folded = link_key(name.replace("\\", "/")).lstrip("/")
         titled, aliased = self._candidates([folded], filters).get(folded, ({}, {}))
@@ -135,27 +135,27 @@ class Relations:
 
     def mentions(self, name: str, filters: Filters) -> str:
         """How some note spells this name in a link; empty if none does."""
-        visible, values = where(filters)
+        visible, values = filters_as_sql(filters)
         sql = (
             f"SELECT min(target) FROM link JOIN note USING (note) WHERE folded = ? AND {visible} "
             f"AND {NO_FILE}"
         )
         return self.query(sql, (link_key(name), *values))[0][0] or ""
 
-    def nodes(self, refs: Iterable[Ref], filters: Filters) -> dict[Ref, Node]:
+    def nodes(self, refs: Iterable[GraphEnd], filters: Filters) -> dict[GraphEnd, GraphNode]:
         """The notes among these."""
-        visible, values = where(filters._replace(forgotten=True))
+        visible, values = filters_as_sql(filters._replace(forgotten=True))
         sql = (
             "SELECT note, title, path, lower(type), kind, id, forgotten FROM note "
-            f"WHERE note IN {LISTED} AND {visible}"
+            f"WHERE note IN {SQL_LIST} AND {visible}"
         )
-        rows = self.query(sql, (numbers(refs), *values))
-        return {row[0]: Node._make(row) for row in rows}
+        rows = self.query(sql, (note_numbers(refs), *values))
+        return {row[0]: GraphNode._make(row) for row in rows}
 
     def names(self, prefix: str, limit: int, filters: Filters) -> list[str]:
         """Entities whose name or alias begins so."""
         first = name_key(prefix)
-        visible, values = where(filters)
+        visible, values = filters_as_sql(filters)
         span = f"folded >= ? AND folded < ? AND {visible}"
         sql = (
             "SELECT DISTINCT title FROM name JOIN note USING (note) "
@@ -175,7 +175,7 @@ class Relations:
         from vaultmem.base.line_difference import close_names
 
         wanted = name_key(name)
-        visible, values = where(filters)
+        visible, values = filters_as_sql(filters)
         alike = "(substr({0}, 1, 2) = substr(?, 1, 2) OR instr({0}, ?) OR instr(?, {0}))"
         sql = (
             f"SELECT title FROM note WHERE {visible} AND {alike.format('lower(title)')} "
@@ -191,21 +191,21 @@ class Relations:
     # --- edges -------------------------------------------------------------------------
 
     def around(
-        self, refs: Collection[Ref], filters: Filters, **which: bool
-    ) -> tuple[list[Edge], bool]:
+        self, refs: Collection[GraphEnd], filters: Filters, **which: bool
+    ) -> tuple[list[GraphEdge], bool]:
         """The edges that leave or reach one of these, and whether there are more."""
         edges, more = self.edges(refs, filters, **which)
         return list(edges.values()), more
 
     def edges(
         self,
-        refs: Collection[Ref],
+        refs: Collection[GraphEnd],
         filters: Filters,
         *,
         outgoing: bool = True,
         incoming: bool = True,
         bounded: bool = True,
-    ) -> tuple[dict[EdgeKey, Edge], bool]:
+    ) -> tuple[dict[EdgeKey, GraphEdge], bool]:
         """The edges that leave or reach one of these, each once, and whether there are more.
 
         A bare link is an edge only where no label joins the two ends already: the links of
@@ -218,7 +218,7 @@ class Relations:
             rows += reaching
         labels = self._with_facts(rows)
         ends = self.resolved(labels, filters)
-        edges: dict[EdgeKey, Edge] = {}
+        edges: dict[EdgeKey, GraphEdge] = {}
         for pair, relations in labels.items():
             note, target = pair[1], ends[pair]
             asked = (outgoing and note in wanted) or (incoming and target in wanted)
@@ -226,15 +226,15 @@ class Relations:
                 continue
             for relation, written in relations.items():
                 key = note, relation_key(relation), target
-                edge, known = Edge(note, relation, target, written), edges.get(key)
+                edge, known = GraphEdge(note, relation, target, written), edges.get(key)
                 if known is None or edge < known:  # of two spellings always the same
                     edges[key] = edge
         return edges, more
 
-    def memories(self, refs: Collection[Ref], filters: Filters) -> dict[Ref, set[int]]:
+    def memories(self, refs: Collection[GraphEnd], filters: Filters) -> dict[GraphEnd, set[int]]:
         """For each of these the notes that link to it or that it links to, entities left out."""
-        found: dict[Ref, set[int]] = {ref: set() for ref in refs}
-        visible, values = where(filters)
+        found: dict[GraphEnd, set[int]] = {ref: set() for ref in refs}
+        visible, values = filters_as_sql(filters)
         sql = (
             "SELECT DISTINCT folded, link.note FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible} AND lower(note.type) <> 'entity'"
@@ -243,8 +243,8 @@ class Relations:
         for (_, note), end in self.resolved(pairs, filters).items():
             if end in found and end != note:
                 found[end].add(note)
-        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {LISTED}"
-        pairs = set(self.query(sql, (numbers(refs),)))
+        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {SQL_LIST}"
+        pairs = set(self.query(sql, (note_numbers(refs),)))
         ends = self.resolved(pairs, filters)
         nodes = self.nodes(ends.values(), filters)
         for (_, note), end in ends.items():
@@ -254,13 +254,11 @@ class Relations:
                     found[note].add(end)
         return found
 
-    def _links_from(self, refs: Iterable[Ref]) -> Iterator[_Link]:
-        sql = (
-            f"SELECT note, target, folded, relation FROM link WHERE note IN {LISTED} AND {NO_FILE}"
-        )
-        return map(_Link._make, self.query(sql, (numbers(refs),)))
+    def _links_from(self, refs: Iterable[GraphEnd]) -> Iterator[_LinkRow]:
+        sql = f"SELECT note, target, folded, relation FROM link WHERE note IN {SQL_LIST} AND {NO_FILE}"
+        return map(_LinkRow._make, self.query(sql, (note_numbers(refs),)))
 
-    def keys(self, refs: Collection[Ref]) -> set[str]:
+    def keys(self, refs: Collection[GraphEnd]) -> set[str]:
         """All folded names by which a link can mean one of these, but for relative paths."""
         keys = {ref for ref in refs if isinstance(ref, str)}
         for path, name in self._own_names(refs):
@@ -269,42 +267,42 @@ class Relations:
         return keys
 
     def _links_to(
-        self, refs: Collection[Ref], filters: Filters, bounded: bool
-    ) -> tuple[list[_Link], bool]:
-        visible, values = where(filters._replace(forgotten=True))
+        self, refs: Collection[GraphEnd], filters: Filters, bounded: bool
+    ) -> tuple[list[_LinkRow], bool]:
+        visible, values = filters_as_sql(filters._replace(forgotten=True))
         sql = (
             "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible}"
         )
         if not bounded:
-            return [_Link(*row) for row in self._reaching(sql, refs, values)], False
-        rows = [_Link(*row) for row in self._reaching(f"{sql} AND NOT {_PLAIN}", refs, values)]
+            return [_LinkRow(*row) for row in self._reaching(sql, refs, values)], False
+        rows = [_LinkRow(*row) for row in self._reaching(f"{sql} AND NOT {_PLAIN}", refs, values)]
         most = max(_PLAIN_AT_LEAST, _PLAIN_EACH // max(1, len(refs)))
         found = self.query(
-            _LATEST_PLAIN.format(visible), (_json(self.keys(refs)), *values, most + 1)
+            _LATEST_PLAIN.format(visible), (_sql_list_of_ends(self.keys(refs)), *values, most + 1)
         )
-        rows, left_out = _bounded(rows, _OTHERS_EACH)
-        plain, more = _bounded([_Link(*row) for row in found], most)
+        rows, left_out = _bounded_links(rows, _OTHERS_EACH)
+        plain, more = _bounded_links([_LinkRow(*row) for row in found], most)
         return rows + plain, left_out or more
 
     def _reaching(
-        self, sql: str, refs: Collection[Ref], values: Sequence[object]
+        self, sql: str, refs: Collection[GraphEnd], values: Sequence[object]
     ) -> Iterator[tuple[Any, ...]]:
         """Ask for the links that may reach one of these: by a name, or by a relative path
         as Markdown links have it."""
         titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
-        exact = sql.format(f"folded IN {LISTED}")
-        yield from self.query(exact, (_json(self.keys(refs)), *values))
-        relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {LISTED}")
-        yield from self.query(relative, (_json(titles), *values))
+        exact = sql.format(f"folded IN {SQL_LIST}")
+        yield from self.query(exact, (_sql_list_of_ends(self.keys(refs)), *values))
+        relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {SQL_LIST}")
+        yield from self.query(relative, (_sql_list_of_ends(titles), *values))
 
-    def _own_names(self, refs: Iterable[Ref]) -> Iterator[tuple[str, str]]:
+    def _own_names(self, refs: Iterable[GraphEnd]) -> Iterator[tuple[str, str]]:
         """The folded path of each note among these, with each of its folded names."""
-        sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {LISTED}"
-        for path, name in self.query(sql, (numbers(refs),)):
+        sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {SQL_LIST}"
+        for path, name in self.query(sql, (note_numbers(refs),)):
             yield link_key(path), name
 
-    def _with_facts(self, rows: Iterable[_Link]) -> dict[tuple[str, int], dict[str, str]]:
+    def _with_facts(self, rows: Iterable[_LinkRow]) -> dict[tuple[str, int], dict[str, str]]:
         """For each target of each note the relations with it, as the note spells it there; what
         facts say stands in place of their bare links."""
         labels: dict[tuple[str, int], dict[str, str]] = {}
@@ -315,9 +313,9 @@ class Relations:
         now = dt.datetime.now(dt.UTC)
         sql = (
             "SELECT note, predicate, object, valid_to FROM fact "
-            f"WHERE note IN {LISTED} AND substr(object, 1, 2) = '[['"
+            f"WHERE note IN {SQL_LIST} AND substr(object, 1, 2) = '[['"
         )
-        sources = numbers({note for _, note in labels})
+        sources = note_numbers({note for _, note in labels})
         for note, predicate, text, valid_to in self.query(sql, (sources,)):
             target, folded = object_link(text)
             relations = labels.get((folded, note), _NOTHING)
@@ -334,19 +332,21 @@ class Relations:
 
     def resolved(
         self, pairs: Collection[tuple[str, int]], filters: Filters
-    ) -> dict[tuple[str, int], Ref]:
+    ) -> dict[tuple[str, int], GraphEnd]:
         """Each target of each source: a note's number, else the name."""
         targets = {folded for folded, _ in pairs}
         candidates = self._candidates(targets, filters)
-        clear = {target: _only(*candidates[target]) for target in targets if "/" not in target}
+        clear = {
+            target: _only_note_meant(*candidates[target]) for target in targets if "/" not in target
+        }
         unclear = {note for target, note in pairs if clear.get(target) is None}
         sources = {ref: node.path for ref, node in self.nodes(unclear, filters).items()}
-        found: dict[tuple[str, int], Ref] = {}
+        found: dict[tuple[str, int], GraphEnd] = {}
         for pair in pairs:
             target, note = pair
             end = clear.get(target)
             if end is None:
-                end = _meant(target, sources.get(note, ""), *candidates[target])
+                end = _note_meant_by_link(target, sources.get(note, ""), *candidates[target])
             found[pair] = end or re.sub(r"\A(?:\.{0,2}/)+", "", target)
         return found
 
@@ -355,12 +355,12 @@ class Relations:
     ) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
         """For each folded target the notes with its name as title, and those with it as alias."""
         wanted = set(targets)
-        visible, values = where(filters._replace(forgotten=True))
+        visible, values = filters_as_sql(filters._replace(forgotten=True))
         sql = (
             "SELECT folded, name.kind, path, note FROM name JOIN note USING (note) "
-            f"WHERE folded IN {LISTED} AND {visible}"
+            f"WHERE folded IN {SQL_LIST} AND {visible}"
         )
-        names = _json(wanted | {posixpath.basename(target) for target in wanted})
+        names = _sql_list_of_ends(wanted | {posixpath.basename(target) for target in wanted})
         by_title: dict[str, dict[str, int]] = {}
         by_alias: dict[str, dict[str, int]] = {}
         for folded, kind, path, note in self.query(sql, (names, *values)):
@@ -370,15 +370,15 @@ class Relations:
             for target in wanted
         }
 
-    def attached(self, refs: Collection[Ref], filters: Filters) -> GraphMemories:
+    def attached(self, refs: Collection[GraphEnd], filters: Filters) -> GraphMemories:
         """The memories that speak of these, or of which these speak."""
         candidates = self._candidates(self.keys(refs), filters)
         wanted = set(refs)
-        names: dict[str, Ref] = {}
+        names: dict[str, GraphEnd] = {}
         unclear: set[str] = set()
         for target, found in candidates.items():
-            number = _only(*found) if "/" not in target else None
-            end: Ref = target if number == 0 else number or 0
+            number = _only_note_meant(*found) if "/" not in target else None
+            end: GraphEnd = target if number == 0 else number or 0
             if number is None:
                 unclear.add(target)
             elif end in wanted:
@@ -388,19 +388,19 @@ class Relations:
         )
 
     def _other_pairs(
-        self, refs: set[Ref], unclear: set[str], filters: Filters
-    ) -> set[tuple[Ref, int]]:
+        self, refs: set[GraphEnd], unclear: set[str], filters: Filters
+    ) -> set[tuple[GraphEnd, int]]:
         """An end and a note, by links that must be looked at one by one: those whose name does
         not say which note is meant, and those that these ends have themselves."""
         titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
         sql = (
-            f"SELECT DISTINCT folded, note FROM link WHERE folded IN {LISTED} "
-            f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {LISTED})"
+            f"SELECT DISTINCT folded, note FROM link WHERE folded IN {SQL_LIST} "
+            f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {SQL_LIST})"
         )
-        pairs = set(self.query(sql, (_json(unclear), _json(titles))))
+        pairs = set(self.query(sql, (_sql_list_of_ends(unclear), _sql_list_of_ends(titles))))
         reaching = self.resolved(pairs, filters).items()
-        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {LISTED}"
-        pairs = set(self.query(sql, (numbers(refs),)))
+        sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {SQL_LIST}"
+        pairs = set(self.query(sql, (note_numbers(refs),)))
         leaving = self.resolved(pairs, filters).items()
         found = {(end, note) for (_, note), end in reaching if end in refs}
         return found | {(note, end) for (_, note), end in leaving if isinstance(end, int)}
@@ -409,18 +409,18 @@ class Relations:
 
     def facts(self, filters: Filters, notes: Iterable[int] | None = None) -> list[FactRow]:
         """All facts, or those of these notes, in the order in which they stand."""
-        visible, values = where(filters)
+        visible, values = filters_as_sql(filters)
         sql = (
             "SELECT note, title, path, predicate, object, valid_from, valid_to, confidence, "
             f"provenance, block FROM fact JOIN note USING (note) WHERE {visible}"
         )
         if notes is not None:
-            sql += f" AND note IN {LISTED}"
-            values.append(numbers(notes))
+            sql += f" AND note IN {SQL_LIST}"
+            values.append(note_numbers(notes))
         return [FactRow(*row) for row in self.query(f"{sql} ORDER BY fact.rowid", values)]
 
 
-def _only(titled: Mapping[str, int], aliased: Mapping[str, int]) -> int | None:
+def _only_note_meant(titled: Mapping[str, int], aliased: Mapping[str, int]) -> int | None:
     """The note that a bare name means wherever it stands, 0 for none; None where that depends."""
     if len(titled) > 1:
         return None
@@ -428,14 +428,16 @@ def _only(titled: Mapping[str, int], aliased: Mapping[str, int]) -> int | None:
     return next(iter(named.values()), 0)
 
 
-def _meant(target: str, source: str, titled: Mapping[str, int], aliased: Mapping[str, int]) -> int:
+def _note_meant_by_link(
+    target: str, source: str, titled: Mapping[str, int], aliased: Mapping[str, int]
+) -> int:
     if titled:
         path = LinkMap(titled).resolve(target, source).path
         return titled[path] if path else 0
     return next(iter(aliased.values())) if len(aliased) == 1 else 0
 
 
-def _bounded(rows: list[_Link], most: int) -> tuple[list[_Link], bool]:
+def _bounded_links(rows: list[_LinkRow], most: int) -> tuple[list[_LinkRow], bool]:
     """So many for each name, and whether there are more: those with a label first, then newest."""
     counts = Counter(row.folded for row in rows)
     if all(count <= most for count in counts.values()):
@@ -449,5 +451,5 @@ def _bounded(rows: list[_Link], most: int) -> tuple[list[_Link], bool]:
     return kept, True
 
 
-def _json(values: Iterable[Ref]) -> str:
-    return listed(sorted(values, key=str))
+def _sql_list_of_ends(values: Iterable[GraphEnd]) -> str:
+    return sql_list(sorted(values, key=str))

@@ -7,28 +7,30 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from vaultmem.base.file_stamps import UNSETTLED, FileStat
+from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.note import Note, one_line, printable
-from vaultmem.notes.passages import Passage, in_context, observations, passage_hash
+from vaultmem.notes.passages import Passage, passage_hash, passage_observations, passages_in_context
 
-OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
+TABLES_OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
 _COLUMNS: Final = (
     *("path", "mtime_ns", "size", "inode", "ctime_ns", "version", "id", "key", "title"),
     *("type", "scope", "project", "user", "room", "session", "kind", "unclear"),
     *("importance", "created", "updated", "forgotten", "more"),
 )
-INSERT: Final = (
+INSERT_NOTE: Final = (
     f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 )
-UPDATE: Final = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
+UPDATE_NOTE: Final = (
+    f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
+)
 
 
 class IndexEntry(NamedTuple):
     """A note read and cut, ready to be indexed."""
 
     note: Note
-    stat: FileStat
+    stat: FileStamp
     version: str
     passages: tuple[Passage, ...]
     attributes: Mapping[str, str]  # type, scope, project … with defaults filled in
@@ -38,24 +40,24 @@ class IndexEntry(NamedTuple):
         return printable(self.note.id).upper()
 
 
-class Skip(NamedTuple):
+class SkippedNote(NamedTuple):
     """A note that is left out of the index, and why. It is looked at again when its stamp is
     another one, or when nobody else has the id that it was left out for."""
 
     path: str
     reason: str
     id: str = ""
-    stat: FileStat = UNSETTLED
+    stat: FileStamp = UNSETTLED_STAMP
 
 
-def columns(entry: IndexEntry) -> tuple[Any, ...]:
+def note_columns(entry: IndexEntry) -> tuple[Any, ...]:
     note, stat = entry.note, entry.stat
     created, updated = note.created, note.updated
     more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
-    return _storable(
+    return _storable_row(
         *(note.path, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, entry.version),
         *(entry.id, note.string("key"), note.title),
-        *(_attribute(entry, name) for name in _COLUMNS[9:17]),
+        *(_attribute_column(entry, name) for name in _COLUMNS[9:17]),
         note.number("importance"),
         int(created.timestamp()) if created else None,
         int(updated.timestamp()) if updated else None,
@@ -64,13 +66,13 @@ def columns(entry: IndexEntry) -> tuple[Any, ...]:
     )
 
 
-def _attribute(entry: IndexEntry, name: str) -> str:
+def _attribute_column(entry: IndexEntry, name: str) -> str:
     value = entry.attributes[name]
     # However it is spelt, it binds the note: the index for it knows one spelling.
     return "session" if name == "scope" and value.casefold() == "session" else value
 
 
-def _storable(*values: Any) -> tuple[Any, ...]:
+def _storable_row(*values: Any) -> tuple[Any, ...]:
     """A row without bytes that are not UTF-8, which SQLite would not take."""
     return tuple(printable(value) if isinstance(value, str) else value for value in values)
 
@@ -79,7 +81,7 @@ class BatchRows:
     """The rows of a batch that hang on its notes, table by table."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in OF_NOTE}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in TABLES_OF_NOTE}
         self.last_passage = -1
 
     def add(self, note: int, source: Note) -> None:
@@ -87,7 +89,7 @@ class BatchRows:
         rows["tag"] += [(note, tag.casefold(), tag) for tag in source.tags]
         names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
         rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
-        rows["link"] += _links(note, source)
+        rows["link"] += _link_rows(note, source)
         rows["fact"] += [
             (
                 note,
@@ -103,11 +105,11 @@ class BatchRows:
 
     def add_passages(self, note: int, entry: IndexEntry) -> list[int]:
         """Numbered here, on from the last one in the table or in this batch."""
-        texts = in_context(entry.note, entry.passages)
+        texts = passages_in_context(entry.note, entry.passages)
         first = self.last_passage + 1
         numbers = range(first, first + len(texts))
         self.last_passage += len(texts)
-        alone = observations(entry.passages, numbers)
+        alone = passage_observations(entry.passages, numbers)
         self._rows["passage"] += [
             (
                 number,
@@ -129,13 +131,13 @@ class BatchRows:
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 db.executemany(
-                    f"INSERT INTO {table} VALUES ({marks})", (_storable(*r) for r in rows)
+                    f"INSERT INTO {table} VALUES ({marks})", (_storable_row(*r) for r in rows)
                 )
                 rows.clear()
         self.last_passage = -1
 
 
-def _links(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
+def _link_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
     for link in source.links:
         if link.target:
             target = one_line(link.target)

@@ -22,11 +22,11 @@ from typing import Final, NamedTuple
 
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
-from vaultmem.index.embedded.fulltext_files import is_segment
+from vaultmem.index.embedded.fulltext_files import is_segment_file
 
 log = logging.getLogger("vaultmem")
 
-NAME: Final = "seal.json"
+SEAL_FILE: Final = "seal.json"
 UNSEALED: Final = -1
 _ALARMS, _ALARM_SECONDS = 20, 600.0
 _TIMES_ARE_PROMPT: Final = sys.platform != "win32"  # there a time follows when a file is closed
@@ -37,7 +37,7 @@ class SealedFile(NamedTuple):
     mtime_ns: int
 
 
-def look_at(path: str | Path) -> SealedFile:
+def look_at_sealed_file(path: str | Path) -> SealedFile:
     """A file that is not there looks like an empty one: SQLite makes and removes its log."""
     try:
         found = os.stat(path)
@@ -49,7 +49,7 @@ def look_at(path: str | Path) -> SealedFile:
 class Seal:
     def __init__(self, folder: OwnPath) -> None:
         self.folder = folder.path
-        self.place = folder / NAME
+        self.place = folder / SEAL_FILE
         self.exact = _TIMES_ARE_PROMPT  # False: sizes alone are compared
         self.revision = UNSEALED
         self._looks: dict[str, SealedFile] = {}
@@ -58,7 +58,7 @@ class Seal:
     def load(self) -> None:
         """Take up what the last writer left; where it was killed, of what was known before only
         what never changes. Other threads look meanwhile, so nothing is forgotten in between."""
-        looks, revision = self._read() or (_lasting(self._looks), UNSEALED)
+        looks, revision = self._read() or (_lasting_sealed_files(self._looks), UNSEALED)
         self._looks, self.revision = looks, revision
 
     def _read(self) -> tuple[dict[str, SealedFile], int] | None:
@@ -91,13 +91,13 @@ class Seal:
         return found
 
     def has(self, name: str) -> bool:
-        return look_at(self.folder / name).size > 0
+        return look_at_sealed_file(self.folder / name).size > 0
 
     def was_broken(self, before: Mapping[str, SealedFile], lasting: str) -> bool:
         """Whether one of these files, which no batch changes, is another one than before. All but
         the lasting one may be gone: a batch joins them to others."""
         for name, left in before.items():
-            now = look_at(self.folder / name)
+            now = look_at_sealed_file(self.folder / name)
             gone = now.size == 0 and name != lasting
             if not gone and (now != left if self.exact else now.size != left.size):
                 return True
@@ -131,13 +131,13 @@ class Seal:
         """A writer is done. What it found and cannot have changed is sealed as it was found, so
         that damage done meanwhile is none of its work. A full disk leaves no seal, which is as
         good as a killed writer."""
-        top, before = f"{self.folder}{os.sep}", _lasting(self._looks)
-        looks = {name: before.get(name) or look_at(top + name) for name in names}
+        top, before = f"{self.folder}{os.sep}", _lasting_sealed_files(self._looks)
+        looks = {name: before.get(name) or look_at_sealed_file(top + name) for name in names}
         self._looks, self.revision = looks, revision
         content = {"revision": revision, "files": looks}
         with contextlib.suppress(OSError, VaultmemError):
             self.place.write(json.dumps(content).encode())
 
 
-def _lasting(looks: Mapping[str, SealedFile]) -> dict[str, SealedFile]:
-    return {name: look for name, look in looks.items() if is_segment(name)}
+def _lasting_sealed_files(looks: Mapping[str, SealedFile]) -> dict[str, SealedFile]:
+    return {name: look for name, look in looks.items() if is_segment_file(name)}

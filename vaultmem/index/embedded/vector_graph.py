@@ -19,45 +19,47 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.base.own_path import OwnPath
 from vaultmem.embedding import fastembed_session
-from vaultmem.index.embedded.seal import SealedFile, look_at
-from vaultmem.index.embedded.vector_matrix import SPARE, Matrix, quantised
-from vaultmem.index.embedded.vector_store import VectorStore, halves
+from vaultmem.index.embedded.seal import SealedFile, look_at_sealed_file
+from vaultmem.index.embedded.vector_matrix import SPARE, VectorMatrix, quantised_vectors
+from vaultmem.index.embedded.vector_store import VectorStore, vectors_from_halves
 
 if TYPE_CHECKING:
     import numpy as np
 
 # Up to here comparing all takes some 7 ms and 80 MB.
-LARGE: Final = 200_000
+LARGE_VAULT: Final = 200_000
 _STALE: Final = 0.15  # share of vectors behind the graph's end that makes a new one worth while
 _PROPOSED: Final = 4  # times as many proposals as hits are wanted
 
 # Passage, note and vector of the passages with the vectors of these numbers.
-Lookup = Callable[[Sequence[int]], Iterable[tuple[int, int, bytes]]]
+PassageLookup = Callable[[Sequence[int]], Iterable[tuple[int, int, bytes]]]
 
 
-class Nearest:
+class VectorGraph:
     def __init__(self, folder: Path | OwnPath, store: VectorStore, model: int) -> None:
         self.place = OwnPath.of(folder)
         self.store = store
         self.model = model
         self._file: OwnPath | None = None
         self._graph: Any = None
-        self._tail: Matrix | None = None
+        self._tail: VectorMatrix | None = None
         self._some: np.ndarray | None = None
 
     def open(self) -> bool:
         """Whether there is a graph to search; takes up a newer one."""
-        newest = max(self._files(), key=_covered, default=None)
+        newest = max(self._files(), key=_vectors_covered_by_graph, default=None)
         if newest is None:
             return False
-        if look_at(newest.path) != _as_built(newest):  # reading a cut file would end the process
+        if look_at_sealed_file(newest.path) != _graph_file_as_built(
+            newest
+        ):  # reading a cut file would end the process
             self._graph = self._file = None
-            _remove(newest)
+            _remove_graph_file(newest)
             return False
         if newest != self._file:
-            self._graph = graph_class().restore(str(newest.checked()), view=True)
+            self._graph = vector_graph_class().restore(str(newest.checked()), view=True)
             self._file = newest
-            self._tail = Matrix(self.store, self.model, _covered(newest))
+            self._tail = VectorMatrix(self.store, self.model, _vectors_covered_by_graph(newest))
         return self._graph is not None
 
     def _files(self) -> list[OwnPath]:
@@ -68,7 +70,7 @@ class Nearest:
         self,
         vector: np.ndarray,
         limit: int,
-        lookup: Lookup,
+        lookup: PassageLookup,
         selected: Sequence[int] = (),
         keep: bool = False,
     ) -> list[tuple[int, int, float]]:
@@ -78,7 +80,7 @@ class Nearest:
         reading them all takes longer than finding them.
         """
         wanted = limit * _PROPOSED * (4 if keep else 1)
-        numbers = _best(self._proposed(vector, wanted), self._recent(vector, wanted))
+        numbers = _best_proposals(self._proposed(vector, wanted), self._recent(vector, wanted))
         chosen, step = set(selected), limit + SPARE
         found: list[tuple[int, int, bytes]] = []
         for start in range(0, len(numbers), step):
@@ -86,7 +88,7 @@ class Nearest:
             found += [place for place in passages if (place[1] in chosen) == keep]
             if len(found) >= limit:
                 break
-        return _scored(found, [raw for _, _, raw in found], vector)[:limit]
+        return _exactly_scored(found, [raw for _, _, raw in found], vector)[:limit]
 
     def exact(
         self, vector: np.ndarray, limit: int, passages: Iterable[tuple[int, int, bytes]]
@@ -95,19 +97,19 @@ class Nearest:
         places = list(passages)
         vectors = dict(self.store.with_hashes(self.model, {key for _, _, key in places}))
         places = [place for place in places if place[2] in vectors]
-        return _scored(places, [vectors[key] for _, _, key in places], vector)[:limit]
+        return _exactly_scored(places, [vectors[key] for _, _, key in places], vector)[:limit]
 
     def usual(self, vector: np.ndarray) -> float:
         """About the mean of the cosines to all vectors, by the first few thousand of them."""
         if self._some is None:
             rows = next(self.store.newer(self.model, 0))
-            self._some = halves([raw for _, raw in rows]).mean(axis=0)
+            self._some = vectors_from_halves([raw for _, raw in rows]).mean(axis=0)
         return float(self._some @ vector)
 
     def _proposed(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
         import numpy as np
 
-        question, _ = quantised(vector[np.newaxis])
+        question, _ = quantised_vectors(vector[np.newaxis])
         found = self._graph.search(question[0], wanted)
         distances, numbers = found.distances.tolist(), found.keys.tolist()
         return [(1 - far, number) for far, number in zip(distances, numbers, strict=True)]
@@ -120,8 +122,8 @@ class Nearest:
     def build(self) -> bool:
         """Build a new graph if the present one leaves out too much; says whether it did."""
         last = self.store.last(self.model)
-        covered = max(map(_covered, self._files()), default=0)
-        if last <= LARGE or last - covered < last * _STALE:
+        covered = max(map(_vectors_covered_by_graph, self._files()), default=0)
+        if last <= LARGE_VAULT or last - covered < last * _STALE:
             return False
         target = self.place / f"graph-{self.model}-{last}.usearch"
         temporary = self.place / f"graph-{self.model}-{last}.{os.getpid()}.building"
@@ -129,12 +131,12 @@ class Nearest:
             graph = self._fill(last)
             graph.save(str(temporary.checked()))
             os.replace(temporary.path, target.checked())
-            _look_file(target).write(json.dumps(look_at(target.path)).encode())
+            _seal_of_graph_file(target).write(json.dumps(look_at_sealed_file(target.path)).encode())
         finally:
             temporary.remove()
         for file in self._files():
             if file != target:
-                _remove(file)
+                _remove_graph_file(file)
         return True
 
     def _fill(self, last: int) -> Any:
@@ -145,60 +147,60 @@ class Nearest:
             rows = [row for row in rows if row[0] <= last]
             if not rows:
                 break
-            block, _ = quantised(halves([raw for _, raw in rows]))
-            graph = graph or _new_graph(block.shape[1])
+            block, _ = quantised_vectors(vectors_from_halves([raw for _, raw in rows]))
+            graph = graph or _new_vector_graph(block.shape[1])
             graph.add(np.array([row[0] for row in rows], dtype=np.uint64), block, threads=1)
         return graph
 
 
-def _new_graph(dimensions: int) -> Any:
+def _new_vector_graph(dimensions: int) -> Any:
     # With half the connections one in a hundred of the nearest was never reached.
-    return graph_class()(ndim=dimensions, metric="cos", dtype="i8", connectivity=32)
+    return vector_graph_class()(ndim=dimensions, metric="cos", dtype="i8", connectivity=32)
 
 
-def graph_class() -> Any:
+def vector_graph_class() -> Any:
     """usearch's index. If usearch is loaded before onnxruntime, loading that one later, for
     a question, crashes the process."""
     with contextlib.suppress(ImportError):
-        fastembed_session.load_runtime()
+        fastembed_session.load_onnx_runtime()
     from usearch.index import Index
 
     return Index
 
 
-def _best(*proposals: list[tuple[float, int]]) -> list[int]:
+def _best_proposals(*proposals: list[tuple[float, int]]) -> list[int]:
     """The numbers proposed, those with the highest similarity first."""
     return [number for _, number in sorted(itertools.chain(*proposals), reverse=True)]
 
 
-def _scored(
+def _exactly_scored(
     places: list[tuple[int, int, bytes]], vectors: list[bytes], vector: np.ndarray
 ) -> list[tuple[int, int, float]]:
     """Note, passage and exact similarity, best first."""
-    exact = (halves(vectors) @ vector).tolist() if vectors else []
+    exact = (vectors_from_halves(vectors) @ vector).tolist() if vectors else []
     found = [(place[1], place[0], score) for place, score in zip(places, exact, strict=True)]
     return sorted(found, key=lambda hit: (-hit[2], hit[1]))
 
 
-def _look_file(file: OwnPath) -> OwnPath:
+def _seal_of_graph_file(file: OwnPath) -> OwnPath:
     """Beside a graph: what it looked like when it was built."""
     return file.parent / file.name.replace(".usearch", ".json")
 
 
-def _as_built(file: OwnPath) -> SealedFile | None:
+def _graph_file_as_built(file: OwnPath) -> SealedFile | None:
     try:
-        size, mtime_ns = json.loads(_look_file(file).read())
+        size, mtime_ns = json.loads(_seal_of_graph_file(file).read())
         return SealedFile(int(size), int(mtime_ns))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _remove(file: OwnPath) -> None:
-    for each in (file, _look_file(file)):
+def _remove_graph_file(file: OwnPath) -> None:
+    for each in (file, _seal_of_graph_file(file)):
         with contextlib.suppress(OSError):
             each.remove()
 
 
-def _covered(file: OwnPath) -> int:
+def _vectors_covered_by_graph(file: OwnPath) -> int:
     """The last vector a graph holds, from its name."""
     return int(file.name.removesuffix(".usearch").rpartition("-")[2])

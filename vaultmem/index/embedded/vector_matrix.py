@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.index.embedded.vector_store import BLOCK, VectorStore, halves
+from vaultmem.index.embedded.vector_store import BLOCK, VectorStore, vectors_from_halves
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ _LONGEST: Final = 1.1  # a vector's length is one, but for rounding
 _LEFT_OUT: Final = -2.0  # less than any cosine
 
 
-def quantised(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantised_vectors(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vectors in whole numbers of one byte, and what one is worth in each."""
     import numpy as np
 
@@ -34,7 +34,7 @@ def quantised(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(block / steps).astype(np.int8), steps[:, 0].astype(np.float32)
 
 
-class Matrix:
+class VectorMatrix:
     """All vectors of one model in memory, a byte for each dimension: a quarter of the room and
     of the time. The similarities are off by about a thousandth; the exact ones of the best are
     in the table."""
@@ -65,7 +65,7 @@ class Matrix:
             return
         total = exact.sum(axis=0)
         self._sum = total if self._sum is None else self._sum + total
-        block, steps = quantised(exact)
+        block, steps = quantised_vectors(exact)
         if self._blocks and len(self._blocks[-1]) < BLOCK:
             self._blocks[-1] = np.vstack((self._blocks[-1], block))
         else:
@@ -82,7 +82,7 @@ class Matrix:
 
         usual, _ = Counter(len(raw) for _, raw in rows).most_common(1)[0]
         kept = [row for row in rows if len(row[1]) == usual]
-        exact = halves([raw for _, raw in kept])
+        exact = vectors_from_halves([raw for _, raw in kept])
         with np.errstate(all="ignore"):
             good = np.linalg.norm(exact, axis=1) < _LONGEST
         if not good.all() or len(kept) < len(rows):
@@ -109,7 +109,7 @@ class Matrix:
         """About the cosine to every row: the vectors have length one."""
         import numpy as np
 
-        question, step = quantised(vector[np.newaxis])
+        question, step = quantised_vectors(vector[np.newaxis])
         result: np.ndarray = np.concatenate(self._products(question[0]))
         result *= np.array(self._steps, dtype=np.float32) * step
         return result
@@ -117,10 +117,10 @@ class Matrix:
     def _products(self, question: np.ndarray) -> list[np.ndarray]:
         """Half of them in another thread, if there are many: the model does not need it now."""
         if len(self._blocks) < _MANY_BLOCKS:
-            return _products(question, self._blocks)
+            return _products_with_blocks(question, self._blocks)
         middle = len(self._blocks) // 2
-        other = self._second_thread.submit(_products, question, self._blocks[:middle])
-        second = _products(question, self._blocks[middle:])
+        other = self._second_thread.submit(_products_with_blocks, question, self._blocks[:middle])
+        second = _products_with_blocks(question, self._blocks[middle:])
         return other.result() + second
 
     @cached_property
@@ -134,17 +134,19 @@ class Matrix:
         if not len(self):
             return []
         scores = self.similarities(vector)
-        return [(float(scores[row]), self._numbers[row]) for row in _largest(scores, limit)]
+        return [
+            (float(scores[row]), self._numbers[row]) for row in _places_of_largest(scores, limit)
+        ]
 
 
-def _products(question: np.ndarray, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _products_with_blocks(question: np.ndarray, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
     import numkong
     import numpy as np
 
     return [np.asarray(numkong.dot(question, block, out_dtype="float32")) for block in blocks]
 
 
-def _largest(scores: np.ndarray, count: int) -> np.ndarray:
+def _places_of_largest(scores: np.ndarray, count: int) -> np.ndarray:
     """Where the largest are, in no order."""
     import numpy as np
 
@@ -152,12 +154,12 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     return np.argpartition(scores, len(scores) - count)[len(scores) - count :]
 
 
-class PassageMap:
+class PassageRows:
     """Which passage has which row of the matrix. Passages and vectors only ever get higher
     numbers, so it is read on from the last ones; passages that were deleted since are sorted
     out by whoever looks them up."""
 
-    def __init__(self, matrix: Matrix) -> None:
+    def __init__(self, matrix: VectorMatrix) -> None:
         self.matrix = matrix
         self.seen = (0, 0)  # last passage, last vector
         self._passages = array("q")
@@ -201,9 +203,9 @@ class PassageMap:
         if selected or keep:
             chosen = np.isin(notes, np.array(selected, dtype=np.int64))
             scores[chosen != keep] = _LEFT_OUT
-        best = _largest(scores, limit + SPARE)
+        best = _places_of_largest(scores, limit + SPARE)
         best = best[scores[best] > _LEFT_OUT]
-        top = best[_largest(scores[best], min(limit, EXACT) + SPARE)]
+        top = best[_places_of_largest(scores[best], min(limit, EXACT) + SPARE)]
         numbers = [self._numbers[place] for place in top]
         exact = self.matrix.store.similarities(numbers, vector)
         scores[top] = [exact[number] for number in numbers]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.base.database import LISTED, LISTED_BYTES, Database, listed
+from vaultmem.base.database import SQL_LIST, SQL_LIST_OF_BYTES, Database, sql_list
 from vaultmem.base.own_path import OwnPath
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class VectorStore(Database):
 
     def missing(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
         wanted = set(hashes)
-        sql = f"SELECT hash FROM vector WHERE model = ? AND hash IN {LISTED_BYTES}"
-        return wanted - {row[0] for row in self.db.execute(sql, (model, listed(wanted)))}
+        sql = f"SELECT hash FROM vector WHERE model = ? AND hash IN {SQL_LIST_OF_BYTES}"
+        return wanted - {row[0] for row in self.db.execute(sql, (model, sql_list(wanted)))}
 
     def newer(self, model: int, number: int) -> Iterator[list[tuple[int, bytes]]]:
         """Numbers and vectors behind this number, some at a time: a first look reads them all."""
@@ -78,15 +78,15 @@ class VectorStore(Database):
 
     def similarities(self, numbers: Sequence[int], vector: np.ndarray) -> dict[int, float]:
         """The exact cosine to the vectors with these numbers."""
-        sql = f"SELECT number, vector FROM vector WHERE number IN {LISTED}"
-        found = self.db.execute(sql, (listed(numbers),)).fetchall()
-        exact = halves([raw for _, raw in found]) @ vector if found else ()
+        sql = f"SELECT number, vector FROM vector WHERE number IN {SQL_LIST}"
+        found = self.db.execute(sql, (sql_list(numbers),)).fetchall()
+        exact = vectors_from_halves([raw for _, raw in found]) @ vector if found else ()
         return {number: float(score) for (number, _), score in zip(found, exact, strict=True)}
 
     def with_hashes(self, model: int, hashes: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
         """Hash and vector of these texts, as far as they are embedded."""
-        sql = f"SELECT hash, vector FROM vector WHERE model = ? AND hash IN {LISTED_BYTES}"
-        return self.db.execute(sql, (model, listed(hashes))).fetchall()
+        sql = f"SELECT hash, vector FROM vector WHERE model = ? AND hash IN {SQL_LIST_OF_BYTES}"
+        return self.db.execute(sql, (model, sql_list(hashes))).fetchall()
 
     def last(self, model: int) -> int:
         """The highest number, which is about how many there are."""
@@ -118,7 +118,7 @@ class VectorStore(Database):
             for part in self.newer(model, 0):
                 found += [number for number, raw in part if len(raw) != size]
                 whole = [(number, raw) for number, raw in part if len(raw) == size]
-                lengths = np.linalg.norm(halves([raw for _, raw in whole]), axis=1)
+                lengths = np.linalg.norm(vectors_from_halves([raw for _, raw in whole]), axis=1)
                 wrong = ~(np.abs(lengths - 1) < 0.01)  # not a number is wrong, too
                 found += [whole[i][0] for i in np.flatnonzero(wrong)]
         return found
@@ -145,7 +145,7 @@ class VectorStore(Database):
             self.db.execute(sql, (model, catalog, *values))
 
 
-def halves(rows: Sequence[bytes]) -> np.ndarray:
+def vectors_from_halves(rows: Sequence[bytes]) -> np.ndarray:
     """Vectors as the table has them, one below the other."""
     import numpy as np
 

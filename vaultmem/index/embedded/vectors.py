@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.base.database import LISTED, Database, Whereabouts, listed
+from vaultmem.base.database import SQL_LIST, Database, DatabaseWhereabouts, sql_list
 from vaultmem.base.own_path import OwnPath
-from vaultmem.index.embedded.catalog import VECTORS, Catalog
-from vaultmem.index.embedded.files import OFTEN
-from vaultmem.index.embedded.vector_matrix import Matrix, PassageMap
+from vaultmem.index.embedded.catalog import VECTORS_FILE, Catalog
+from vaultmem.index.embedded.files import LOOK_OFTEN
+from vaultmem.index.embedded.vector_matrix import PassageRows, VectorMatrix
 from vaultmem.index.embedded.vector_store import VectorStore
-from vaultmem.index.failures import Damaged, is_damage
-from vaultmem.index.filters import Filters, left_out, where
+from vaultmem.index.failures import IndexDamaged, is_sqlite_damage
+from vaultmem.index.filters import Filters, filters_as_sql, left_out_by_filters
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from vaultmem.index.embedded.vector_graph import Nearest
+    from vaultmem.index.embedded.vector_graph import VectorGraph
 
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
 # A cross join keeps its order: SQLite would begin with whatever table is smaller.
@@ -34,9 +34,9 @@ WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
 """
 _OF_VECTORS: Final = f"""
 SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
-WHERE number IN {LISTED}
+WHERE number IN {SQL_LIST}
 """
-_OF_NOTES: Final = f"SELECT passage, note, hash FROM passage WHERE note IN {LISTED}"
+_OF_NOTES: Final = f"SELECT passage, note, hash FROM passage WHERE note IN {SQL_LIST}"
 
 MANY_SELECTIONS: Final = 8
 MANY_PASSAGES: Final = 500  # counting so many is worth being written down
@@ -54,12 +54,10 @@ SELECT count(*), min(passage) FROM passage p WHERE passage > ? AND NOT EXISTS
 _MISSING_OF: Final = """
 SELECT count(*) FROM passage p JOIN note USING (note) WHERE NOT EXISTS
   (SELECT 1 FROM v.vector WHERE model = ? AND hash = p.hash) AND """
-_PASSAGES: Final = (
-    f"SELECT note, count(*) FROM passage WHERE note IN {LISTED} GROUP BY note HAVING count(*) <= ?"
-)
+_PASSAGES: Final = f"SELECT note, count(*) FROM passage WHERE note IN {SQL_LIST} GROUP BY note HAVING count(*) <= ?"
 _VECTORS: Final = (
     "SELECT note, vector FROM passage JOIN v.vector USING (hash) JOIN v.model USING (model) "
-    f"WHERE identity = ? AND note IN {LISTED}"
+    f"WHERE identity = ? AND note IN {SQL_LIST}"
 )
 
 
@@ -76,8 +74,8 @@ class Vectors:
         self._guard = guard
         self._look = look
         self._store: VectorStore | None = None
-        self._map: PassageMap | None = None
-        self._nearest: Nearest | None = None
+        self._map: PassageRows | None = None
+        self._nearest: VectorGraph | None = None
         self._checked = float("-inf")
         self._missing: tuple[object, int] = (None, 0)
         self._selections: tuple[object, dict[Filters, tuple[list[int], bool]]] = (None, {})
@@ -91,18 +89,18 @@ class Vectors:
             raise self._catalog.noticed(error) from error
         except (ValueError, LookupError) as error:
             self.close()
-            raise Damaged(f"The vectors are damaged and are read again: {error}") from error
+            raise IndexDamaged(f"The vectors are damaged and are read again: {error}") from error
 
     # --- the file ------------------------------------------------------------------------
 
     def store(self) -> VectorStore:
         if self._store is None:
             self._catalog.require_there()
-            file = Database(self.folder / VECTORS)
+            file = Database(self.folder / VECTORS_FILE)
             try:
                 self._store = VectorStore(file.place)
             except sqlite3.DatabaseError as error:
-                if file.is_there() and not is_damage(error):
+                if file.is_there() and not is_sqlite_damage(error):
                     raise
                 file.discard()
                 self._store = VectorStore(file.place)
@@ -111,8 +109,8 @@ class Vectors:
 
     def is_sound(self) -> bool:
         now = time.monotonic()
-        if self._store is not None and now - self._checked >= OFTEN:
-            if self._store.whereabouts() is not Whereabouts.SAME:
+        if self._store is not None and now - self._checked >= LOOK_OFTEN:
+            if self._store.whereabouts() is not DatabaseWhereabouts.SAME:
                 return False
             self._checked = now
         return True
@@ -121,7 +119,7 @@ class Vectors:
         """The file of vectors is another one, gone, or shorter: go on with what is there. What
         is missing is embedded again."""
         if self._store is not None:
-            if self._store.whereabouts() is Whereabouts.TORN:
+            if self._store.whereabouts() is DatabaseWhereabouts.TORN:
                 self._store.discard()
             self._begin_again()
 
@@ -171,31 +169,31 @@ class Vectors:
 
     def build_graph(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
-        from vaultmem.index.embedded.vector_graph import Nearest
+        from vaultmem.index.embedded.vector_graph import VectorGraph
 
         store = self.store()
-        return Nearest(self.folder, store, store.model(identity)).build()
+        return VectorGraph(self.folder, store, store.model(identity)).build()
 
-    def _large(self, identity: str) -> Nearest | None:
+    def _large(self, identity: str) -> VectorGraph | None:
         """The graph of a large vault, once it is built; until then all are compared."""
         from vaultmem.index.embedded import vector_graph
 
         store = self.store()
         model = store.model(identity)
-        if store.last(model) <= vector_graph.LARGE:
+        if store.last(model) <= vector_graph.LARGE_VAULT:
             return None
         if self._nearest is None or self._nearest.model != model:
-            self._nearest = vector_graph.Nearest(self.folder, store, model)
+            self._nearest = vector_graph.VectorGraph(self.folder, store, model)
         if not self._nearest.open():
             return None
         self._map = None  # its memory is no longer needed
         return self._nearest
 
-    def _mapped(self, identity: str) -> PassageMap:
+    def _mapped(self, identity: str) -> PassageRows:
         store = self.store()
         model = store.model(identity)
         if self._map is None or self._map.matrix.model != model:
-            self._map = PassageMap(Matrix(store, model))
+            self._map = PassageRows(VectorMatrix(store, model))
         self._map.matrix.refresh()
         seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
         if now != seen:
@@ -215,11 +213,11 @@ class Vectors:
 
     def _of_vectors(self, numbers: Sequence[int]) -> list[tuple[int, int, bytes]]:
         """Passage, note and vector of every passage with one of these vectors."""
-        return self._catalog.query(_OF_VECTORS, (listed(numbers),))
+        return self._catalog.query(_OF_VECTORS, (sql_list(numbers),))
 
     def passage_hashes(self, notes: Sequence[int]) -> list[tuple[int, int, bytes]]:
         """Passage, note and hash of every passage of these notes."""
-        return self._catalog.query(_OF_NOTES, (listed(notes),))
+        return self._catalog.query(_OF_NOTES, (sql_list(notes),))
 
     def selection(self, filters: Filters) -> tuple[list[int], bool]:
         """Notes to keep (True) or to leave out (False): whichever list is the shorter. A server
@@ -233,9 +231,9 @@ class Vectors:
         return known[filters]
 
     def _selected(self, filters: Filters) -> tuple[list[int], bool]:
-        if (few := left_out(filters)) is not None:
+        if (few := left_out_by_filters(filters)) is not None:
             return self._catalog.column(*few), False
-        condition, values = where(filters)
+        condition, values = filters_as_sql(filters)
         sql = f"SELECT note.note FROM note WHERE {condition}"
         return self._catalog.column(sql, values), True
 
@@ -266,9 +264,9 @@ class Vectors:
         if not identity or not self._catalog.attach_vectors():
             return {}
         db = self._catalog.db
-        passages = dict(db.execute(_PASSAGES, (listed(notes), MOST_PASSAGES)).fetchall())
+        passages = dict(db.execute(_PASSAGES, (sql_list(notes), MOST_PASSAGES)).fetchall())
         parts: dict[int, list[np.ndarray]] = {}
-        for note, vector in db.execute(_VECTORS, (identity, listed(passages))):
+        for note, vector in db.execute(_VECTORS, (identity, sql_list(passages))):
             parts.setdefault(note, []).append(np.frombuffer(vector, np.float16).astype(np.float32))
         means = {note: np.mean(some, axis=0) for note, some in parts.items()}
         return {
@@ -319,7 +317,7 @@ class Vectors:
             if filters is None or not missing:
                 return missing
             self._catalog.attach_vectors()
-            condition, values = where(filters)
+            condition, values = filters_as_sql(filters)
             model = self.store().model(identity)
             return int(self._catalog.column(_MISSING_OF + condition, (model, *values))[0])
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.notes import note
 from vaultmem.notes.note import printable
 from vaultmem.surfaces import render
@@ -59,7 +59,7 @@ def width() -> int:
 
 def safe(text: str) -> str:
     """Note text is data: no character of it may steer the terminal."""
-    return _CONTROLS.sub("\ufffd", unix_lines(printable(text)))
+    return _CONTROLS.sub("\ufffd", with_unix_line_ends(printable(text)))
 
 
 def one_line(text: str) -> str:

@@ -220,7 +220,7 @@ class Agent:
     """A client of `vaultmem serve`, as an agent's program is one."""
 
     def __init__(self, vault: Path) -> None:
-        command = own_program.again("serve", "--vault", str(vault))
+        command = own_program.own_command("serve", "--vault", str(vault))
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from vaultmem.base.words import PLAIN_WORD
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.limits import COUNT, WORD, Whole, bounded
-from vaultmem.notes.attributes import TYPES
+from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import printable
 from vaultmem.notes.tags import as_tags
@@ -27,7 +27,7 @@ from vaultmem.operations.results import Remembered, TagCount, Tags, content_of, 
 from vaultmem.surfaces.dialects.given_vectors import GivenVectors
 
 if TYPE_CHECKING:
-    from vaultmem.index import Filters, Row
+    from vaultmem.index import CatalogRow, Filters
     from vaultmem.vault import Vault
 
 LASTING: Final = ("user", "project")
@@ -87,7 +87,7 @@ class KeyedEntries:
 
     def entry_tags(self) -> Tags:
         """Every tag of the lasting memories, with how many have it."""
-        filters = self._view.filters(scope=LASTING, type=TYPES, folder=self._memories_folder)
+        filters = self._view.filters(scope=LASTING, type=MEMORY_TYPES, folder=self._memories_folder)
         lacks = self._view.gaps.warnings()
         return Tags(tuple(TagCount(*pair) for pair in self._view.gaps.tags(filters)), lacks)
 
@@ -187,18 +187,18 @@ class KeyedEntries:
         for scope in scopes:
             if scope != "session" or self._view.caller.session:
                 folder = None if scope == "session" else self._memories_folder
-                yield self._view.filters(scope=scope, type=TYPES, folder=folder)
+                yield self._view.filters(scope=scope, type=MEMORY_TYPES, folder=folder)
 
-    def _entry_rows(self, scopes: Iterable[str], tags: Iterable[str] = ()) -> list[Row]:
+    def _entry_rows(self, scopes: Iterable[str], tags: Iterable[str] = ()) -> list[CatalogRow]:
         """Newest first."""
         wanted = {tag.casefold() for tag in as_tags(tags)}
-        rows: list[Row] = []
+        rows: list[CatalogRow] = []
         for filters in self._entry_filters(scopes):
             rows += self._view.gaps.select(filters, "created")[0]
         kept = [r for r in rows if wanted <= {tag.casefold() for tag in r.tags}]
         return sorted(kept, key=lambda row: (row_moment(row), row.id), reverse=True)
 
-    def _entry_row(self, key: str, scopes: Sequence[str]) -> Row:
+    def _entry_row(self, key: str, scopes: Sequence[str]) -> CatalogRow:
         key = plain_key(key)
         named = [r for f in self._entry_filters(scopes) for r in self._view.gaps.with_key(key, f)]
         if not named:
@@ -208,17 +208,20 @@ class KeyedEntries:
             raise NotFound(f"There is no memory with the key {key!r}.")
         return (own or named)[0]
 
-    def _near(self, query: str, rows: list[Row]) -> list[Row]:
+    def _near(self, query: str, rows: list[CatalogRow]) -> list[CatalogRow]:
         """Of very many, those that the index finds and the newest."""
         if len(rows) <= _MANY:
             return rows
         found = self._view.parts.recall.ask(
-            query, strategy="keyword", filters=self._view.filters(type=TYPES), limit=_PROPOSED
+            query,
+            strategy="keyword",
+            filters=self._view.filters(type=MEMORY_TYPES),
+            limit=_PROPOSED,
         )
         proposed = {hit.row.path for hit in found.hits}
         return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
 
-    def _read(self, rows: Iterable[Row]) -> Iterator[KeyedEntry]:
+    def _read(self, rows: Iterable[CatalogRow]) -> Iterator[KeyedEntry]:
         for row in rows:
             body = self._view.visible_body(row)
             if body is None:

@@ -209,7 +209,7 @@ class _Pipe:
 
     async def heed_parent(self) -> None:
         """Where another process keeps our input open, its end does not come with the client's."""
-        while not parent_process.is_gone(heard=self._heard) and _has_reader(self._out):
+        while not parent_process.is_parent_gone(heard=self._heard) and _has_reader(self._out):
             await anyio.sleep(PARENT_SECONDS)
         log.warning("The program that started this server has ended, so it ends too.")
         self._ending.set()

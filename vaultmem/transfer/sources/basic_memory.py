@@ -38,7 +38,7 @@ def _note(reading: OpenedExport, path: str) -> Note | None:
         return None
     file = reading.path / PurePosixPath(path)
     try:
-        return parse(small_files.read(file, folder.MOST_BYTES), path)
+        return parse(small_files.read_small_file(file, folder.MOST_BYTES), path)
     except OSError:
         return None  # copying it will say so
 

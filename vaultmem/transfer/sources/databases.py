@@ -32,7 +32,7 @@ _REAL: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage
 
 def is_sqlite(path: Path) -> bool:
     try:
-        with small_files.open_plain(path, follow=True) as file:
+        with small_files.open_plain_file(path, follow=True) as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False

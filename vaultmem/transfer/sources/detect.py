@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.base import small_files
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.notes.note import parse
 from vaultmem.transfer import SOURCES
@@ -40,7 +40,7 @@ def _looks_like(path: Path) -> str:
     if path.is_dir():
         return _folder(path)
     if path.suffix.lower() == ".md":
-        start = unix_lines(_start(path, 2000).decode(errors="replace"))
+        start = with_unix_line_ends(_start(path, 2000).decode(errors="replace"))
         return "mem0" if _MEM0.match(start) else ""
     if is_zip(path):
         return next((found for part in _telling(path) if (found := _by_items(part))), "")
@@ -78,7 +78,7 @@ def _folder(path: Path) -> str:
 
 
 def _start(file: Path, most: int) -> bytes:
-    with small_files.open_plain(file, follow=True) as opened:
+    with small_files.open_plain_file(file, follow=True) as opened:
         return opened.read(most)
 
 

@@ -78,7 +78,7 @@ def copies(reading: OpenedExport, places: dict[str, str], into: str) -> Iterator
     for path, place in places.items():
         file = reading.path / PurePosixPath(path)
         try:
-            raw = small_files.read(file, MOST_BYTES)
+            raw = small_files.read_small_file(file, MOST_BYTES)
         except OSError as error:
             reading.leave(path, error.strerror or "it cannot be read")
             continue

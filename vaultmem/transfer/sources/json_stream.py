@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, Final, TextIO
 
-from vaultmem.base.durable import explained
+from vaultmem.base.durable import disk_errors_explained
 from vaultmem.errors import InvalidInput
 from vaultmem.transfer.sources.opening import MOST_DOCUMENT, MOST_RECORD, OpenedExport, Part
 
@@ -39,7 +39,7 @@ def values(part: Part, reading: OpenedExport) -> Iterator[Any]:
 @contextlib.contextmanager
 def _readable(part: Part) -> Iterator[None]:
     try:
-        with explained(f"Reading {part.name}", "What came before stays."):
+        with disk_errors_explained(f"Reading {part.name}", "What came before stays."):
             yield
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InvalidInput(f"{part.name} is damaged in its zip: {error}.") from None

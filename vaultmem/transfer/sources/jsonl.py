@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.notes.note import version
+from vaultmem.notes.note import note_version
 from vaultmem.operations.input import source_text
 from vaultmem.transfer.sources.json_stream import values
 from vaultmem.transfer.sources.opening import OpenedExport, parts
@@ -44,7 +44,7 @@ def _note(line: Mapping[str, Any]) -> FileRecord:
     """The note as it was: of what a content can have ended with, its version knows which."""
     head, content = line["frontmatter"], line["content"]
     endings = [f"{head}{content}{end}".encode(errors="replace") for end in ("\n", "", "\r\n")]
-    exact = (raw for raw in endings if version(raw) == line.get("version"))
+    exact = (raw for raw in endings if note_version(raw) == line.get("version"))
     id_ = text(line.get("id")) or text(line["path"])
     return FileRecord(id_, text(line["path"]), next(exact, endings[0]), written=True)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.config import PROPERTIES
-from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.transfer.sources import records
 from vaultmem.transfer.sources.entities import Things
 from vaultmem.transfer.sources.json_stream import values
@@ -99,7 +99,7 @@ def _memory(item: Mapping[str, Any]) -> MemoryRecord | None:
     )
 
 
-def _more(meta: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[tuple[str, Writable]]:
+def _more(meta: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[tuple[str, WritableValue]]:
     """Metadata that a note can carry under its own name."""
     if expires := when(item.get("expiration_date")):
         yield "review", expires.date()
@@ -123,7 +123,7 @@ def _relations(item: Any, things: Things) -> None:
 def _blocks(part: Part) -> Iterator[dict[str, Any]]:
     """Memories under lines `id:`, `created_at:` … between `---`."""
     with part.open() as file:
-        said = unix_lines(file.read(MOST_RECORD))
+        said = with_unix_line_ends(file.read(MOST_RECORD))
     marks = list(_BLOCK.finditer(said))
     ends = [mark.start() for mark in marks[1:]] + [len(said)]
     for mark, end in zip(marks, ends, strict=True):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.errors import InvalidInput
-from vaultmem.notes.yaml_writer import utc_text
+from vaultmem.notes.yaml_writer import yaml_moment
 from vaultmem.transfer.sources.databases import Tables, database, is_sqlite
 from vaultmem.transfer.sources.entities import Things
 from vaultmem.transfer.sources.opening import OpenedExport
@@ -131,4 +131,4 @@ def _day(value: Any) -> str:
     found = when(value)
     if found is None:
         return ""
-    return found.date().isoformat() if len(text(value).strip()) == 10 else utc_text(found)
+    return found.date().isoformat() if len(text(value).strip()) == 10 else yaml_moment(found)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Final, TextIO
 
 from vaultmem.base import small_files
-from vaultmem.base.durable import explained
+from vaultmem.base.durable import disk_errors_explained
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.transfer.sources.records import SkippedRecord
 
@@ -78,7 +78,7 @@ def parts(path: Path, names: str) -> list[Part]:
     whatever its name is."""
     wanted = re.compile(names)
     if path.is_dir():
-        with explained(f"Looking into {path}", "Nothing was imported."):
+        with disk_errors_explained(f"Looking into {path}", "Nothing was imported."):
             found = sorted((name, file) for name, file in files_of(path) if wanted.fullmatch(name))
             return [_file(file, name) for name, file in found]
     require_readable(path)
@@ -115,8 +115,8 @@ def _entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.DirEntry[
 
 def _file(path: Path, name: str) -> Part:
     def open_text() -> TextIO:
-        with explained(f"Reading {path}", "Nothing was imported."):
-            return _text(small_files.open_plain(path, follow=True))
+        with disk_errors_explained(f"Reading {path}", "Nothing was imported."):
+            return _text(small_files.open_plain_file(path, follow=True))
 
     return Part(name, path.stat().st_size, open_text)
 
@@ -193,7 +193,7 @@ def _require_short_list(path: Path) -> None:
 @contextlib.contextmanager
 def _zip_errors(path: Path) -> Iterator[None]:
     try:
-        with explained(f"Reading {path}", "Nothing was imported."):
+        with disk_errors_explained(f"Reading {path}", "Nothing was imported."):
             yield
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise InvalidInput(f"{path.name} is a zip that cannot be read: {error}.") from None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from vaultmem.base import small_files
-from vaultmem.notes.attributes import TYPES
-from vaultmem.notes.frontmatter import Writable
+from vaultmem.notes.attributes import MEMORY_TYPES
+from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.note import moment
 
@@ -42,7 +42,7 @@ class MemoryRecord:
     source: str = ""
     created: dt.datetime | None = None
     updated: dt.datetime | None = None
-    more: Mapping[str, Writable] = field(default_factory=dict)  # properties that are not ours
+    more: Mapping[str, WritableValue] = field(default_factory=dict)  # properties that are not ours
 
     @property
     def label(self) -> str:
@@ -206,7 +206,7 @@ def _likely(found: dt.datetime) -> dt.datetime | None:
 def memory_type(value: Any) -> str:
     """`procedural_memory` and `Procedural` are procedural; what is none of ours is semantic."""
     found = text(value).strip().lower().removesuffix("_memory")
-    return found if found in TYPES else "semantic"
+    return found if found in MEMORY_TYPES else "semantic"
 
 
 def digest(*parts: object) -> str:

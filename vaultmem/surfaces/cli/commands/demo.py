@@ -39,7 +39,7 @@ def command(fast: bool, keep: str | None, inside: str | None) -> int:
         return tour.guide(Path(inside), kept=keep is not None, pauses=not fast)
     with _place(keep) as place, tempfile.TemporaryDirectory(prefix="vaultmem-home-") as home:
         given = [*(["--fast"] if fast else []), *(["--keep", str(place)] if keep else [])]
-        tourist = own_program.again("demo", "--inside", str(place), *given)
+        tourist = own_program.own_command("demo", "--inside", str(place), *given)
         return _run(tourist, place, Path(home))
 
 

@@ -11,7 +11,7 @@ from ulid_transform import ulid_now
 
 from vaultmem import config
 from vaultmem.errors import InvalidInput, ReadOnly, VaultmemError
-from vaultmem.notes.note import encode
+from vaultmem.notes.note import note_bytes
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
@@ -52,7 +52,7 @@ def _copy(opened: Vault, source: NoteSource) -> OwnPath:
     edits = config.state_dir(opened.root, opened.settings) / "local" / "edits"
     try:
         copy = edits / ulid_now() / PurePosixPath(source.path).name
-        copy.create(encode(source.text))
+        copy.create(note_bytes(source.text))
     except OSError as error:
         raise VaultmemError(f"No copy for the editor could be made: {error.strerror}.") from None
     return copy

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.base.line_ends import unix_lines
+from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import NotFound
-from vaultmem.notes.note import encode
+from vaultmem.notes.note import note_bytes
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
@@ -45,7 +45,7 @@ def command(ref: str, version: str | None, diff: bool, vault: str | None, as_jso
     elif screen.for_a_person():
         click.echo(screen.safe(text.removesuffix("\n")))
     else:
-        sys.stdout.buffer.write(encode(text))
+        sys.stdout.buffer.write(note_bytes(text))
 
 
 def _list(versions: Versions) -> None:
@@ -88,12 +88,12 @@ def _find(versions: Versions, wanted: str | None) -> Version:
 
 
 def _diff(old: str, new: str, version: Version, path: str) -> str:
-    from vaultmem.base.line_difference import unified
+    from vaultmem.base.line_difference import unified_difference
 
     path = screen.one_line(path)
     names = (f"{path} ({version.version[:8]})", f"{path} (now)")
-    return "\n".join(unified(_lines(old), _lines(new), names))
+    return "\n".join(unified_difference(_lines(old), _lines(new), names))
 
 
 def _lines(text: str) -> list[str]:
-    return unix_lines(text).removesuffix("\n").split("\n")
+    return with_unix_line_ends(text).removesuffix("\n").split("\n")

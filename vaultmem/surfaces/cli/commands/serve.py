@@ -329,7 +329,7 @@ def _on_http(
 
 
 def _say_how_to_connect(root: Path) -> None:
-    launcher = own_program.from_anywhere("serve", "--vault", str(root))
+    launcher = own_program.own_command_from_anywhere("serve", "--vault", str(root))
     entry = {"mcpServers": {"vaultmem": {"command": launcher[0], "args": launcher[1:]}}}
     click.echo(
         f"Serving {root} over MCP; it waits for a client on stdin, Ctrl-C ends it.\n"

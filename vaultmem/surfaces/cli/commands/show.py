@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.notes.note import encode
+from vaultmem.notes.note import note_bytes
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
@@ -23,7 +23,7 @@ def command(ref: str, raw: bool, vault: str | None, as_json: bool) -> None:
     """Show one note, named by its id, its path in the vault, its title or an alias."""
     with options.open_vault(vault) as opened:
         if raw:
-            sys.stdout.buffer.write(encode(opened.source(ref).text))
+            sys.stdout.buffer.write(note_bytes(opened.source(ref).text))
             return
         memory = _memory(opened, ref)
     if as_json:
