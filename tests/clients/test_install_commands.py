@@ -209,8 +209,8 @@ def test_an_installed_program_is_started_by_its_own_path(tmp_path: Path) -> None
     (site / "vaultmem").symlink_to(ROOT / "vaultmem")
     code = (
         "import pathlib, sys, vaultmem; vaultmem.__file__ = sys.argv[1]\n"
-        "from vaultmem.base.own_program import from_anywhere\n"
-        "sys.executable = sys.argv[2]; print(*from_anywhere(), sep='|')\n"
+        "from vaultmem.base.own_program import own_command_from_anywhere\n"
+        "sys.executable = sys.argv[2]; print(*own_command_from_anywhere(), sep='|')\n"
     )
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()

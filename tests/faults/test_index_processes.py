@@ -19,7 +19,7 @@ from tests.world import World
 WORKER = """
 import pathlib, random, sys
 from vaultmem import config
-from vaultmem.notes.edit import new_note
+from vaultmem.notes.edit import new_note_bytes
 from vaultmem.index import Filters, Index
 from vaultmem.indexing.reconcile import Reconciler
 from vaultmem.storage.store import Store
@@ -29,7 +29,7 @@ index = Index(state / "index")
 sync = Reconciler(store, index)
 for number in range(count):
     word = f"{name}word{number}"
-    store.create(f"{name}/{word}.md", new_note({"tags": [name]}, f"says {word}"))
+    store.create(f"{name}/{word}.md", new_note_bytes({"tags": [name]}, f"says {word}"))
     print(word, flush=True)  # acknowledged: from here on it must never be lost
     sync.these([f"{name}/{word}.md"])
     hits = index.search_text(word, Filters(), 5)

@@ -18,7 +18,7 @@ root, action, point, when = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv
 from vaultmem import config
 from vaultmem.base import system_calls
 from vaultmem.storage.store import Store
-from vaultmem.notes.note import version
+from vaultmem.notes.note import note_version
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0}))
 calls = 0
 
@@ -37,11 +37,11 @@ def dying(real):
 
 for name in ("fsync", "link", "replace", "rename", "unlink", "write", "open", "mkdir", "chmod"):
     setattr(os, name, dying(getattr(os, name)))
-system_calls.exchange = dying(system_calls.exchange)
+system_calls.exchange_files = dying(system_calls.exchange_files)
 if action == "create":
     store.create("Memories/New.md", b"new " * 1000)
 elif action == "replace":
-    store.replace("Old.md", b"new " * 1000, expect=version(b"old " * 1000))
+    store.replace("Old.md", b"new " * 1000, expect=note_version(b"old " * 1000))
 else:
     store.remove("Old.md")
 print(calls)

@@ -32,8 +32,8 @@ with Vault.open(sys.argv[1]) as vault:
     vault.remember(content="The orchard gate is locked at nine.")
     vault.embed_all()
     print(vault.recall("When is the garden closed?", strategy="vector").memories[0].title)
-from vaultmem.index.embedded.vector_graph import graph_class
-graph_class()(ndim=8)  # which only large vaults need
+from vaultmem.index.embedded.vector_graph import vector_graph_class
+vector_graph_class()(ndim=8)  # which only large vaults need
 """
 PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "the orchard gate?"}
 BEES = {"content": "Bees live behind the gate.", "type": "semantic", "scope": "user"}

@@ -317,12 +317,12 @@ def test_s1_with_an_expected_version_it_is_a_conflict_instead(store: Store, root
 WRITER = """
 import pathlib, sys
 from vaultmem import config
-from vaultmem.notes.edit import AddItems, edit
+from vaultmem.notes.edit import AddItems, edit_note
 from vaultmem.storage.store import Store
 root = pathlib.Path(sys.argv[1])
 store = Store(root, config.load(root, {"typing.quiet_seconds": 0.0}))
 for i in range(40):
-    store.update("a.md", lambda note: edit(note, AddItems("tags", (f"{sys.argv[2]}{i}",))))
+    store.update("a.md", lambda note: edit_note(note, AddItems("tags", (f"{sys.argv[2]}{i}",))))
 """
 
 
