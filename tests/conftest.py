@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import nursery
 from vaultmem import config
 from vaultmem.storage.store import Store
 
@@ -48,10 +49,10 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """The command line as a user has it: a process of its own, in a clean home."""
+    """The command line in a process of its own, in a clean home."""
 
     def call(*arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Ran:
-        done = subprocess.run(
+        done = nursery.run(
             [sys.executable, "-m", "vaultmem", *arguments],
             cwd=cwd or tmp_path,
             env=clean_environment(tmp_path) | (env or {}),

@@ -37,7 +37,6 @@ class Agent:
 
     def __init__(self, name: str, root: Path, home: Path) -> None:
         self.name, self.root, self.home = name, root, home
-        self.starts = 0
         self._server: FaultyServer | None = None
         self._number = 0
 
@@ -55,7 +54,7 @@ class Agent:
             self.drop()
             self._server = FaultyServer(self.home, self.root)
             self._server.start()
-            self.starts += 1
+            self.call("get_memory_status")  # it has opened this vault, whatever comes in its place
 
     def call(
         self,

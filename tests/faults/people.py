@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tests import nursery
 from tests.conftest import clean_environment
 from tests.faults import plan
 from tests.faults.agents import SETTINGS, Hang
@@ -124,7 +125,7 @@ class Laptop:
     def sync(self, where: Path) -> bool:
         command = [sys.executable, "-m", "vaultmem", "sync", "--vault", str(where), "--json"]
         try:
-            done = subprocess.run(
+            done = nursery.run(
                 command, env=self._environment, cwd=self.scene.home, capture_output=True, timeout=60
             )
         except subprocess.TimeoutExpired:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.conftest import ROOT, Open, clean_environment
 from tests.transfer import exports
 from tests.transfer.test_sources import notes
@@ -47,7 +48,7 @@ def attempt(root: Path, source: str, path: Path, point: int) -> subprocess.Compl
     (root / ".vaultmem").mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-c", DRIVER, str(root), source, str(path), str(point)]
     env = clean_environment(root.parent)
-    return subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT, timeout=60)
+    return nursery.run(command, capture_output=True, text=True, env=env, cwd=ROOT, timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.waiting import until
 from tests.world import World
 
@@ -40,7 +41,7 @@ for number in range(count):
 
 def start(world: World, name: str, count: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", WORKER, str(world.root), str(world.state), name, str(count)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return nursery.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_four_processes_write_and_search_and_one_is_killed(world: World) -> None:
@@ -124,7 +125,7 @@ def test_killed_at_any_moment_the_next_start_heals(world: World) -> None:
             else:
                 world.put(f"n{number}.md", f"---\ntags: [t]\n---\nword{number} round{round_}")
         command = [sys.executable, "-c", KILLED, str(world.root), str(world.state)]
-        done = subprocess.run([*command, str(chance.uniform(0.0, longest))], capture_output=True)
+        done = nursery.run([*command, str(chance.uniform(0.0, longest))], capture_output=True)
         died = done.returncode == -signal.SIGKILL
         assert died or done.returncode == 0, done.stderr.decode()
         killed += died
@@ -227,7 +228,7 @@ def test_an_index_that_nobody_closed_is_whole(tmp_path: Path, how: str) -> None:
     begun = set()
     for _ in range(3):
         command = [sys.executable, "-c", _LEFT_OPEN, str(tmp_path), how]
-        done = subprocess.run(command, env=os.environ | {"VAULTMEM_MODEL": "off"})
+        done = nursery.run(command, env=os.environ | {"VAULTMEM_MODEL": "off"})
         assert done.returncode == (3 if how == "failing" else 0)
         begun |= {folder.name for folder in (tmp_path / ".vaultmem/index").glob("fulltext-*")}
     assert len(begun) == 1

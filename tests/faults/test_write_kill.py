@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.conftest import make_store
 
 # Dies just before or just after the n-th call that touches the disk.
@@ -54,7 +54,7 @@ def attempt(root: Path, action: str, point: int, when: str) -> int:
     root.mkdir()
     (root / "Old.md").write_bytes(OLD)
     command = [sys.executable, "-c", DRIVER, str(root), action, str(point), when]
-    return subprocess.run(command, capture_output=True).returncode
+    return nursery.run(command, capture_output=True).returncode
 
 
 @pytest.mark.parametrize("action", ["create", "replace", "remove"])

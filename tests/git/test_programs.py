@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.conftest import Run, clean_environment
 from tests.git.conftest import Clones, Machine
 from tests.surfaces.mcp.harness import Process
@@ -442,7 +443,7 @@ def test_the_refusal_says_what_and_how(hostile: Hostile, run: Run) -> None:
 def hooked_in(vault: Hostile, event: dict[str, str]) -> None:
     command = [sys.executable, "-m", "vaultmem", "hook", "--vault", str(vault.root)]
     env = clean_environment(vault.home)
-    subprocess.run(command, cwd=vault.root, env=env, input=json.dumps(event).encode(), check=True)
+    nursery.run(command, cwd=vault.root, env=env, input=json.dumps(event).encode(), check=True)
 
 
 def test_no_command_and_no_agent_runs_one(hostile: Hostile, run: Run) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.conftest import Run, clean_environment
 from tests.git.conftest import Clones, Machine
 from tests.surfaces.mcp.harness import Process
@@ -80,7 +80,7 @@ def hooked(machine: Machine) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "our tokens"}
     command = [sys.executable, "-m", "vaultmem", "hook", "--vault", str(machine.root)]
     env = clean_environment(machine.home)
-    subprocess.run(command, env=env, input=json.dumps(event).encode(), check=True, timeout=60)
+    nursery.run(command, env=env, input=json.dumps(event).encode(), check=True, timeout=60)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import nursery
 from tests.conftest import clean_environment
 from tests.surfaces.mcp.harness import Process
 
@@ -152,7 +153,7 @@ class Place:
         self.servers = []
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
+        return nursery.run(
             [sys.executable, "-m", "vaultmem", *arguments, "--vault", str(self.root)],
             env=clean_environment(self.home) | self.env,
             cwd=self.home,

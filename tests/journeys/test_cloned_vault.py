@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.conftest import Run, clean_environment, snapshot
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
@@ -45,7 +45,7 @@ def test_its_links_lead_nowhere(run: Run, tmp_path: Path, place: str) -> None:
         done = run(*command)
         assert "Traceback" not in done.err, done.err
         assert done.code == 0 or len(done.err + done.out) > 20
-    hook = subprocess.run(
+    hook = nursery.run(
         [sys.executable, "-m", "vaultmem", "hook", *vault],
         input=json.dumps({**START, "cwd": str(root)}).encode(),
         env=clean_environment(tmp_path),

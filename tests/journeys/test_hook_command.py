@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.conftest import FIXTURES, TEMPLATE, Ran, Run, clean_environment, snapshot
 from vaultmem.base import lock
 
@@ -34,7 +35,7 @@ def hook(
 ) -> Ran:
     raw = data if isinstance(data, bytes) else json.dumps(data).encode()
     home = cwd or (vault.parent if vault else Path.cwd())
-    done = subprocess.run(
+    done = nursery.run(
         [sys.executable, "-m", "vaultmem", "hook", *arguments],
         input=raw, capture_output=True, env=environment(home, vault), cwd=home, timeout=30,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.conftest import TEMPLATE, Ran, Run, clean_environment, snapshot
 from vaultmem import vault as service
 
@@ -67,7 +68,7 @@ def editor(tmp_path: Path) -> Callable[[str], dict[str, str]]:
 
 
 def piped(vault: Path, text: bytes, *arguments: str) -> Ran:
-    done = subprocess.run(
+    done = nursery.run(
         [sys.executable, "-m", "vaultmem", *arguments], cwd=vault, input=text,
         capture_output=True, env=clean_environment(vault.parent) | QUIET,
     )  # fmt: skip
@@ -173,7 +174,9 @@ def test_the_same_way_for_a_program(
     shown = me("show", memory, "--json").json
     assert shown["content"] == "The gateway signs with RS256"
     assert shown["version"] == added["version"]
-    edited = me("edit", memory, "--json", env=editor("text = text.replace('RS', 'ES')")).json
+    edited = me(
+        "edit", memory, "--json", env=editor("text = text.replace(' RS256', ' ES256')")
+    ).json
     assert edited["version"] != added["version"]
     versions = me("history", memory, "--json").json["versions"]
     assert [version["current"] for version in versions] == [True, False]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import nursery
 from tests.conftest import Open, clean_environment, snapshot
 from vaultmem import errors
 from vaultmem.notes import journal
@@ -276,7 +277,7 @@ with Vault.open(sys.argv[1], {"model": "off"}, caller=Caller(session="shared")) 
 
 def test_processes_that_log_to_one_session_lose_nothing(vault: Vault, root: Path) -> None:
     workers = [
-        subprocess.Popen(
+        nursery.Popen(
             [sys.executable, "-c", WORKER, str(root), name],
             env=clean_environment(root),
             stderr=subprocess.PIPE,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.conftest import Open, clean_environment
 from tests.surfaces.mcp.harness import Process, new_vault
 from vaultmem.hooks import answer
@@ -39,7 +40,7 @@ for line in sys.stdin:
 @contextmanager
 def worker(root: Path, session: str, way: str = "serve") -> Iterator[tuple[Any, Path]]:
     """Another process that stored a memory of a session and still lives."""
-    process = subprocess.Popen(
+    process = nursery.Popen(
         [sys.executable, "-c", WORKER, str(root), session, way],
         env=clean_environment(root),
         stdin=subprocess.PIPE,

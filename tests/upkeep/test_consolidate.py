@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import nursery
 from tests.conftest import Open, clean_environment, snapshot
 from vaultmem import errors
 from vaultmem.base import words
@@ -331,7 +332,7 @@ def test_two_processes_draw_together_once(open_vault: Open, root: Path) -> None:
     vault = open_vault(session="s", default_project="Atlas")
     tell(vault, *AUTH, *GRPC)
     workers = [
-        subprocess.Popen(
+        nursery.Popen(
             [sys.executable, "-c", WORKER, str(root)],
             env=clean_environment(root),
             stdout=subprocess.PIPE,

@@ -17,6 +17,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from tests import nursery
 from tests.conftest import Run, clean_environment
 from tests.surfaces.http.site import LAPTOP, Site, path_of, status_of, token_file
 from vaultmem.surfaces import http as surface
@@ -31,7 +32,7 @@ Start = Callable[..., "Process"]
 
 class Process:
     def __init__(self, *arguments: str, home: Path) -> None:
-        self.ran = subprocess.Popen(
+        self.ran = nursery.Popen(
             [sys.executable, "-m", "vaultmem", "serve", "--vault", str(home / "vault"), *arguments],
             env=clean_environment(home),
             stdin=subprocess.DEVNULL,

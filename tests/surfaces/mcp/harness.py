@@ -15,6 +15,7 @@ from typing import Any
 
 from mcp import Client
 
+from tests import nursery
 from tests.conftest import clean_environment
 from vaultmem import vault
 from vaultmem.operations.caller import Caller
@@ -85,7 +86,7 @@ class Process:
         command: Sequence[str] = (sys.executable, "-m", "vaultmem", "serve"),
         **options: Any,
     ) -> None:
-        self.child = subprocess.Popen(
+        self.child = nursery.Popen(
             [*command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
