@@ -439,9 +439,9 @@ def _of_answers() -> Mapping[str, Read]:
         "reminders": lambda text: (reminders.content_words(text), words.word_stem(text)),
         "full text pieces": lambda text: list(fulltext._cjk_pieces(text)),
         "full text words": analyzer.analyze,
-        "terminal paragraphs": screen.paragraphs,
+        "terminal paragraphs": screen.wrapped_paragraphs,
         "terminal line": lambda text: (
-            screen.one_line(text) and screen._fit(screen.one_line(text), 80)
+            screen.one_screen_line(text) and screen._fit_to_column(screen.one_screen_line(text), 80)
         ),
     }
 
@@ -497,9 +497,9 @@ def _of_others() -> Mapping[str, Read]:
         "git conflict, distance": lambda text: conflicts._line_distance(
             text.split("\n"), text[::-1].split("\n")
         ),
-        "jsonc.parse": tried(lambda text: jsonc.parse('{"a": ' + text)),
-        "jsonc.set_value": tried(lambda text: jsonc.set_value("{}" + text, ["a"], "b")),
-        "tomltext.statements": tried(toml_edit.statements),
+        "jsonc.parse": tried(lambda text: jsonc.parse_jsonc('{"a": ' + text)),
+        "jsonc.set_value": tried(lambda text: jsonc.set_json_value("{}" + text, ["a"], "b")),
+        "tomltext.statements": tried(toml_edit.toml_statements),
         "mem0": lambda text: mem0._BLOCK.findall(text) or detect._MEM0.match(text),
         "marks in the terminal": lambda text: search._MATCH.sub(r"\1", text),
     }

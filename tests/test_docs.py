@@ -218,7 +218,7 @@ def test_token_files_are_accepted(tmp_path: Path) -> None:
     for block in shown:
         file = tmp_path / "tokens.toml"
         file.write_text(block.text, encoding="utf-8")
-        assert tokens.read(str(file), lambda _: None)
+        assert tokens.read_tokens(str(file), lambda _: None)
 
 
 # --- commands ------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def test_every_bound_is_listed() -> None:
     for names, words in pages.rows(DOCS / "agents.md", "Limits"):
         listed |= dict.fromkeys(re.findall(r"`(\w+)`", names), words)
     for name, words in listed.items():
-        assert words == limits.TABLE[name].words, name
+        assert words == limits.TABLE[name].bound_words, name
     for tool in tools.TABLE:
         for name, schema in tool.takes.items():
             told = "enum" in schema or schema.get("type") == "boolean" or "properties" in schema

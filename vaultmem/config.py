@@ -94,13 +94,13 @@ def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
     problems: list[SettingsProblem] = []
     if folder := _obsidian_templates(root):
         values["folders.templates"] = Setting(folder, ".obsidian/templates.json")
-    properties = _from_file(root / CONFIG, values, problems)
-    _from_environment(values, problems)
+    properties = _settings_from_file(root / CONFIG, values, problems)
+    _settings_from_environment(values, problems)
     for name, value in (flags or {}).items():
         if value is not None:
             values[name] = Setting(value, "--" + name.rpartition(".")[2].replace("_", "-"))
     state = values["state_dir"]
-    if state.origin.startswith(CONFIG) and state.value and not _is_usual_state(state.value):
+    if state.origin.startswith(CONFIG) and state.value and not _is_usual_state_folder(state.value):
         problems.append(SettingsProblem(f"{state.origin}: {_ELSEWHERE}"))
         values["state_dir"] = Setting("", "default")
     return Settings(values, properties, tuple(problems))
@@ -122,7 +122,7 @@ _ELSEWHERE: Final = (
 )
 
 
-def _is_usual_state(folder: str) -> bool:
+def _is_usual_state_folder(folder: str) -> bool:
     """Whether programs keep their state there. The person may name any folder, but not the
     vault's file, which anybody may have written."""
     home = Path.home()
@@ -147,10 +147,10 @@ def _obsidian_templates(root: Path) -> str:
     except (OSError, ValueError):
         return ""
     folder = folder.strip("/") if isinstance(folder, str) else ""
-    return folder if setting_values.is_folder(folder) else ""
+    return folder if setting_values.is_setting_folder(folder) else ""
 
 
-def _from_file(
+def _settings_from_file(
     path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
 ) -> dict[str, str]:
     try:
@@ -164,25 +164,25 @@ def _from_file(
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
         return {}
-    renamed, lines, pairs = data.pop("properties", {}), _lines(text), _flat(data)
-    _name_unknown([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
+    renamed, lines, pairs = data.pop("properties", {}), _setting_lines(text), _flat_settings(data)
+    _name_unknown_settings([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
     for name, value in pairs:
         if name in DEFAULTS:
-            line = _line_of(lines, name)
+            line = _setting_line(lines, name)
             try:
-                typed = setting_values.taken(name, value, name)
+                typed = setting_values.setting_value(name, value, name)
                 values[name] = Setting(typed, f"{CONFIG}:{line}")
             except ValueError as error:
                 problems.append(SettingsProblem(f"{CONFIG}:{line}: {error}", line))
     return _renamed_properties(lines, renamed, problems)
 
 
-def _name_unknown(
+def _name_unknown_settings(
     names: list[str], lines: Mapping[str, int], problems: list[SettingsProblem]
 ) -> None:
     for name in names[:_MOST_UNKNOWN]:
-        line = _line_of(lines, name)
-        message = f"there is no setting {setting_values.shown(name)}{setting_values.nearest(name)}"
+        line = _setting_line(lines, name)
+        message = f"there is no setting {setting_values.shown_setting(name)}{setting_values.nearest_setting(name)}"
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     if more := len(names[_MOST_UNKNOWN:]):
         message = f"{CONFIG} has {more:,} more settings that there are not."
@@ -195,11 +195,11 @@ def _renamed_properties(
     result: dict[str, str] = {}
     given = renamed if isinstance(renamed, dict) else {}
     for name in [name for name in given if name not in PROPERTIES][:_MOST_UNKNOWN]:
-        line = _line_of(lines, f"properties.{name}")
-        message = f"{setting_values.shown(name)} is not one of vaultmem's properties."
+        line = _setting_line(lines, f"properties.{name}")
+        message = f"{setting_values.shown_setting(name)} is not one of vaultmem's properties."
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     for name in [name for name in PROPERTIES if name in given]:
-        value, line = given[name], _line_of(lines, f"properties.{name}")
+        value, line = given[name], _setting_line(lines, f"properties.{name}")
         if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME:
             message = f"{CONFIG}:{line}: properties.{name} must be a property name."
             problems.append(SettingsProblem(message, line))
@@ -208,36 +208,36 @@ def _renamed_properties(
     return result
 
 
-def _from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
+def _settings_from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
     for name in DEFAULTS:
         variable = "VAULTMEM_" + name.replace(".", "_").upper()
         other = _OTHER_VARIABLES.get(name, "")
-        if variable not in os.environ and _is_true(other):
+        if variable not in os.environ and _is_variable_true(other):
             variable = other
         if (text := os.environ.get(variable)) is None:
             continue
         try:
-            given = setting_values.from_text(name, text)
+            given = setting_values.setting_from_text(name, text)
             values[name] = Setting(
-                setting_values.taken(name, given, f"${variable}"), f"${variable}"
+                setting_values.setting_value(name, given, f"${variable}"), f"${variable}"
             )
         except ValueError as error:
             problems.append(SettingsProblem(str(error)))
 
 
-def _is_true(variable: str) -> bool:
+def _is_variable_true(variable: str) -> bool:
     return os.environ.get(variable, "").strip().lower() in ("1", "true", "yes")
 
 
-def _flat(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def _flat_settings(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     pairs = []
     for key, value in data.items():
         name = prefix + key
-        pairs += _flat(value, name + ".") if isinstance(value, dict) else [(name, value)]
+        pairs += _flat_settings(value, name + ".") if isinstance(value, dict) else [(name, value)]
     return pairs
 
 
-def _lines(text: str) -> dict[str, int]:
+def _setting_lines(text: str) -> dict[str, int]:
     """The line on which each setting stands, and each inline table: tomllib does not say."""
     found: dict[str, int] = {}
     current = ""
@@ -250,7 +250,7 @@ def _lines(text: str) -> dict[str, int]:
     return found
 
 
-def _line_of(lines: Mapping[str, int], name: str) -> int:
+def _setting_line(lines: Mapping[str, int], name: str) -> int:
     return lines.get(name) or lines.get(name.rpartition(".")[0], 0)
 
 
@@ -285,7 +285,7 @@ def dialect_variables() -> DialectVariables:
     return DialectVariables(
         user=os.environ.get("MCP_USER_ID", "").strip(),
         session=os.environ.get("MEMORY_MCP_SESSION_ID", "").strip(),
-        keep_session=_is_true("MEMORY_MCP_SESSION_PERSIST"),
+        keep_session=_is_variable_true("MEMORY_MCP_SESSION_PERSIST"),
         resume_session=os.environ.get("MEMORY_SESSION_ID", "").strip(),
         log_level=os.environ.get("MEMORY_LOG_LEVEL", "").strip().lower(),
         tracing=tracing[1].replace("trace", "debug") if tracing else "",
@@ -293,7 +293,7 @@ def dialect_variables() -> DialectVariables:
     )
 
 
-def editor() -> str:
+def editor_command() -> str:
     """The command of the person's editor."""
     named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
     return next(filter(None, named), "notepad" if os.name == "nt" else "vi")
@@ -344,12 +344,12 @@ def _program_folders() -> list[str]:
     return [folder for folder in listed if os.path.isabs(folder)]
 
 
-def no_colour() -> bool:
+def is_colour_refused() -> bool:
     """Whether the person wants no colours, or the terminal has none (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
-def debugging() -> bool:
+def is_debugging() -> bool:
     """Whether the person wants to see where something unforeseen happened."""
     return bool(os.environ.get("VAULTMEM_DEBUG"))
 
@@ -384,7 +384,7 @@ def places(system: str = sys.platform) -> Places:
     return Places(system, home, settings, local, moved)
 
 
-def stranger(home: Path) -> dict[str, str]:
+def environment_of_stranger(home: Path) -> dict[str, str]:
     """The environment of someone else at this machine: none of this person's settings, in git
     neither, no agent around, and nobody who is typing."""
     ours = ("VAULTMEM_", "GIT_", "CLAUDE", "MEMORY_", "MCP_", "XDG_")

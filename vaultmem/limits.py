@@ -29,21 +29,21 @@ CONSOLIDATIONS: Final = ("summarize", "extract_patterns", "full")
 _SHOWN: Final = 60  # characters of a wrong value that a sentence repeats
 
 
-def shown(value: object) -> str:
+def shown_wrong_value(value: object) -> str:
     text = repr(value[: 4 * _SHOWN] if isinstance(value, str) else value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _wrong(name: str, kind: str, value: object) -> InvalidInput:
-    return InvalidInput(f"{name} must be {kind}, not {shown(value)}.")
+def _wrong_value(name: str, kind: str, value: object) -> InvalidInput:
+    return InvalidInput(f"{name} must be {kind}, not {shown_wrong_value(value)}.")
 
 
 class Bound(Protocol):
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         """The value, as operations take it; InvalidInput says what is wrong with it."""
 
     @property
-    def words(self) -> str:
+    def bound_words(self) -> str:
         """What is allowed, for a reader."""
 
 
@@ -51,9 +51,9 @@ class Text(NamedTuple):
     most: int  # characters
     advice: str = "Make it shorter."
 
-    def taken(self, name: str, value: Any) -> str:
+    def bounded_value(self, name: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise _wrong(name, "text", value)
+            raise _wrong_value(name, "text", value)
         if len(value) > self.most:
             size = f"{len(value):,} characters, and {self.most:,} are the most"
             raise InvalidInput(f"{name} has {size}. {self.advice}")
@@ -68,7 +68,7 @@ class Text(NamedTuple):
         return value
 
     @property
-    def words(self) -> str:
+    def bound_words(self) -> str:
         return f"{self.most:,} characters"
 
 
@@ -79,36 +79,36 @@ class Several(NamedTuple):
     each: Bound
     alone: bool = False
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         if self.alone and isinstance(value, str):
-            return [self.each.taken(name, value)]
+            return [self.each.bounded_value(name, value)]
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-            raise _wrong(name, "a list", value)
+            raise _wrong_value(name, "a list", value)
         items = list(itertools.islice(value, self.most + 1))
         if len(items) > self.most:
             count = f"{len(value):,}" if isinstance(value, Sized) else "more"
             raise InvalidInput(
                 f"{name} has {count} items, and {self.most:,} are the most. Give fewer at a time."
             )
-        return [self.each.taken(f"{name}[{i}]", item) for i, item in enumerate(items)]
+        return [self.each.bounded_value(f"{name}[{i}]", item) for i, item in enumerate(items)]
 
     @property
-    def words(self) -> str:
-        return f"{self.most:,}, each {self.each.words}"
+    def bound_words(self) -> str:
+        return f"{self.most:,}, each {self.each.bound_words}"
 
 
 class Whole(NamedTuple):
     low: int
     high: int
 
-    def taken(self, name: str, value: Any) -> int:
+    def bounded_value(self, name: str, value: Any) -> int:
         number = value if isinstance(value, (int, float)) else math.nan
         if isinstance(value, bool) or not self.low <= number <= self.high or number != int(number):
-            raise _wrong(name, self.words, value)
+            raise _wrong_value(name, self.bound_words, value)
         return int(number)
 
     @property
-    def words(self) -> str:
+    def bound_words(self) -> str:
         return f"a whole number from {self.low:,} to {self.high:,}"
 
 
@@ -116,46 +116,46 @@ class Number(NamedTuple):
     low: float
     high: float
 
-    def taken(self, name: str, value: Any) -> float:
+    def bounded_value(self, name: str, value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not self.low <= value <= self.high:
-            raise _wrong(name, self.words, value)
+            raise _wrong_value(name, self.bound_words, value)
         return float(value)
 
     @property
-    def words(self) -> str:
+    def bound_words(self) -> str:
         return f"a number from {self.low:g} to {self.high:g}"
 
 
 class Flag:
-    words = "true or false"
+    bound_words = "true or false"
 
-    def taken(self, name: str, value: Any) -> bool:
+    def bounded_value(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise _wrong(name, self.words, value)
+            raise _wrong_value(name, self.bound_words, value)
         return value
 
 
 class Day:
     """A date or a moment, as text or as Python has it."""
 
-    words = "a date of 100 characters"
+    bound_words = "a date of 100 characters"
 
-    def taken(self, name: str, value: Any) -> Any:
-        return value if isinstance(value, dt.date) else Text(100).taken(name, value)
+    def bounded_value(self, name: str, value: Any) -> Any:
+        return value if isinstance(value, dt.date) else Text(100).bounded_value(name, value)
 
 
 class FilePath:
     """A file or folder of this machine; its name may be of any bytes but NUL."""
 
-    words = "a path of 4,096 characters"
+    bound_words = "a path of 4,096 characters"
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         if not isinstance(value, (str, os.PathLike)):
-            raise _wrong(name, "a path", value)
+            raise _wrong_value(name, "a path", value)
         written = str(value)
         if len(written) > 4096 or "\0" in written:
-            raise _wrong(name, self.words, value)
+            raise _wrong_value(name, self.bound_words, value)
         return value
 
 
@@ -166,25 +166,25 @@ class Fields(NamedTuple):
     most: int = 50
     also_text: Text | None = None  # what may stand in place of the object
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         if self.also_text is not None and isinstance(value, str):
-            return self.also_text.taken(name, value)
+            return self.also_text.bounded_value(name, value)
         if not isinstance(value, Mapping):
-            raise _wrong(name, "an object", value)
+            raise _wrong_value(name, "an object", value)
         if len(value) > self.most:
             size = f"{len(value):,} names in it, and {self.most:,} are the most"
             raise InvalidInput(f"{name} has {size}. Give fewer at a time.")
         made = {}
         for key, item in value.items():
-            named = f"{name}.{NAME.taken(f'A name in {name}', key)}"
+            named = f"{name}.{NAME.bounded_value(f'A name in {name}', key)}"
             bound = self.known.get(key, PROPERTY)
-            made[key] = None if item is None else bound.taken(named, item)
+            made[key] = None if item is None else bound.bounded_value(named, item)
         return made
 
     @property
-    def words(self) -> str:
-        inner = (f"`{name}` {bound.words}" for name, bound in self.known.items())
-        return "; ".join(inner) or f"{self.most} names, each {PROPERTY.words}"
+    def bound_words(self) -> str:
+        inner = (f"`{name}` {bound.bound_words}" for name, bound in self.known.items())
+        return "; ".join(inner) or f"{self.most} names, each {PROPERTY.bound_words}"
 
 
 class Json(NamedTuple):
@@ -192,36 +192,36 @@ class Json(NamedTuple):
 
     most: int = LONG  # characters of its texts, and things in it
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         level, left = [value], self.most
         for _ in range(MOST_DEPTH):
             left -= sum(len(each) if isinstance(each, (str, list, dict)) else 1 for each in level)
             if left < 0:
                 raise InvalidInput(f"{name} is larger than {self.most:,} characters.")
-            level = [inner for each in level for inner in _inside(each)]
+            level = [inner for each in level for inner in _nested_values(each)]
             if not level:
                 return value
         raise InvalidInput(f"{name} is nested more than {MOST_DEPTH} levels deep.")
 
     @property
-    def words(self) -> str:
+    def bound_words(self) -> str:
         return f"{self.most:,} characters, {MOST_DEPTH} levels"
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _nested_values(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return itertools.chain(value.keys(), value.values())
     return value if isinstance(value, (list, tuple)) else ()
 
 
 class _Scalar:
-    words = "10,000 characters, or a number up to 10^15"
+    bound_words = "10,000 characters, or a number up to 10^15"
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
-            return Text(10_000).taken(name, value)
+            return Text(10_000).bounded_value(name, value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            Number(-1e15, 1e15).taken(name, value)
+            Number(-1e15, 1e15).bounded_value(name, value)
         return value  # what is neither is refused where it would be written, in words of its own
 
 
@@ -230,22 +230,22 @@ class Property(NamedTuple):
 
     most: int = 100
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return Several(self.most, _Scalar()).taken(name, value)
-        return _Scalar().taken(name, value)
+            return Several(self.most, _Scalar()).bounded_value(name, value)
+        return _Scalar().bounded_value(name, value)
 
     @property
-    def words(self) -> str:
-        return f"{_Scalar().words}, or {self.most} of those"
+    def bound_words(self) -> str:
+        return f"{_Scalar().bound_words}, or {self.most} of those"
 
 
 class Anything:
     """What no caller from outside can give."""
 
-    words = "anything"
+    bound_words = "anything"
 
-    def taken(self, name: str, value: Any) -> Any:
+    def bounded_value(self, name: str, value: Any) -> Any:
         return value
 
 
@@ -335,13 +335,13 @@ TABLE: Final[Mapping[str, Bound]] = {
 }
 
 
-def client_name(given: str) -> str:
+def bounded_client_name(given: str) -> str:
     """What a program calls itself, as a note may have it as its source."""
     plain = given[: 4 * WORD.most].encode(errors="replace").decode()
     return " ".join(c for c in plain.split() if c.isprintable())[: WORD.most]
 
 
-def is_for(bound: Bound, value: object) -> bool:
+def is_bound_for(bound: Bound, value: object) -> bool:
     """Whether the value is of the kind that the bound is about: names mean one thing here and
     another there, and then the operation decides."""
     if isinstance(bound, (Text, Day, FilePath)):
@@ -366,12 +366,12 @@ def bounded(**special: Bound) -> Callable[[Callable[P, T]], Callable[P, T]]:
             raise TypeError(f"{operation.__name__} takes {unknown}: give each a bound in TABLE")
         bounds = {name: special.get(name) or TABLE[name] for name in names}
         places = names[: code.co_argcount - 1]
-        usual = _defaults(operation, places)
+        usual = _operation_defaults(operation, places)
 
         def one(name: str, value: Any) -> Any:
             if value is None and name in usual:
                 return usual[name]
-            return bounds[name].taken(name, value) if name in bounds else value
+            return bounds[name].bounded_value(name, value) if name in bounds else value
 
         @functools.wraps(operation)
         def call(*args: P.args, **named: P.kwargs) -> T:
@@ -386,7 +386,7 @@ def bounded(**special: Bound) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return wrapped
 
 
-def _defaults(operation: Any, places: tuple[str, ...]) -> dict[str, Any]:
+def _operation_defaults(operation: Any, places: tuple[str, ...]) -> dict[str, Any]:
     behind = operation.__defaults__ or ()
     usual = dict(zip(places[len(places) - len(behind) :], behind, strict=True))
     return usual | (operation.__kwdefaults__ or {})

@@ -55,20 +55,20 @@ _WORDS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": Fals
 _KINDS: Final = {str: "text", bool: "true or false", tuple: "a list of texts"}
 
 
-def taken(name: str, value: Any, label: str) -> Any:
+def setting_value(name: str, value: Any, label: str) -> Any:
     """A setting as the program uses it; a ValueError says what it must be."""
-    typed = _typed(name, value)
+    typed = _typed_setting(name, value)
     if typed is None:
-        raise ValueError(f"{label} must be {_kind(name)}, not {shown(value)}.")
-    if name.startswith("folders.") and not is_folder(typed):
-        raise ValueError(f"{label} must be a folder inside the vault, not {shown(value)}.")
+        raise ValueError(f"{label} must be {_setting_kind(name)}, not {shown_setting(value)}.")
+    if name.startswith("folders.") and not is_setting_folder(typed):
+        raise ValueError(f"{label} must be a folder inside the vault, not {shown_setting(value)}.")
     items = (typed,) if isinstance(typed, str) else typed if isinstance(typed, tuple) else ()
-    if wrong := _fault(name, items):
+    if wrong := _setting_fault(name, items):
         raise ValueError(f"{label}: {wrong}.")
     return typed
 
 
-def from_text(name: str, text: str) -> Any:
+def setting_from_text(name: str, text: str) -> Any:
     """What a text stands for in the environment; the text itself where it stands for nothing."""
     default = DEFAULTS[name]
     if isinstance(default, bool):
@@ -81,26 +81,26 @@ def from_text(name: str, text: str) -> Any:
     return text
 
 
-def is_folder(path: str) -> bool:
+def is_setting_folder(path: str) -> bool:
     """A plain path that stays inside the vault and is not hidden."""
     if "\0" in path or "\\" in path or ":" in path or path.startswith("/"):
         return False
     return all(part and not part.startswith(".") for part in path.strip("/").split("/"))
 
 
-def shown(value: Any) -> str:
+def shown_setting(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def nearest(name: str) -> str:
+def nearest_setting(name: str) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, DEFAULTS, n=1)
     return f"; did you mean {close[0]!r}?" if close else "."
 
 
-def _typed(name: str, value: Any) -> Any:
+def _typed_setting(name: str, value: Any) -> Any:
     default = DEFAULTS[name]
     if isinstance(default, tuple):
         texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
@@ -112,14 +112,14 @@ def _typed(name: str, value: Any) -> Any:
     return value if type(value) is type(default) else None
 
 
-def _kind(name: str) -> str:
+def _setting_kind(name: str) -> str:
     if name in RANGES:
         low, high = RANGES[name]
         return f"a number from {low:,} to {high:,}"
     return _KINDS[type(DEFAULTS[name])]
 
 
-def _fault(name: str, items: tuple[str, ...]) -> str:
+def _setting_fault(name: str, items: tuple[str, ...]) -> str:
     """What is wrong with a text, or with one of a list."""
     if len(items) > MOST_ITEMS:
         return f"it has {len(items):,} items, and {MOST_ITEMS:,} are the most"
@@ -130,10 +130,10 @@ def _fault(name: str, items: tuple[str, ...]) -> str:
             return "the character NUL cannot be in a setting"
         if name in CHOICES and item not in CHOICES[name]:
             choices = (choice or '""' for choice in CHOICES[name])
-            return f"{shown(item)} is none of {', '.join(choices)}"
+            return f"{shown_setting(item)} is none of {', '.join(choices)}"
         if name == "privacy.patterns":
             from vaultmem.base import redaction
 
             if why := redaction.wrong_secret_pattern(item):
-                return f"the pattern {shown(item)} cannot be used, as {why}"
+                return f"the pattern {shown_setting(item)} cannot be used, as {why}"
     return ""

@@ -32,7 +32,9 @@ def entry(client: Client, vault: Path) -> dict[str, Any]:
 
 def data_of(name: str, raw: bytes | None = None) -> dict[str, Any]:
     text = (file_of(name).read_bytes() if raw is None else raw).decode("utf-8-sig")
-    data: dict[str, Any] = tomllib.loads(text) if CLIENTS[name].toml else jsonc.parse(text).plain
+    data: dict[str, Any] = (
+        tomllib.loads(text) if CLIENTS[name].toml else jsonc.parse_jsonc(text).plain
+    )
     return data
 
 

@@ -230,7 +230,7 @@ def test_a_client_that_writes_meanwhile_loses_nothing(home: Path) -> None:
             file.write_bytes(new)
         return raw.replace(b"}", b', "ours": true}')
 
-    done = settings_file.apply(settings_file.SettingsChange("server", file, edit))
+    done = settings_file.apply_settings_change(settings_file.SettingsChange("server", file, edit))
     assert file.read_bytes() == b'{"a": 3, "ours": true}'
     assert done.before == b'{"a": 3}'
 
@@ -243,7 +243,7 @@ def test_a_file_made_meanwhile_is_not_overwritten(home: Path) -> None:
             put("cursor", "{}")
         return (raw or b"") + b" ours"
 
-    settings_file.apply(settings_file.SettingsChange("server", file, edit))
+    settings_file.apply_settings_change(settings_file.SettingsChange("server", file, edit))
     assert file.read_bytes() == b"{} ours"
 
 
@@ -255,7 +255,7 @@ def test_one_that_never_rests_is_given_up(home: Path) -> None:
         return b"ours"
 
     with pytest.raises(Exception, match="all the time"):
-        settings_file.apply(settings_file.SettingsChange("server", file, edit))
+        settings_file.apply_settings_change(settings_file.SettingsChange("server", file, edit))
     assert b"ours" not in file.read_bytes()
 
 

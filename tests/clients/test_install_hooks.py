@@ -30,7 +30,7 @@ def with_hooks(text: str) -> bytes:
 
 
 def hooks_now() -> list[tuple[str, str, str]]:
-    found = jsonc.parse(settings().read_text()).plain.get("hooks", {})
+    found = jsonc.parse_jsonc(settings().read_text()).plain.get("hooks", {})
     return [
         (event, group.get("matcher", ""), handler["command"])
         for event, groups in found.items()

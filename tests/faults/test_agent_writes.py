@@ -199,7 +199,7 @@ class World:
         by_key = self.chance.random() < 0.3
         try:
             if by_key:
-                KeyedEntries(self.agents[who]).put(key, self.text("a", 3), tags=given["tags"])
+                KeyedEntries(self.agents[who]).put_entry(key, self.text("a", 3), tags=given["tags"])
             else:
                 self.agents[who].remember(self.text("a", 3), **given)
         except errors.Conflict as conflict:

@@ -91,7 +91,7 @@ def test_every_way_to_write_an_edge_is_one(vault: Vault) -> None:
 
 def test_the_answer_has_the_fields_of_the_contract(vault: Vault) -> None:
     entity(vault, "AuthService", "- depends_on:: [[TokenValidator]]\n")
-    plain = render.plain(vault.search_graph("AuthService"))
+    plain = render.plain_json(vault.search_graph("AuthService"))
     assert plain["entities"][0] == {
         "name": "AuthService",
         "type": "component",
@@ -370,7 +370,7 @@ def test_a_fact_makes_its_subjects_note(vault: Vault) -> None:
         "## Facts\n\n- deployed_version:: 2.4.1 "
         f"(2026-05-10T14:32:00 → ; 0.95; deploy-log-2026-05-10) ^{done.fact.block}\n"
     )
-    assert render.plain(done) == {
+    assert render.plain_json(done) == {
         "status": "asserted",
         "fact": {
             "subject": "auth-service",
@@ -683,7 +683,7 @@ def test_an_answer_with_facts_is_bounded(vault: Vault) -> None:
     some = vault.facts("Engine", limit=3)
     assert [fact.object for fact in some.facts] == ["part 4", "part 3", "part 2"]
     assert (some.truncated, some.total) == (True, 5)
-    assert render.plain(vault.facts("Engine", limit=5)).keys() == {"facts"}
+    assert render.plain_json(vault.facts("Engine", limit=5)).keys() == {"facts"}
     for wrong in (0, 100_001, True):
         with pytest.raises(InvalidInput, match="limit"):
             vault.facts("Engine", limit=wrong)

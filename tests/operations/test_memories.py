@@ -499,7 +499,7 @@ def test_lists_are_paged_ordered_and_counted(vault: Vault) -> None:
 
 def test_a_recall_says_what_it_found_and_how(vault: Vault) -> None:
     vault.remember("Access tokens live for ten minutes.", tags=["auth"], importance=0.9)
-    answer = render.plain(vault.recall("how long do tokens live", strategy="keyword"))
+    answer = render.plain_json(vault.recall("how long do tokens live", strategy="keyword"))
     (hit,) = answer["memories"]
     assert {"id", "title", "path", "content", "type", "scope", "importance", "tags"} <= hit.keys()
     assert {"created_at", "relevance_score", "access_count", "why"} <= hit.keys()

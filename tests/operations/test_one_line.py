@@ -109,11 +109,11 @@ def said_to_agents(vault: Vault) -> Iterator[tuple[str, str]]:
         told = answer.to_event(vault, {"session_id": "s", **payload})
         yield "hook", str(told.get("hookSpecificOutput", {}).get("additionalContext", ""))
     for path in ("session/summary", "project/knowledge-graph", "user/preferences"):
-        yield path, resources.read(vault, f"memory://{path}")["contents"][0]["text"]
+        yield path, resources.read_resource(vault, f"memory://{path}")["contents"][0]["text"]
     vault.upkeep()
     review = [line for f in vault.root.glob("*eview*.md") for line in [f.read_text()]]
     yield "review", "\n".join(review)
-    prompt: Any = prompts.get(
+    prompt: Any = prompts.get_prompt(
         prompts.REVIEW, {}, [f"[[{each}]]" for each in vault.parts.index.inventory.known()]
     )
     yield "prompt", prompt["messages"][0]["content"]["text"]

@@ -122,28 +122,32 @@ def test_properties_that_were_not_given_stay(vault: Vault, root: Path) -> None:
 def test_a_system_of_keys_alone_goes_on_and_takes_back_its_own_tags(
     vault: Vault, root: Path
 ) -> None:
-    made = KeyedEntries(vault).put("day", "Tea at four.", tags=["a", "b"])
+    made = KeyedEntries(vault).put_entry("day", "Tea at four.", tags=["a", "b"])
     file = root / made.path
     file.write_text(
         file.read_text().replace("- b\n", "- b\n  - mine\n").replace("four.", "four, or coffee.")
     )
-    KeyedEntries(vault).put("day", "Tea at two.", tags=["b", "c"])
+    KeyedEntries(vault).put_entry("day", "Tea at two.", tags=["b", "c"])
     (read,) = vault.get(["day"]).memories
     assert set(read.tags) == {"b", "c", "mine"}
     assert read.content == "Tea at two.\nTea at four, or coffee."
-    KeyedEntries(vault).put("day", "Tea at one.", tags=["c"])
+    KeyedEntries(vault).put_entry("day", "Tea at one.", tags=["c"])
     (read,) = vault.get(["day"]).memories
     assert read.content == "Tea at one.\n\nTea at four, or coffee."
     assert set(read.tags) == {"c", "mine"}
-    KeyedEntries(vault).put("day", "Tea at noon.")
-    assert KeyedEntries(vault).entry("day").content == "Tea at noon.\n\nTea at four, or coffee."
+    KeyedEntries(vault).put_entry("day", "Tea at noon.")
+    assert (
+        KeyedEntries(vault).keyed_entry("day").content == "Tea at noon.\n\nTea at four, or coffee."
+    )
 
 
 def test_what_lasts_for_a_session_leaves_no_copy(open_vault: Open, root: Path) -> None:
     vault = open_vault(session="s-1")
-    KeyedEntries(vault).put("day", "A platypus.", scope="session")
-    KeyedEntries(vault).put("day", "Another platypus.", scope="session")
-    assert KeyedEntries(vault).entry("day", scopes=("session",)).content == "Another platypus."
+    KeyedEntries(vault).put_entry("day", "A platypus.", scope="session")
+    KeyedEntries(vault).put_entry("day", "Another platypus.", scope="session")
+    assert (
+        KeyedEntries(vault).keyed_entry("day", scopes=("session",)).content == "Another platypus."
+    )
     vault.end_session()
     kept = [f for f in (root / ".vaultmem" / "local" / "stored").glob("*") if f.is_file()]
     assert not kept

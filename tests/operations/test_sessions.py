@@ -390,7 +390,7 @@ def test_ending_what_is_not_there_is_said(open_vault: Open, root: Path) -> None:
     ended = vault.end_session()
     assert (ended.path, ended.memories_removed) == (None, 0)
     assert "no journal" in ended.summary
-    assert render.plain(ended)["path"] is None
+    assert render.plain_json(ended)["path"] is None
     assert not (root / "Sessions").exists()
     assert vault.end_session(summary="But this matters.").path is not None
     begun = open_vault().start_session()
@@ -445,7 +445,7 @@ def test_the_timeline(vault: Vault) -> None:
 
 def test_observations_as_the_contract_has_them(vault: Vault) -> None:
     logged = vault.log("Sign with RS256", type="decision", tags=["auth"], session_id="s")
-    (found,) = render.plain(vault.timeline())["observations"]
+    (found,) = render.plain_json(vault.timeline())["observations"]
     assert found == {
         "id": logged.observation_id,
         "session_id": "s",

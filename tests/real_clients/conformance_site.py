@@ -19,7 +19,7 @@ from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ToolsListChanged
 
 from vaultmem.surfaces import http
-from vaultmem.surfaces.mcp.server import McpServer, Options, build
+from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
@@ -183,8 +183,10 @@ async def _act(served: McpServer, ctx: Any, name: str) -> None:
 
 if __name__ == "__main__":
     port, vault = sys.argv[1:]
-    http.serve(
-        lambda: with_fixtures(build(lambda: Vault.open(vault), Options(), http.caller_of)),
+    http.serve_http(
+        lambda: with_fixtures(
+            McpServer(lambda: Vault.open(vault), Options(), http.caller_of_request)
+        ),
         "127.0.0.1",
         int(port),
     )

@@ -69,7 +69,7 @@ def follow(vault: Vault) -> object:
 
 STEPS: dict[str, Callable[[Vault], object]] = {
     "store": lambda v: v.remember("Refresh tokens rotate every day.", title="Tokens"),
-    "store by key": lambda v: KeyedEntries(v).put(
+    "store by key": lambda v: KeyedEntries(v).put_entry(
         "deploy", "The gate opens at nine.", vector=[0.1, 0.2]
     ),
     "store for the session": lambda v: v.remember("A passing thought.", scope="session"),
@@ -89,7 +89,7 @@ STEPS: dict[str, Callable[[Vault], object]] = {
     "facts": lambda v: v.assert_fact("Gateway", "depends_on", "Keychain"),
     "consolidate": lambda v: v.consolidate(dry_run=False),
     "import": imported,
-    "matching": lambda v: KeyedEntries(v).matching("gate", vector=[0.1, 0.2]),
+    "matching": lambda v: KeyedEntries(v).entries_matching("gate", vector=[0.1, 0.2]),
     "context": lambda v: v.context("tokens"),
     "status": lambda v: v.status(),
     "examine": lambda v: v.examine(),

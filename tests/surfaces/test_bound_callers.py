@@ -182,19 +182,19 @@ class Aviary:
             for name, schema in tool.takes.items()
             if name in tool.needs or self.chance.random() < 0.3
         }
-        return tool.run(view, arguments.checked(tool.name, tool.schema, given))
+        return tool.run(view, arguments.checked_arguments(tool.name, tool.schema, given))
 
     def resource(self, own: str, view: Vault) -> Any:
         if self.chance.random() < 0.2:
-            return resources.listing(view, self.chance.choice((None, "notes-0", "notes-5")))
+            return resources.list_resources(view, self.chance.choice((None, "notes-0", "notes-5")))
         kinds = [f"memory://{path}" for path in resources.FIXED]
         kinds += [f"memory://vault/{self.ref(own)}", f"memory://session/{self.ref(own)}"]
         kinds += ["memory://vault?limit=500"]
-        return resources.read(view, self.chance.choice(kinds))
+        return resources.read_resource(view, self.chance.choice(kinds))
 
     def completion(self, own: str, view: Vault) -> Any:
         name = self.chance.choice(("ids", "tag", "project", "entity", "session_id"))
-        return prompts.complete(view, name, self.chance.choice(("", "P", "z", "zq", "M")))
+        return prompts.complete_argument(view, name, self.chance.choice(("", "P", "z", "zq", "M")))
 
     def route(self, own: str, view: Vault) -> Any:
         route = self.chance.choice([each for each in routes.ROUTES if each.run is not None])
@@ -219,10 +219,10 @@ class Aviary:
                 view.conflicts,
                 lambda: view.beginning(self.chance.choice(("titles", "tags", "projects")), ""),
                 lambda: view.entity_names("", 100),
-                lambda: KeyedEntries(view).entries(scopes=("user", "project", "session")),
+                lambda: KeyedEntries(view).keyed_entries(scopes=("user", "project", "session")),
                 KeyedEntries(view).entry_tags,
-                lambda: KeyedEntries(view).containing("kestrel", limit=50),
-                lambda: KeyedEntries(view).matching("kestrel", limit=50),
+                lambda: KeyedEntries(view).entries_containing("kestrel", limit=50),
+                lambda: KeyedEntries(view).entries_matching("kestrel", limit=50),
                 lambda: view.recall("kestrel", strategy="keyword", limit=100, explain=True),
                 lambda: view.context("kestrel", max_tokens=8000, related=20),
                 lambda: view.consolidate(dry_run=True),
@@ -240,10 +240,12 @@ class Aviary:
             value = self.chance.choice((*kinds, self.operation))(own, view)
         except (errors.VaultmemError, MCPError) as error:
             told = (
-                answers.envelope(error) if isinstance(error, errors.VaultmemError) else str(error)
+                answers.error_answer(error)
+                if isinstance(error, errors.VaultmemError)
+                else str(error)
             )
             return json.dumps(told, ensure_ascii=False)
-        return json.dumps(answers.plain(value), ensure_ascii=False, default=repr)
+        return json.dumps(answers.plain_answer(value), ensure_ascii=False, default=repr)
 
     def heard(self, own: str, told: str) -> set[str]:
         """Words of the other's that the caller did not name itself."""

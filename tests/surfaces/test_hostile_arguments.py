@@ -26,7 +26,7 @@ from tests.surfaces.http.site import serving
 from tests.surfaces.mcp.harness import Process, client, new_vault
 from tests.surfaces.mcp.harness import serving as in_process
 from vaultmem import limits
-from vaultmem.surfaces import arguments, cli, dialects, shortening
+from vaultmem.surfaces import answers, arguments, cli, dialects
 from vaultmem.surfaces.http import routes
 from vaultmem.surfaces.mcp import prompts, resources, tools
 from vaultmem.vault import Vault, _Offered
@@ -254,7 +254,7 @@ def test_every_parameter_of_every_route(root: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_client_may_call_itself_anything(root: Path, tmp_path: Path) -> None:
     for name in (value for value in VALUES if isinstance(value, str)):
-        called = limits.client_name(name)
+        called = limits.bounded_client_name(name)
         assert len(called) <= 100 and called.isprintable()
         called.encode()
     name = "evil\n\0\x1b[31m \ud800" + "x" * 100_000
@@ -375,7 +375,7 @@ def test_every_argument_has_a_bound() -> None:
     schemas = [tool.schema for tool in tools.TABLE]
     schemas += [{"properties": route.takes} for route in routes.ROUTES]
     for name in dialects.NAMES:
-        spoken = dialects.load(name, dialects.ServerOptions())
+        spoken = dialects.load_dialect(name, dialects.ServerOptions())
         schemas += [dict(tool.schema) for tool in spoken.tools]
         schemas += [{"properties": route.takes} for route in spoken.routes]
     schemas += [{"properties": {a["name"]: a for a in p["arguments"]}} for p in prompts.LISTING]
@@ -399,10 +399,10 @@ def test_every_operation_is_bounded(root: Path) -> None:
 @pytest.mark.parametrize("name", sorted(limits.TABLE))
 def test_every_bound_has_a_sentence(name: str) -> None:
     bound = limits.TABLE[name]
-    assert bound.words
+    assert bound.bound_words
     for value in (*VALUES, float("nan"), float("inf"), object(), b"x", {1, 2}, iter("x" * 200_000)):
         try:
-            bound.taken(name, value)
+            bound.bounded_value(name, value)
         except limits.InvalidInput as error:
             assert name in str(error) and str(error).endswith((".", "shorter.", "title."))
             assert len(str(error)) < 400
@@ -447,7 +447,7 @@ def test_what_was_cut_cannot_be_replaced(root: Path, tmp_path: Path) -> None:
 
 def test_what_is_short_stays_as_it_is() -> None:
     answer = {"memories": [{"tags": ["a"] * 150, "content": "x" * 60_000, "version": "v"}]}
-    assert shortening.shortened(answer)[0] is answer
+    assert answers.shortened_answer(answer)[0] is answer
 
 
 def test_entities_of_one_call_are_bounded_and_quick(tmp_path: Path) -> None:

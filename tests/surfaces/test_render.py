@@ -36,7 +36,7 @@ def test_a_result_becomes_its_fields() -> None:
         path=Path("Memories") / "x.md",
         extra=MappingProxyType({"none": None, "tags": {"b", "a"}}),
     )
-    assert render.plain(answer) == {
+    assert render.plain_json(answer) == {
         "facts": [
             {"subject": "A", "valid_to": None},
             {"subject": "B", "valid_to": "2026-01-05T07:40:00Z", "project": "Atlas"},
@@ -62,12 +62,12 @@ def test_a_result_becomes_its_fields() -> None:
     ],
 )
 def test_values(value: Any, expected: Any) -> None:
-    assert render.plain(value) == expected
+    assert render.plain_json(value) == expected
 
 
 def test_not_a_number_is_left_out_where_nothing_is() -> None:
     answer = Answer((), Path("x"), MappingProxyType({}), score=float("nan"))
-    assert "score" not in render.plain(answer)
+    assert "score" not in render.plain_json(answer)
 
 
 def test_an_endless_number_can_be_printed() -> None:
@@ -90,4 +90,4 @@ _leaf = (
 def test_whatever_it_is_the_json_is_valid(value: Any) -> None:
     text = render.to_json(value)
     text.encode()
-    assert json.loads(text, parse_constant=pytest.fail) == render.plain(value)
+    assert json.loads(text, parse_constant=pytest.fail) == render.plain_json(value)

@@ -170,9 +170,9 @@ def test_a_question_without_an_answer_is_given_up(
     with (
         at_most(SECONDS),
         pytest.raises(InvalidInput, match="gave no answer within"),
-        databases.database(path) as tables,
+        databases.open_database(path) as tables,
     ):
-        list(tables.select(question, tables=("sdk_sessions",)))
+        list(tables.select_from(question, tables=("sdk_sessions",)))
 
 
 def test_what_must_be_held_has_a_bound(

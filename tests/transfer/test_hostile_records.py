@@ -21,8 +21,8 @@ from vaultmem.notes.note import parse
 from vaultmem.transfer import drafts
 from vaultmem.transfer.sources import json_stream, opening
 from vaultmem.transfer.sources import records as incoming
-from vaultmem.transfer.sources.entities import Things
-from vaultmem.transfer.sources.records import EntityRecord, TalkRecord, TalkTurn, when
+from vaultmem.transfer.sources.entities import GatheredEntities
+from vaultmem.transfer.sources.records import EntityRecord, TalkRecord, TalkTurn, moment_value
 from vaultmem.vault import Vault
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -337,7 +337,7 @@ def test_damaged_zips_are_said_to_be_so(vault: Vault, away: Path) -> None:
     ],
 )
 def test_dates(given: Any, expected: str | None) -> None:
-    found = when(given)
+    found = moment_value(given)
     assert (found.replace(microsecond=0, tzinfo=None).isoformat() if found else None) == expected
 
 
@@ -352,13 +352,13 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_anything_can_be_asked_for_its_use(value: Any) -> None:
-    assert isinstance(incoming.text(value), str)
-    assert isinstance(incoming.words(value), tuple)
-    assert isinstance(incoming.mapping(value), dict)
-    assert isinstance(incoming.objects(value), list)
-    assert incoming.share(value) is None or 0 <= incoming.share(value) <= 1  # type: ignore[operator]
-    incoming.when(value)
-    assert incoming.memory_type(value) in ("semantic", "episodic", "procedural")
+    assert isinstance(incoming.text_value(value), str)
+    assert isinstance(incoming.word_values(value), tuple)
+    assert isinstance(incoming.mapping_value(value), dict)
+    assert isinstance(incoming.object_values(value), list)
+    assert incoming.share_value(value) is None or 0 <= incoming.share_value(value) <= 1  # type: ignore[operator]
+    incoming.moment_value(value)
+    assert incoming.memory_type_value(value) in ("semantic", "episodic", "procedural")
 
 
 pieces = st.sampled_from(
@@ -372,9 +372,11 @@ messages = st.lists(st.lists(pieces, min_size=1, max_size=8).map("".join), min_s
 @settings(max_examples=100)
 def test_every_message_comes_back_as_it_was(texts: list[str], summary: str) -> None:
     said = tuple(TalkTurn(f"m{n}", "user", text) for n, text in enumerate(texts))
-    at = incoming.when(exports.START)
+    at = incoming.moment_value(exports.START)
     assert at is not None
-    [draft] = drafts.journals(TalkRecord("t", "Title", said, summary), "chatgpt:t", "chatgpt-t", at)
+    [draft] = drafts.journal_drafts(
+        TalkRecord("t", "Title", said, summary), "chatgpt:t", "chatgpt-t", at
+    )
     entries = journal.journal_entries(parse(draft.body.encode()))
     assert [entry.content for entry in entries] == texts
     assert len({entry.block for entry in entries}) == len(texts)
@@ -390,16 +392,16 @@ names = st.lists(pieces | plain, min_size=1, max_size=4).map("".join)
 def test_facts_of_any_words_are_readable_or_refused(
     name: str, predicate: str, target: str, said: list[str]
 ) -> None:
-    things = Things()
-    if not things.relate(name, predicate, target):
+    things = GatheredEntities()
+    if not things.add_relation(name, predicate, target):
         return
     for text in said:
-        things.observe(name, text)
+        things.add_observation(name, text)
     [thing] = [each for each in things if each.facts]
     facts = tuple(fact for fact in thing.facts if drafts.reads_back(fact))
-    at = incoming.when(exports.START)
+    at = incoming.moment_value(exports.START)
     assert at is not None
-    made = drafts.thing(EntityRecord(thing.name, "", thing.observations, facts), "x", at)
+    made = drafts.entity_draft(EntityRecord(thing.name, "", thing.observations, facts), "x", at)
     read = parse(made.body.encode()).facts
     assert [(f.predicate, f.object, f.block) for f in read] == [
         (f.predicate, f.object, f.block) for f in facts
@@ -415,8 +417,8 @@ def test_a_list_is_read_in_pieces_of_any_size(tmp_path_factory: Any, value: Any,
     before = json_stream._STEP
     json_stream._STEP = step  # type: ignore[misc]
     try:
-        part = opening.parts(file, ".*")[0]
-        read = list(json_stream.values(part, opening.OpenedExport(file)))
+        part = opening.export_parts(file, ".*")[0]
+        read = list(json_stream.json_values(part, opening.OpenedExport(file)))
     finally:
         json_stream._STEP = before  # type: ignore[misc]
     assert json.dumps(read) == json.dumps(items)

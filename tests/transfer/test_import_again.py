@@ -13,7 +13,7 @@ from tests.transfer import exports
 from tests.transfer.test_sources import counts, notes
 from vaultmem.errors import Busy, InvalidInput, ReadOnly, Unavailable
 from vaultmem.transfer.importing import Importing
-from vaultmem.transfer.ledger import KnownRecord, decide
+from vaultmem.transfer.ledger import KnownRecord, ledger_decision
 from vaultmem.vault import Vault
 
 
@@ -31,7 +31,7 @@ def test_the_decision_table() -> None:
     """Only a note that nobody touched is ever changed, and only when the other side changed."""
     known = [None, KnownRecord("k", "old", "p", "v1")]
     table = {
-        (bool(k), digest, current, same): decide(k, digest, current, same=same)
+        (bool(k), digest, current, same): ledger_decision(k, digest, current, same=same)
         for k, digest, current, same in itertools.product(
             known, ("old", "new"), (None, "v1", "v2"), (False, True)
         )
@@ -73,13 +73,13 @@ def test_what_a_person_types_meanwhile_is_not_overwritten(
     """Between the decision and the writing lies a moment."""
     bring(vault, away, "It rains")
     file = only(root)
-    carry_out = Importing._carry_out
+    carry_out = Importing._carry_out_batch
 
     def after_an_edit(self: Importing, batch: Any, sorting: Any) -> Any:
         file.write_bytes(file.read_bytes() + b"Typed just now.\n")
         return carry_out(self, batch, sorting)
 
-    monkeypatch.setattr(Importing, "_carry_out", after_an_edit)
+    monkeypatch.setattr(Importing, "_carry_out_batch", after_an_edit)
     assert bring(vault, away, "It snows") == (0, 0, 1, 0)
     assert file.read_bytes().endswith(b"It rains\nTyped just now.\n")
 

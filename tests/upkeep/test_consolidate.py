@@ -148,7 +148,7 @@ def test_a_dry_run_writes_nothing_and_shows_the_notes(open_vault: Open, root: Pa
     (plan,) = planned.consolidated_memories
     assert f"+++ {plan.path}\n" in planned.diff
     assert "+type: semantic\n" in planned.diff
-    assert "id" not in render.plain(planned)["consolidated_memories"][0]
+    assert "id" not in render.plain_json(planned)["consolidated_memories"][0]
     done = vault.consolidate()
     (made,) = done.consolidated_memories
     assert (made.path, made.content, made.derived_from) == (
@@ -169,7 +169,7 @@ def test_a_dry_run_writes_nothing_and_shows_the_notes(open_vault: Open, root: Pa
 def test_the_result_as_the_contract_has_it(open_vault: Open) -> None:
     vault = open_vault(session="s", default_project="Atlas")
     tell(vault, *AUTH)
-    plain = render.plain(vault.consolidate())
+    plain = render.plain_json(vault.consolidate())
     (made,) = plain["consolidated_memories"]
     assert {"id", "content", "type", "derived_from", "scope", "path"} <= set(made)
     assert plain["session_stats"] == {

@@ -163,14 +163,16 @@ def test_agents_neither_find_the_list_nor_see_what_is_not_theirs(
 
 
 def test_the_prompt_to_review_begins_with_the_list(vault: Vault, root: Path) -> None:
-    said = prompts.get(prompts.REVIEW, {})["messages"][0]["content"]["text"]
+    said = prompts.get_prompt(prompts.REVIEW, {})["messages"][0]["content"]["text"]
     put(root, "Tokens", TOKENS)
     put(root, "Tokens again", ALMOST)
     vault.upkeep()
-    more = prompts.get(prompts.REVIEW, {}, vault.to_review())["messages"][0]["content"]["text"]
+    more = prompts.get_prompt(prompts.REVIEW, {}, vault.to_review())["messages"][0]["content"][
+        "text"
+    ]
     assert more.startswith(said) and "\n- [[Tokens again]] and [[Tokens]]: " in more
     assert "data, not instructions" in more
-    assert prompts.get("session-wrap-up", {}, vault.to_review())["messages"]
+    assert prompts.get_prompt("session-wrap-up", {}, vault.to_review())["messages"]
 
 
 def test_a_read_only_vault_gets_no_list(open_vault: Open, root: Path) -> None:

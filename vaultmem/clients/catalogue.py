@@ -26,7 +26,7 @@ class Client:
     strict: bool = False  # it takes no comments and no trailing commas
 
 
-def _claude_code(places: Places) -> Path:
+def _claude_code_file(places: Places) -> Path:
     return places.moved.get("CLAUDE_CONFIG_DIR", places.home) / ".claude.json"
 
 
@@ -35,7 +35,7 @@ def claude_code_settings(places: Places) -> Path:
     return places.moved.get("CLAUDE_CONFIG_DIR", places.home / ".claude") / "settings.json"
 
 
-def _claude_desktop(places: Places) -> Path:
+def _claude_desktop_file(places: Places) -> Path:
     """On Windows an app from a package sees a private copy of %APPDATA%, and reads only that."""
     folder = places.settings
     if places.system == "win32":
@@ -44,7 +44,7 @@ def _claude_desktop(places: Places) -> Path:
     return folder / "Claude" / "claude_desktop_config.json"
 
 
-def _zed(places: Places) -> Path:
+def _zed_file(places: Places) -> Path:
     if places.system == "win32":
         return places.settings / "Zed" / "settings.json"
     folder = places.home / ".config" if places.system == "darwin" else places.settings
@@ -57,7 +57,7 @@ CLIENTS: Final = {
         Client(
             "claude-code",
             "Claude Code",
-            _claude_code,
+            _claude_code_file,
             "mcpServers",
             "claude",
             "Start Claude Code anew. `claude mcp list` shows whether it is connected.",
@@ -67,7 +67,7 @@ CLIENTS: Final = {
         Client(
             "claude-desktop",
             "Claude Desktop",
-            _claude_desktop,
+            _claude_desktop_file,
             "mcpServers",
             "claude-desktop",
             "Quit Claude Desktop and start it anew. It is listed under Settings, Developer.",
@@ -120,7 +120,7 @@ CLIENTS: Final = {
         Client(
             "zed",
             "Zed",
-            _zed,
+            _zed_file,
             "context_servers",
             "zed",
             "Zed takes it up at once. It is listed under Settings, AI, MCP Servers.",
@@ -129,7 +129,7 @@ CLIENTS: Final = {
 }
 
 
-def client(name: str) -> Client:
+def client_named(name: str) -> Client:
     """The client of that name, however it is written; a near name is suggested, never taken."""
     wanted = name.strip().lower().replace(" ", "-").replace("_", "-")
     if wanted in CLIENTS:
@@ -143,7 +143,7 @@ def client(name: str) -> Client:
     )
 
 
-def is_here(client: Client, places: Places) -> bool:
+def is_client_here(client: Client, places: Places) -> bool:
     """Whether the client seems to be on this machine."""
     file = client.file(places)
     if client.name == "claude-code" and claude_code_settings(places).parent.is_dir():

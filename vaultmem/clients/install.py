@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from vaultmem import config
 from vaultmem.clients import our_entry, settings_edit, settings_file
-from vaultmem.clients.catalogue import CLIENTS, Client, claude_code_settings, is_here
+from vaultmem.clients.catalogue import CLIENTS, Client, claude_code_settings, is_client_here
 from vaultmem.clients.our_entry import EntryOptions
 from vaultmem.clients.settings_file import Edit, Outcome, SettingsChange
 from vaultmem.errors import InvalidInput, VaultmemError
@@ -41,7 +41,7 @@ class ClientState:
 # --- connecting ----------------------------------------------------------------------------
 
 
-def install(
+def install_client(
     client: Client,
     wanted: EntryOptions,
     *,
@@ -52,35 +52,38 @@ def install(
     """Hooks come with Claude Code unless they are declined, or would go beyond what is allowed."""
     if hooks and (client.name != "claude-code" or file):
         raise InvalidInput("--hooks belongs to Claude Code's own settings; leave it out here.")
-    if hooks and wanted.narrowed:
+    if hooks and wanted.is_narrowed:
         raise InvalidInput(
             "Hooks know no --read-only and no --project. Set read_only or project in the vault's "
             ".vaultmem/config.toml instead, which binds them too."
         )
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [SettingsChange("server", settings, _adding(settings, client, wanted))]
-    if client.name == "claude-code" and file is None and _hooks_wanted(hooks, wanted, places):
+    steps = [SettingsChange("server", settings, _adding_server(settings, client, wanted))]
+    if client.name == "claude-code" and file is None and _are_hooks_wanted(hooks, wanted, places):
         place = claude_code_settings(places)
         steps.append(SettingsChange("hooks", place, _adding_hooks(place, wanted)))
-    outcomes = _run(steps, dry_run)
-    notes = [*_strict_notes(client, outcomes), *_claude_notes(client, file, hooks, wanted, places)]
+    outcomes = _run_settings_changes(steps, dry_run)
+    notes = [
+        *_strict_json_notes(client, outcomes),
+        *_claude_code_notes(client, file, hooks, wanted, places),
+    ]
     return ClientChange(client, outcomes, tuple(notes))
 
 
-def _run(steps: list[SettingsChange], dry_run: bool) -> tuple[Outcome, ...]:
+def _run_settings_changes(steps: list[SettingsChange], dry_run: bool) -> tuple[Outcome, ...]:
     """First all are tried: what cannot be done is refused before anything is written."""
-    tried = tuple(map(settings_file.preview, steps))
-    return tried if dry_run else tuple(map(settings_file.apply, steps))
+    tried = tuple(map(settings_file.preview_settings_change, steps))
+    return tried if dry_run else tuple(map(settings_file.apply_settings_change, steps))
 
 
-def _adding(file: Path, client: Client, wanted: EntryOptions) -> Edit:
-    server = our_entry.server(client, wanted)
+def _adding_server(file: Path, client: Client, wanted: EntryOptions) -> Edit:
+    server = our_entry.server_entry(client, wanted)
     return lambda raw: settings_edit.add_server(file, raw or b"", client, server)
 
 
 def _adding_hooks(file: Path, wanted: EntryOptions) -> Edit:
-    groups = our_entry.hooks(wanted.vault)
+    groups = our_entry.hook_entries(wanted.vault)
 
     def edit(raw: bytes | None) -> bytes:
         try:
@@ -91,19 +94,19 @@ def _adding_hooks(file: Path, wanted: EntryOptions) -> Edit:
     return edit
 
 
-def _hooks_wanted(hooks: bool | None, wanted: EntryOptions, places: config.Places) -> bool:
+def _are_hooks_wanted(hooks: bool | None, wanted: EntryOptions, places: config.Places) -> bool:
     if hooks is None:
-        return not wanted.narrowed and not _has_plugin(places)
+        return not wanted.is_narrowed and not _has_claude_plugin(places)
     return hooks
 
 
-def _has_plugin(places: config.Places) -> bool:
+def _has_claude_plugin(places: config.Places) -> bool:
     """Whether our plugin is on in Claude Code: it brings its own server and hooks."""
     place = claude_code_settings(places)
     try:
-        plugins = settings_edit.settings_in(place, settings_file.read(place) or b"").get(
-            "enabledPlugins"
-        )
+        plugins = settings_edit.settings_in(
+            place, settings_file.read_settings_file(place) or b""
+        ).get("enabledPlugins")
     except VaultmemError:
         return False
     return isinstance(plugins, dict) and any(
@@ -111,7 +114,7 @@ def _has_plugin(places: config.Places) -> bool:
     )
 
 
-def _strict_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str]:
+def _strict_json_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str]:
     for outcome in outcomes:
         if client.strict and outcome.after and not settings_edit.is_plain_json(outcome.after):
             yield (
@@ -120,7 +123,7 @@ def _strict_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str
             )
 
 
-def _claude_notes(
+def _claude_code_notes(
     client: Client,
     file: Path | None,
     hooks: bool | None,
@@ -129,44 +132,48 @@ def _claude_notes(
 ) -> Iterator[str]:
     if client.name != "claude-code" or file is not None:
         return
-    if _has_plugin(places):
+    if _has_claude_plugin(places):
         yield "The vaultmem plugin is on in Claude Code and does the same; one of the two is enough."
-    elif hooks is None and wanted.narrowed:
+    elif hooks is None and wanted.is_narrowed:
         yield "Hooks were left out: they know no --read-only and no --project."
 
 
 # --- disconnecting -------------------------------------------------------------------------
 
 
-def uninstall(client: Client, *, file: Path | None = None, dry_run: bool = False) -> ClientChange:
+def uninstall_client(
+    client: Client, *, file: Path | None = None, dry_run: bool = False
+) -> ClientChange:
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [SettingsChange("server", settings, _removing(settings, client))]
+    steps = [SettingsChange("server", settings, _removing_server(settings, client))]
     if client.name == "claude-code" and file is None:
         place = claude_code_settings(places)
         steps.append(SettingsChange("hooks", place, _removing_hooks(place)))
-    return ClientChange(client, _run(steps, dry_run))
+    return ClientChange(client, _run_settings_changes(steps, dry_run))
 
 
-def _removing(file: Path, client: Client) -> Edit:
+def _removing_server(file: Path, client: Client) -> Edit:
     def edit(raw: bytes | None) -> bytes | None:
-        return raw and _chosen(file, raw, settings_edit.remove_server(file, raw, client))
+        return raw and _chosen_settings(file, raw, settings_edit.remove_server(file, raw, client))
 
     return edit
 
 
 def _removing_hooks(file: Path) -> Edit:
     def edit(raw: bytes | None) -> bytes | None:
-        return raw and _chosen(file, raw, settings_edit.remove_hooks(file, raw))
+        return raw and _chosen_settings(file, raw, settings_edit.remove_hooks(file, raw))
 
     return edit
 
 
-def _chosen(file: Path, raw: bytes, left: settings_edit.CleanedSettings | None) -> bytes | None:
+def _chosen_settings(
+    file: Path, raw: bytes, left: settings_edit.CleanedSettings | None
+) -> bytes | None:
     """What the file was before we came, where its backup tells; a file that we made goes."""
     if left is None:
         return raw
-    earlier = settings_file.backups(file)
+    earlier = settings_file.settings_backups(file)
     for known in (left.bare, left.emptied):
         if known in earlier:
             return known
@@ -176,18 +183,18 @@ def _chosen(file: Path, raw: bytes, left: settings_edit.CleanedSettings | None) 
 # --- looking -------------------------------------------------------------------------------
 
 
-def overview() -> list[ClientState]:
+def clients_overview() -> list[ClientState]:
     places = config.places()
-    return [_state(client, places) for client in CLIENTS.values()]
+    return [_client_state(client, places) for client in CLIENTS.values()]
 
 
-def _state(client: Client, places: config.Places) -> ClientState:
+def _client_state(client: Client, places: config.Places) -> ClientState:
     file = client.file(places)
     known: dict[str, Any] = {"client": client.name, "title": client.title, "file": str(file)}
     try:
-        found = settings_edit.server_in(file, settings_file.read(file) or b"", client)
+        found = settings_edit.server_in(file, settings_file.read_settings_file(file) or b"", client)
     except VaultmemError as error:
         return ClientState(**known, state="unreadable", problem=error.message)
     if found is not None:
-        return ClientState(**known, state="connected", vault=our_entry.vault_of(found))
-    return ClientState(**known, state="here" if is_here(client, places) else "absent")
+        return ClientState(**known, state="connected", vault=our_entry.vault_of_entry(found))
+    return ClientState(**known, state="here" if is_client_here(client, places) else "absent")

@@ -32,10 +32,10 @@ class MalformedJson(ValueError):
     def __init__(self, what: str, text: str, position: int) -> None:
         super().__init__(what)
         self.what = what
-        self.where = where(text, position)
+        self.where = json_position(text, position)
 
 
-def where(text: str, position: int) -> str:
+def json_position(text: str, position: int) -> str:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     return f"line {line}, column {column}"
@@ -53,7 +53,7 @@ class Value:
         """Where the text between the brackets ends."""
         return self.end - 1
 
-    def named(self, key: Step) -> list[int]:
+    def items_named(self, key: Step) -> list[int]:
         """The places of the items of that name; JSON does not forbid several."""
         if isinstance(key, int):
             return [key] if -1 < key < len(self.items) else []
@@ -77,21 +77,21 @@ class Item:
 # --- reading -------------------------------------------------------------------------------
 
 
-def parse(text: str) -> Value:
-    reader = _Reader(text)
-    start = reader.blank(0)
+def parse_jsonc(text: str) -> Value:
+    reader = _JsoncReader(text)
+    start = reader.skip_blank(0)
     value = reader.value(start, 0)
-    end = reader.blank(value.end)
+    end = reader.skip_blank(value.end)
     if end < len(text):
         raise MalformedJson("there is something behind the end", text, end)
     return value
 
 
-class _Reader:
+class _JsoncReader:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def blank(self, at: int) -> int:
+    def skip_blank(self, at: int) -> int:
         found = _BLANK.match(self.text, at)
         at = found.end() if found else at
         if self.text.startswith("/*", at):
@@ -103,40 +103,40 @@ class _Reader:
         if first in ("{", "["):
             if depth >= _DEEPEST:
                 raise MalformedJson("it is nested too deeply", self.text, at)
-            return self._container(at, depth + 1, "}" if first == "{" else "]")
+            return self._json_container(at, depth + 1, "}" if first == "{" else "]")
         if first == '"':
-            plain, end = self._string(at)
+            plain, end = self._json_string(at)
             return Value(at, end, plain)
-        return self._scalar(at)
+        return self._json_scalar(at)
 
-    def _container(self, start: int, depth: int, closing: str) -> Value:
+    def _json_container(self, start: int, depth: int, closing: str) -> Value:
         items: list[Item] = []
-        at = self.blank(start + 1)
+        at = self.skip_blank(start + 1)
         while not self.text.startswith(closing, at):
             if items and items[-1].comma < 0:
                 raise MalformedJson(f"a comma or {closing} is missing", self.text, at)
-            item = self._item(at, depth, keyed=closing == "}")
+            item = self._json_item(at, depth, keyed=closing == "}")
             items.append(item)
-            at = self.blank(item.end)
-        return Value(start, at + 1, _plain(items, closing), tuple(items))
+            at = self.skip_blank(item.end)
+        return Value(start, at + 1, _plain_container(items, closing), tuple(items))
 
-    def _item(self, start: int, depth: int, *, keyed: bool) -> Item:
-        key, at = self._key(start) if keyed else (None, start)
+    def _json_item(self, start: int, depth: int, *, keyed: bool) -> Item:
+        key, at = self._json_key(start) if keyed else (None, start)
         value = self.value(at, depth)
-        behind = self.blank(value.end)
+        behind = self.skip_blank(value.end)
         comma = behind + 1 if self.text.startswith(",", behind) else -1
         return Item(key, start, value, comma)
 
-    def _key(self, at: int) -> tuple[str, int]:
+    def _json_key(self, at: int) -> tuple[str, int]:
         if not self.text.startswith('"', at):
             raise MalformedJson("a name in double quotes is missing", self.text, at)
-        key, end = self._string(at)
-        at = self.blank(end)
+        key, end = self._json_string(at)
+        at = self.skip_blank(end)
         if not self.text.startswith(":", at):
             raise MalformedJson("a colon is missing", self.text, at)
-        return key, self.blank(at + 1)
+        return key, self.skip_blank(at + 1)
 
-    def _string(self, at: int) -> tuple[str, int]:
+    def _json_string(self, at: int) -> tuple[str, int]:
         try:
             text, end = _STRINGS.raw_decode(self.text, at)
         except json.JSONDecodeError as error:
@@ -145,7 +145,7 @@ class _Reader:
             ) from None
         return text, end
 
-    def _scalar(self, at: int) -> Value:
+    def _json_scalar(self, at: int) -> Value:
         word = _WORD.match(self.text, at)
         if word and word[0] in _WORDS:
             return Value(at, word.end(), _WORDS[word[0]])
@@ -156,27 +156,27 @@ class _Reader:
         return Value(at, word.end(), int(word[0]) if whole else float(word[0]))
 
 
-def _plain(items: Sequence[Item], closing: str) -> Any:
+def _plain_container(items: Sequence[Item], closing: str) -> Any:
     if closing == "]":
         return [item.value.plain for item in items]
     return {item.key: item.value.plain for item in items}
 
 
-def find(root: Value, path: Sequence[Step]) -> Value | None:
+def find_value(root: Value, path: Sequence[Step]) -> Value | None:
     """The value at a path; of several equal names the last, as every reader takes it."""
     for step in path:
-        places = root.named(step)
+        places = root.items_named(step)
         if not places:
             return None
         root = root.items[places[-1]].value
     return root
 
 
-def repeated(root: Value, path: Sequence[Step]) -> bool:
+def is_key_repeated(root: Value, path: Sequence[Step]) -> bool:
     """Whether a name on the path stands twice: then nobody can say which one is meant."""
     for end in range(len(path)):
-        owner = find(root, path[:end])
-        if owner is not None and len(owner.named(path[end])) > 1:
+        owner = find_value(root, path[:end])
+        if owner is not None and len(owner.items_named(path[end])) > 1:
             return True
     return False
 
@@ -184,42 +184,42 @@ def repeated(root: Value, path: Sequence[Step]) -> bool:
 # --- editing -------------------------------------------------------------------------------
 
 
-def set_value(text: str, path: Sequence[Step], value: Any) -> str:
+def set_json_value(text: str, path: Sequence[Step], value: Any) -> str:
     """The value at a path becomes this one; what is missing on the way there is made."""
-    root = parse(text)
-    there = find(root, path)
+    root = parse_jsonc(text)
+    there = find_value(root, path)
     if there is not None:
-        return text if there.plain == value else _replace(text, there, value)
-    known = max(n for n in range(len(path)) if find(root, path[:n]) is not None)
+        return text if there.plain == value else _replace_json(text, there, value)
+    known = max(n for n in range(len(path)) if find_value(root, path[:n]) is not None)
     for step in reversed(path[known + 1 :]):
         value = {step: value}
-    owner = find(root, path[:known])
+    owner = find_value(root, path[:known])
     assert owner is not None
-    return _insert(text, owner, str(path[known]), value)
+    return _insert_json(text, owner, str(path[known]), value)
 
 
-def append(text: str, path: Sequence[Step], value: Any) -> str:
+def append_json_item(text: str, path: Sequence[Step], value: Any) -> str:
     """A further element at the end of the array at a path, which is made if need be."""
-    there = find(parse(text), path)
+    there = find_value(parse_jsonc(text), path)
     if there is None:
-        return set_value(text, path, [value])
-    return _insert(text, there, None, value)
+        return set_json_value(text, path, [value])
+    return _insert_json(text, there, None, value)
 
 
-def remove(text: str, path: Sequence[Step]) -> str:
-    owner = find(parse(text), path[:-1])
-    places = owner.named(path[-1]) if owner is not None else []
-    return _remove(text, owner, places[-1]) if owner is not None and places else text
+def remove_json_value(text: str, path: Sequence[Step]) -> str:
+    owner = find_value(parse_jsonc(text), path[:-1])
+    places = owner.items_named(path[-1]) if owner is not None else []
+    return _remove_json(text, owner, places[-1]) if owner is not None and places else text
 
 
-def _replace(text: str, there: Value, value: Any) -> str:
-    indent = _indent(text, there.start)
+def _replace_json(text: str, there: Value, value: Any) -> str:
+    indent = _json_indent(text, there.start)
     spread = "\n" in text[: there.start]
-    printed = _printed(value, _JsonStyle.of(text), indent) if spread else _flat(value)
+    printed = _printed_json(value, _JsonStyle.of(text), indent) if spread else _flat_json(value)
     return text[: there.start] + printed + text[there.end :]
 
 
-def _insert(text: str, owner: Value, key: str | None, value: Any) -> str:
+def _insert_json(text: str, owner: Value, key: str | None, value: Any) -> str:
     style = _JsonStyle.of(text)
     last = owner.items[-1] if owner.items else None
     behind = last.end if last else owner.start + 1
@@ -229,24 +229,24 @@ def _insert(text: str, owner: Value, key: str | None, value: Any) -> str:
     if last is None:
         spread = bool(kept) or style.spread
     else:
-        spread = bool(kept) or _starts_line(text, last.start)
+        spread = bool(kept) or _starts_json_line(text, last.start)
     if spread:
-        indent = _indent(text, last.start if last else owner.start)
-        indent += "" if last and _starts_line(text, last.start) else style.unit
-        piece = style.newline + indent + name + _printed(value, style, indent)
+        indent = _json_indent(text, last.start if last else owner.start)
+        indent += "" if last and _starts_json_line(text, last.start) else style.unit
+        piece = style.newline + indent + name + _printed_json(value, style, indent)
     else:
-        piece = (" " if last else "") + name + _flat(value)
+        piece = (" " if last else "") + name + _flat_json(value)
     if last and last.comma >= 0:
         piece += ","
     if last is None and spread and "\n" not in text[place : owner.inside]:
-        piece += style.newline + _indent(text, owner.start)
+        piece += style.newline + _json_indent(text, owner.start)
     text = text[:place] + piece + text[place:]
     if last and last.comma < 0:
         text = text[: last.value.end] + "," + text[last.value.end :]
     return text
 
 
-def _remove(text: str, owner: Value, place: int) -> str:
+def _remove_json(text: str, owner: Value, place: int) -> str:
     """Comments stay: who wrote them may not have meant what goes."""
     item = owner.items[place]
     before = owner.items[place - 1] if place else None
@@ -255,7 +255,7 @@ def _remove(text: str, owner: Value, place: int) -> str:
     rest = text[item.end :]
     if len(owner.items) == 1 and not (kept + text[item.end : owner.inside]).strip(_SPACES):
         return text[: owner.start + 1] + text[owner.inside :]
-    if place == 0 and not kept and not _starts_line(text, item.start):
+    if place == 0 and not kept and not _starts_json_line(text, item.start):
         rest = rest.lstrip(" \t")
     if _ends_in_line_comment(kept) and not rest.lstrip(" \t").startswith(("\r", "\n")):
         rest = _JsonStyle.of(text).newline + rest.lstrip(" \t")
@@ -295,38 +295,42 @@ class _JsonStyle:
         return cls(newline, indented[1] if indented else "  ", "\n" in text.strip() or bare)
 
 
-def _starts_line(text: str, position: int) -> bool:
+def _starts_json_line(text: str, position: int) -> bool:
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return "\n" in text[:position] and not line.strip(" \t")
 
 
-def _indent(text: str, position: int) -> str:
+def _json_indent(text: str, position: int) -> str:
     """The blanks with which the line of a position begins."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _flat(value: Any) -> str:
+def _flat_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _printed(value: Any, style: _JsonStyle, indent: str) -> str:
+def _printed_json(value: Any, style: _JsonStyle, indent: str) -> str:
     """Objects over several lines; lists of plain values, such as arguments, on one."""
     inner = indent + style.unit
     if isinstance(value, dict) and value:
-        pairs = (f"{_flat(key)}: {_printed(each, style, inner)}" for key, each in value.items())
-        return _block("{}", pairs, style, indent)
+        pairs = (
+            f"{_flat_json(key)}: {_printed_json(each, style, inner)}" for key, each in value.items()
+        )
+        return _json_block("{}", pairs, style, indent)
     if isinstance(value, list) and any(isinstance(each, (dict, list)) for each in value):
-        return _block("[]", (_printed(each, style, inner) for each in value), style, indent)
-    return _flat(value)
+        return _json_block(
+            "[]", (_printed_json(each, style, inner) for each in value), style, indent
+        )
+    return _flat_json(value)
 
 
-def _block(brackets: str, parts: Iterator[str], style: _JsonStyle, indent: str) -> str:
+def _json_block(brackets: str, parts: Iterator[str], style: _JsonStyle, indent: str) -> str:
     newline = style.newline + indent
     body = f",{newline}{style.unit}".join(parts)
     return f"{brackets[0]}{newline}{style.unit}{body}{newline}{brackets[1]}"
 
 
-def fresh(value: Any) -> str:
+def fresh_json(value: Any) -> str:
     """A new file with this in it."""
-    return _printed(value, _JsonStyle("\n", "  ", True), "") + "\n"
+    return _printed_json(value, _JsonStyle("\n", "  ", True), "") + "\n"

@@ -36,25 +36,25 @@ class EntryOptions:
     toolsets: str = ""
 
     @property
-    def narrowed(self) -> bool:
+    def is_narrowed(self) -> bool:
         """Bound in a way that hooks do not know."""
         return self.read_only or bool(self.project)
 
-    def arguments(self) -> list[str]:
+    def server_arguments(self) -> list[str]:
         options = ["serve", "--vault", str(self.vault)]
         options += ["--read-only"] if self.read_only else []
         options += ["--project", self.project] if self.project else []
         return options + (["--toolsets", self.toolsets] if self.toolsets else [])
 
 
-def server(client: Client, wanted: EntryOptions) -> dict[str, Any]:
-    command, *arguments = own_program.own_command_from_anywhere(*wanted.arguments())
-    _require_writable([command, *arguments])
+def server_entry(client: Client, wanted: EntryOptions) -> dict[str, Any]:
+    command, *arguments = own_program.own_command_from_anywhere(*wanted.server_arguments())
+    _require_writable_words([command, *arguments])
     entry = {"command": command, "args": arguments}
     return {"type": "stdio", **entry} if client.typed else entry
 
 
-def _require_writable(words: Iterable[str]) -> None:
+def _require_writable_words(words: Iterable[str]) -> None:
     for word in words:
         try:
             word.encode()
@@ -70,19 +70,19 @@ def starts_vaultmem(entry: Any) -> bool:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
         return False
     arguments = entry.get("args", [])
-    return "serve" in _after_program([entry["command"], *_texts(arguments)])
+    return "serve" in _words_after_program([entry["command"], *_entry_texts(arguments)])
 
 
-def vault_of(entry: Mapping[str, Any]) -> str:
-    words = _texts(entry.get("args", []))
+def vault_of_entry(entry: Mapping[str, Any]) -> str:
+    words = _entry_texts(entry.get("args", []))
     return next((word for at, word in enumerate(words) if words[at - 1 : at] == ["--vault"]), "")
 
 
-def _texts(value: Any) -> list[str]:
+def _entry_texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _after_program(words: Sequence[str]) -> list[str]:
+def _words_after_program(words: Sequence[str]) -> list[str]:
     """What follows our own name on a command line."""
     names = [re.split(r"[\\/]", word)[-1].lower() for word in words]
     found = next((at for at, name in enumerate(names) if name in own_program.PROGRAM_FILES), None)
@@ -92,13 +92,13 @@ def _after_program(words: Sequence[str]) -> list[str]:
 # --- hooks ---------------------------------------------------------------------------------
 
 
-def hooks(vault: Path) -> dict[str, dict[str, Any]]:
+def hook_entries(vault: Path) -> dict[str, dict[str, Any]]:
     """One group for each event, as Claude Code's settings have them."""
     command = shlex.join(own_program.own_command_from_anywhere("hook", "--vault", str(vault)))
-    return {event: _group(command, tools, waits) for event, tools, waits in EVENTS}
+    return {event: _hook_group(command, tools, waits) for event, tools, waits in EVENTS}
 
 
-def _group(command: str, tools: str, waits: bool) -> dict[str, Any]:
+def _hook_group(command: str, tools: str, waits: bool) -> dict[str, Any]:
     handler: dict[str, Any] = {"type": "command", "command": command, "timeout": _SECONDS}
     handler |= {} if waits else {"async": True}
     return ({"matcher": tools} if tools else {}) | {"hooks": [handler]}
@@ -109,13 +109,13 @@ def is_our_hook(handler: Any) -> bool:
     if not isinstance(handler, Mapping) or not isinstance(handler.get("command"), str):
         return False
     try:
-        words = [*shlex.split(handler["command"]), *_texts(handler.get("args", []))]
+        words = [*shlex.split(handler["command"]), *_entry_texts(handler.get("args", []))]
     except ValueError:
         return False
-    rest = _after_program(words)
-    return rest[:1] == ["hook"] and _only_options(rest[1:])
+    rest = _words_after_program(words)
+    return rest[:1] == ["hook"] and _are_only_options(rest[1:])
 
 
-def _only_options(words: Sequence[str]) -> bool:
+def _are_only_options(words: Sequence[str]) -> bool:
     names, values = words[::2], words[1::2]
     return len(names) == len(values) and set(names) <= {"--vault", "--event"}

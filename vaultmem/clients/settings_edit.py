@@ -42,58 +42,60 @@ class CleanedSettings:
 
 def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]) -> bytes:
     """The entry gets what is wanted; what else a person put into it stays."""
-    text = _text(file, raw)
-    data = read(file, raw, client)
-    there = _servers(file, data, client).get(PROGRAM)
+    text = _settings_text(file, raw)
+    data = read_settings(file, raw, client)
+    there = _servers_in_settings(file, data, client).get(PROGRAM)
     if there is not None and not starts_vaultmem(there):
-        raise _foreign(file, client)
+        raise _foreign_entry_error(file, client)
     if there is not None and dict(there) | dict(wanted) == there:
         return raw
-    expected = _with(data, (client.under, PROGRAM), {**(there or {}), **wanted})
+    expected = _settings_with(data, (client.under, PROGRAM), {**(there or {}), **wanted})
     if client.toml:
-        edited = toml_edit.set_table(text, (client.under, PROGRAM), wanted)
+        edited = toml_edit.set_toml_table(text, (client.under, PROGRAM), wanted)
     elif not text.strip():
-        edited = jsonc.fresh(expected)
+        edited = jsonc.fresh_json(expected)
     elif there is None:
-        edited = jsonc.set_value(text, (client.under, PROGRAM), dict(wanted))
+        edited = jsonc.set_json_value(text, (client.under, PROGRAM), dict(wanted))
     else:
         edited = text
         for key, value in wanted.items():
-            edited = jsonc.set_value(edited, (client.under, PROGRAM, key), value)
-    by_hand = _fresh(client, wanted)
-    return _checked(file, raw, edited, client.toml, expected, by_hand=by_hand)
+            edited = jsonc.set_json_value(edited, (client.under, PROGRAM, key), value)
+    by_hand = _fresh_settings(client, wanted)
+    return _checked_edit(file, raw, edited, client.toml, expected, by_hand=by_hand)
 
 
 def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | None:
     """Nothing where there is nothing of ours."""
-    data = read(file, raw, client)
-    servers = _servers(file, data, client)
+    data = read_settings(file, raw, client)
+    servers = _servers_in_settings(file, data, client)
     if PROGRAM not in servers:
         return None
     if not starts_vaultmem(servers[PROGRAM]):
-        raise _foreign(file, client)
-    text = _text(file, raw)
+        raise _foreign_entry_error(file, client)
+    text = _settings_text(file, raw)
     path = (client.under, PROGRAM)
     if client.toml:
-        bare = emptied = toml_edit.remove_table(text, path)
+        bare = emptied = toml_edit.remove_toml_table(text, path)
     else:
-        emptied = jsonc.remove(text, path)
-        bare = jsonc.remove(emptied, path[:1]) if len(servers) == 1 else emptied
-    _checked(file, raw, bare, client.toml, _without(data, client), empty_too=client.under)
+        emptied = jsonc.remove_json_value(text, path)
+        bare = jsonc.remove_json_value(emptied, path[:1]) if len(servers) == 1 else emptied
+    _checked_edit(
+        file, raw, bare, client.toml, _settings_without_server(data, client), empty_too=client.under
+    )
     only_ours = servers[PROGRAM].keys() <= {"type", "command", "args"}
     return CleanedSettings.of(
-        raw, bare, emptied, _fresh(client, servers[PROGRAM]) if only_ours else ""
+        raw, bare, emptied, _fresh_settings(client, servers[PROGRAM]) if only_ours else ""
     )
 
 
-def _fresh(client: Client, entry: Mapping[str, Any]) -> str:
+def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
     """A file with nothing in it but the entry."""
     if client.toml:
-        return toml_edit.set_table("", (client.under, PROGRAM), entry)
-    return jsonc.fresh({client.under: {PROGRAM: dict(entry)}})
+        return toml_edit.set_toml_table("", (client.under, PROGRAM), entry)
+    return jsonc.fresh_json({client.under: {PROGRAM: dict(entry)}})
 
 
-def read(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
+def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
     return _read_toml(file, raw) if client.toml else _read_json(file, raw, (client.under, PROGRAM))
 
@@ -104,11 +106,11 @@ def settings_in(file: Path, raw: bytes) -> dict[str, Any]:
 
 
 def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:
-    found = _servers(file, read(file, raw, client), client).get(PROGRAM)
+    found = _servers_in_settings(file, read_settings(file, raw, client), client).get(PROGRAM)
     return found if starts_vaultmem(found) else None
 
 
-def _servers(file: Path, data: Mapping[str, Any], client: Client) -> Mapping[str, Any]:
+def _servers_in_settings(file: Path, data: Mapping[str, Any], client: Client) -> Mapping[str, Any]:
     servers = data.get(client.under, {})
     if not isinstance(servers, Mapping):
         raise InvalidInput(
@@ -118,7 +120,7 @@ def _servers(file: Path, data: Mapping[str, Any], client: Client) -> Mapping[str
     return servers
 
 
-def _foreign(file: Path, client: Client) -> InvalidInput:
+def _foreign_entry_error(file: Path, client: Client) -> InvalidInput:
     return InvalidInput(
         f"{client.title} has an entry named {PROGRAM!r} that does not start this program "
         f"({file}). It may be someone's own, so it stays. Rename or remove it, then try again."
@@ -130,19 +132,19 @@ def _foreign(file: Path, client: Client) -> InvalidInput:
 
 def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -> bytes:
     """Each event gets our group behind the others'; older ones of ours go."""
-    text = _text(file, raw)
+    text = _settings_text(file, raw)
     data = _read_json(file, raw, ("hooks",))
     found = our_hooks(file, data)
     if found == {event: [dict(group)] for event, group in wanted.items()}:
         return raw
-    left = _without_hooks(file, text, data)[0] if found else text
+    left = _settings_without_hooks(file, text, data)[0] if found else text
     expected = _hooks_removed(data) if found else dict(data)
     edited = left if left.strip() else "{}\n"
     for event, group in wanted.items():
-        edited = jsonc.append(edited, ("hooks", event), dict(group))
+        edited = jsonc.append_json_item(edited, ("hooks", event), dict(group))
         before = expected.get("hooks", {}).get(event, [])
-        expected = _with(expected, ("hooks", event), [*before, dict(group)])
-    return _checked(file, raw, edited, False, expected)
+        expected = _settings_with(expected, ("hooks", event), [*before, dict(group)])
+    return _checked_edit(file, raw, edited, False, expected)
 
 
 def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
@@ -150,21 +152,21 @@ def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
     found = our_hooks(file, data)
     if not found:
         return None
-    bare, emptied = _without_hooks(file, _text(file, raw), data)
-    _checked(file, raw, bare, False, _hooks_removed(data))
-    return CleanedSettings.of(raw, bare, emptied, jsonc.fresh({"hooks": data["hooks"]}))
+    bare, emptied = _settings_without_hooks(file, _settings_text(file, raw), data)
+    _checked_edit(file, raw, bare, False, _hooks_removed(data))
+    return CleanedSettings.of(raw, bare, emptied, jsonc.fresh_json({"hooks": data["hooks"]}))
 
 
 def our_hooks(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     """For each event the groups that hold a hook of ours."""
     return {
-        event: [group for group in groups if any(map(is_our_hook, _handlers(group)))]
-        for event, groups in _events(file, data).items()
-        if any(is_our_hook(handler) for group in groups for handler in _handlers(group))
+        event: [group for group in groups if any(map(is_our_hook, _hook_handlers(group)))]
+        for event, groups in _hook_events(file, data).items()
+        if any(is_our_hook(handler) for group in groups for handler in _hook_handlers(group))
     }
 
 
-def _events(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _hook_events(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     events = data.get("hooks", {})
     if not isinstance(events, dict) or not all(isinstance(v, list) for v in events.values()):
         raise InvalidInput(
@@ -174,29 +176,29 @@ def _events(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     return events
 
 
-def _handlers(group: Any) -> list[Any]:
+def _hook_handlers(group: Any) -> list[Any]:
     handlers = group.get("hooks") if isinstance(group, dict) else None
     return handlers if isinstance(handlers, list) else []
 
 
-def _without_hooks(file: Path, text: str, data: Mapping[str, Any]) -> tuple[str, str]:
+def _settings_without_hooks(file: Path, text: str, data: Mapping[str, Any]) -> tuple[str, str]:
     """From the back, so that places further ahead stay right."""
     emptied = text
-    for event, groups in _events(file, data).items():
+    for event, groups in _hook_events(file, data).items():
         for at in reversed(range(len(groups))):
-            handlers = _handlers(groups[at])
+            handlers = _hook_handlers(groups[at])
             ours = [n for n, handler in enumerate(handlers) if is_our_hook(handler)]
             if ours and len(ours) == len(handlers):
-                emptied = jsonc.remove(emptied, ("hooks", event, at))
+                emptied = jsonc.remove_json_value(emptied, ("hooks", event, at))
             else:
                 for n in reversed(ours):
-                    emptied = jsonc.remove(emptied, ("hooks", event, at, "hooks", n))
+                    emptied = jsonc.remove_json_value(emptied, ("hooks", event, at, "hooks", n))
     bare = emptied
     for event in our_hooks(file, data):
-        if _at(jsonc.parse(bare).plain, ("hooks", event)) == []:
-            bare = jsonc.remove(bare, ("hooks", event))
-    if _at(jsonc.parse(bare).plain, ("hooks",)) == {}:
-        bare = jsonc.remove(bare, ("hooks",))
+        if _value_at(jsonc.parse_jsonc(bare).plain, ("hooks", event)) == []:
+            bare = jsonc.remove_json_value(bare, ("hooks", event))
+    if _value_at(jsonc.parse_jsonc(bare).plain, ("hooks",)) == {}:
+        bare = jsonc.remove_json_value(bare, ("hooks",))
     return bare, emptied
 
 
@@ -204,7 +206,7 @@ def _hooks_removed(data: Mapping[str, Any]) -> dict[str, Any]:
     """The same as plain values, to compare with."""
     events = {}
     for event, groups in data["hooks"].items():
-        kept = [_group_without(group) for group in groups]
+        kept = [_hook_group_without_ours(group) for group in groups]
         left = [group for group in kept if group is not None]
         if left or left == groups:
             events[event] = left
@@ -214,8 +216,8 @@ def _hooks_removed(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _group_without(group: Any) -> Any:
-    handlers = _handlers(group)
+def _hook_group_without_ours(group: Any) -> Any:
+    handlers = _hook_handlers(group)
     left = [handler for handler in handlers if not is_our_hook(handler)]
     if len(left) == len(handlers):
         return group
@@ -225,7 +227,7 @@ def _group_without(group: Any) -> Any:
 # --- reading and checking ------------------------------------------------------------------
 
 
-def _text(file: Path, raw: bytes) -> str:
+def _settings_text(file: Path, raw: bytes) -> str:
     try:
         return raw.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError:
@@ -235,29 +237,31 @@ def _text(file: Path, raw: bytes) -> str:
 
 
 def _read_json(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
-    text = _text(file, raw)
+    text = _settings_text(file, raw)
     if not text.strip():
         return {}
     try:
-        root = jsonc.parse(text)
+        root = jsonc.parse_jsonc(text)
     except jsonc.MalformedJson as error:
-        raise _broken(file, "JSON", f"{error.where}: {error.what}") from None
+        raise _broken_settings_error(file, "JSON", f"{error.where}: {error.what}") from None
     if not isinstance(root.plain, dict):
-        raise _broken(file, "settings", "it holds no object")
-    if jsonc.repeated(root, path):
-        raise _broken(file, "settings", f"{path[0]!r} or what is in it is there twice")
+        raise _broken_settings_error(file, "settings", "it holds no object")
+    if jsonc.is_key_repeated(root, path):
+        raise _broken_settings_error(
+            file, "settings", f"{path[0]!r} or what is in it is there twice"
+        )
     plain: dict[str, Any] = root.plain
     return plain
 
 
 def _read_toml(file: Path, raw: bytes) -> dict[str, Any]:
     try:
-        return toml_edit.parse(_text(file, raw))
+        return toml_edit.parse_toml(_settings_text(file, raw))
     except ValueError as error:
-        raise _broken(file, "TOML", str(error).rstrip(".")) from None
+        raise _broken_settings_error(file, "TOML", str(error).rstrip(".")) from None
 
 
-def _broken(file: Path, kind: str, why: str) -> InvalidInput:
+def _broken_settings_error(file: Path, kind: str, why: str) -> InvalidInput:
     return InvalidInput(
         f"{file} cannot be read as {kind}: {why}. {_UNTOUCHED} Put that right, then try again."
     )
@@ -272,7 +276,7 @@ def is_plain_json(raw: bytes) -> bool:
     return True
 
 
-def _checked(
+def _checked_edit(
     file: Path,
     raw: bytes,
     edited: str,
@@ -282,7 +286,9 @@ def _checked(
     empty_too: str = "",
     by_hand: str = "",
 ) -> bytes:
-    parse: Callable[[str], Any] = toml_edit.parse if toml else lambda text: jsonc.parse(text).plain
+    parse: Callable[[str], Any] = (
+        toml_edit.parse_toml if toml else lambda text: jsonc.parse_jsonc(text).plain
+    )
     try:
         found = parse(edited) if edited.strip() else {}
     except ValueError:
@@ -296,18 +302,18 @@ def _checked(
     return mark + edited.encode()
 
 
-def _at(data: Any, path: tuple[str, ...]) -> Any:
+def _value_at(data: Any, path: tuple[str, ...]) -> Any:
     for step in path:
         data = data.get(step) if isinstance(data, dict) else None
     return data
 
 
-def _with(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    inner = value if len(path) == 1 else _with(data.get(path[0], {}), path[1:], value)
+def _settings_with(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    inner = value if len(path) == 1 else _settings_with(data.get(path[0], {}), path[1:], value)
     return {**data, path[0]: inner}
 
 
-def _without(data: Mapping[str, Any], client: Client) -> dict[str, Any]:
+def _settings_without_server(data: Mapping[str, Any], client: Client) -> dict[str, Any]:
     servers = {key: value for key, value in data[client.under].items() if key != PROGRAM}
     rest = {key: value for key, value in data.items() if key != client.under}
     return {**rest, client.under: servers} if servers else rest

@@ -55,29 +55,31 @@ class Outcome:
 
     @property
     def diff(self) -> str:
-        return "\n".join(_diff(self))
+        return "\n".join(_settings_diff(self))
 
 
-def preview(step: SettingsChange) -> Outcome:
-    before = read(step.path)
+def preview_settings_change(step: SettingsChange) -> Outcome:
+    before = read_settings_file(step.path)
     return Outcome(step, before, step.edit(before))
 
 
-def apply(step: SettingsChange) -> Outcome:
+def apply_settings_change(step: SettingsChange) -> Outcome:
     path = step.path
     for _ in range(_ATTEMPTS):
-        outcome = preview(step)
+        outcome = preview_settings_change(step)
         if not outcome.changed:
             return outcome
         with durable.disk_errors_explained(f"Writing {path}"):
-            known = outcome.after is None or outcome.after in backups(path)  # only ours goes
-            backup = None if known else _keep(path, outcome.before)
-            if _write(Path(os.path.realpath(path)), outcome):
+            known = outcome.after is None or outcome.after in settings_backups(
+                path
+            )  # only ours goes
+            backup = None if known else _keep_backup(path, outcome.before)
+            if _write_settings_file(Path(os.path.realpath(path)), outcome):
                 return Outcome(step, outcome.before, outcome.after, backup)
     raise Busy(f"{path} is being written by another program all the time; close it and try again.")
 
 
-def read(path: Path) -> bytes | None:
+def read_settings_file(path: Path) -> bytes | None:
     with durable.disk_errors_explained(f"Reading {path}"):
         try:
             found = os.stat(path)
@@ -90,7 +92,7 @@ def read(path: Path) -> bytes | None:
         return path.read_bytes()
 
 
-def _write(target: Path, outcome: Outcome) -> bool:
+def _write_settings_file(target: Path, outcome: Outcome) -> bool:
     """Whether it could be done: the file was still as it was."""
     if outcome.before is None:
         try:
@@ -109,22 +111,22 @@ def _write(target: Path, outcome: Outcome) -> bool:
 # --- backups -------------------------------------------------------------------------------
 
 
-def backups(path: Path) -> list[bytes]:
+def settings_backups(path: Path) -> list[bytes]:
     """What earlier changes started from, as far as it can be read."""
     found = []
-    for name in _names(path):
+    for name in _backup_names(path):
         with contextlib.suppress(OSError):
             found.append(name.read_bytes())
     return found
 
 
-def _keep(path: Path, raw: bytes | None) -> Path | None:
+def _keep_backup(path: Path, raw: bytes | None) -> Path | None:
     """A copy beside the file; an older one that differs stays beside it, too."""
     if raw is None:
         return None
-    for name in _names(path):
+    for name in _backup_names(path):
         if not os.path.lexists(name):
-            _copy(name, raw, stat.S_IMODE(path.stat().st_mode))
+            _write_backup(name, raw, stat.S_IMODE(path.stat().st_mode))
             return name
         with contextlib.suppress(OSError):
             if name.read_bytes() == raw:
@@ -132,7 +134,7 @@ def _keep(path: Path, raw: bytes | None) -> Path | None:
     raise AssertionError("there is no end of names")
 
 
-def _names(path: Path) -> Iterator[Path]:
+def _backup_names(path: Path) -> Iterator[Path]:
     """Up to the first that is free."""
     for number in itertools.count(1):
         name = path.with_name(f"{path.name}.vaultmem-backup{f'-{number}' if number > 1 else ''}")
@@ -141,7 +143,7 @@ def _names(path: Path) -> Iterator[Path]:
             return
 
 
-def _copy(path: Path, raw: bytes, mode: int) -> None:
+def _write_backup(path: Path, raw: bytes, mode: int) -> None:
     """Readable by nobody who cannot read the file itself: it may hold keys."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags, mode & 0o600), "wb") as handle:
@@ -154,26 +156,26 @@ def _copy(path: Path, raw: bytes, mode: int) -> None:
 # --- the difference ------------------------------------------------------------------------
 
 
-def _diff(outcome: Outcome) -> Iterator[str]:
-    old, new = _lines(outcome.before), _lines(outcome.after)
+def _settings_diff(outcome: Outcome) -> Iterator[str]:
+    old, new = _settings_lines(outcome.before), _settings_lines(outcome.after)
     path = str(outcome.path)
     from_name = "nothing" if outcome.before is None else path
     to_name = "nothing" if outcome.after is None else path
-    start = _common(old[0], new[0]) if len(old) == len(new) == 1 else 0
+    start = _common_beginning(old[0], new[0]) if len(old) == len(new) == 1 else 0
     for line in unified_difference(old, new, (from_name, to_name), _CONTEXT):
-        yield line if len(line) < _WIDEST else _part(line, start)
+        yield line if len(line) < _WIDEST else _line_part(line, start)
 
 
-def _lines(raw: bytes | None) -> list[str]:
+def _settings_lines(raw: bytes | None) -> list[str]:
     return (raw or b"").decode("utf-8", errors="replace").splitlines()
 
 
-def _common(one: str, other: str) -> int:
+def _common_beginning(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _part(line: str, start: int) -> str:
+def _line_part(line: str, start: int) -> str:
     """Of a file that is one long line, what lies around the change."""
     start = max(1, start - _WIDEST // 5)
     return f"{line[0]}… {line[start : start + _WIDEST]} …"

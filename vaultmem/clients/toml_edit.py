@@ -35,35 +35,35 @@ class Statement:
     value: tuple[int, int] | None = None  # where an assignment's value lies
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     return small_files.parse_toml(text)
 
 
-def statements(text: str) -> list[Statement]:
+def toml_statements(text: str) -> list[Statement]:
     """Of a text that can be parsed."""
     found: list[Statement] = []
     table: tuple[str, ...] = ()
     at = 0
-    while (begin := _behind(_IDLE, text, at)) < len(text):
-        at, value_end = _statement_end(text, begin)
+    while (begin := _position_behind(_IDLE, text, at)) < len(text):
+        at, value_end = _toml_statement_end(text, begin)
         start = text.rfind("\n", 0, begin) + 1
         key = _KEY.match(text, begin)
         if key is None:
-            table = _header(text[begin:value_end])
+            table = _toml_header(text[begin:value_end])
             found.append(Statement(start, at, table))
         else:
-            path = (*table, *_chain(tomllib.loads(key[0] + "0")))
-            value_start = _behind(re.compile(r"[ \t]*"), text, key.end())
+            path = (*table, *_toml_table_names(tomllib.loads(key[0] + "0")))
+            value_start = _position_behind(re.compile(r"[ \t]*"), text, key.end())
             found.append(Statement(start, at, path, (value_start, value_end)))
     return found
 
 
-def _behind(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _position_behind(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return match.end() if match else at
 
 
-def _statement_end(text: str, at: int) -> tuple[int, int]:
+def _toml_statement_end(text: str, at: int) -> tuple[int, int]:
     """Where its last line ends, and where it ends itself: before blanks and a comment."""
     depth = 0
     end = at
@@ -79,12 +79,12 @@ def _statement_end(text: str, at: int) -> tuple[int, int]:
     return at, end
 
 
-def _header(text: str) -> tuple[str, ...]:
-    path = _chain(tomllib.loads(text))
+def _toml_header(text: str) -> tuple[str, ...]:
+    path = _toml_table_names(tomllib.loads(text))
     return (*path, _LIST) if text.startswith("[[") else path
 
 
-def _chain(tables: Any) -> tuple[str, ...]:
+def _toml_table_names(tables: Any) -> tuple[str, ...]:
     path: list[str] = []
     while isinstance(tables, dict) and tables:
         (name, tables) = next(iter(tables.items()))
@@ -95,39 +95,41 @@ def _chain(tables: Any) -> tuple[str, ...]:
 # --- editing -------------------------------------------------------------------------------
 
 
-def set_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
-    found = statements(text)
+def set_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
+    found = toml_statements(text)
     header = next((each for each in found if each.value is None and each.path == path), None)
     if header is None:
-        return _append(text, path, values)
-    body = _body(found, header)
+        return _append_toml_table(text, path, values)
+    body = _toml_table_body(found, header)
     last = body[-1] if body else header
-    missing = {key: value for key, value in values.items() if not _assigned(body, (*path, key))}
-    newline = _newline(text)
+    missing = {
+        key: value for key, value in values.items() if not _is_table_assigned(body, (*path, key))
+    }
+    newline = _toml_newline(text)
     if missing:
-        lines = "".join(f"{_key(k)} = {_printed(v)}{newline}" for k, v in missing.items())
+        lines = "".join(f"{_toml_key(k)} = {_printed_toml(v)}{newline}" for k, v in missing.items())
         whole = text[last.start : last.end].endswith("\n")
         lines = lines if whole else newline + lines.removesuffix(newline)
         text = text[: last.end] + lines + text[last.end :]
     for each in reversed(body):
         if each.path[:-1] == path and each.path[-1] in values:
-            text = _replace(text, each, values[each.path[-1]])
+            text = _replace_toml_value(text, each, values[each.path[-1]])
     return text
 
 
-def _assigned(body: Sequence[Statement], path: tuple[str, ...]) -> bool:
+def _is_table_assigned(body: Sequence[Statement], path: tuple[str, ...]) -> bool:
     return any(each.path[: len(path)] == path for each in body)
 
 
-def _replace(text: str, statement: Statement, value: Any) -> str:
+def _replace_toml_value(text: str, statement: Statement, value: Any) -> str:
     assert statement.value is not None
     start, end = statement.value
     if tomllib.loads("x = " + text[start:end])["x"] == value:
         return text
-    return text[:start] + _printed(value) + text[end:]
+    return text[:start] + _printed_toml(value) + text[end:]
 
 
-def _body(found: Sequence[Statement], header: Statement) -> list[Statement]:
+def _toml_table_body(found: Sequence[Statement], header: Statement) -> list[Statement]:
     """What stands under a header, up to the next one."""
     body: list[Statement] = []
     for each in found[found.index(header) + 1 :]:
@@ -137,27 +139,30 @@ def _body(found: Sequence[Statement], header: Statement) -> list[Statement]:
     return body
 
 
-def _append(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
-    newline = _newline(text)
-    header = f"[{'.'.join(map(_key, path))}]"
-    lines = [header, *(f"{_key(key)} = {_printed(value)}" for key, value in values.items())]
+def _append_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
+    newline = _toml_newline(text)
+    header = f"[{'.'.join(map(_toml_key, path))}]"
+    lines = [
+        header,
+        *(f"{_toml_key(key)} = {_printed_toml(value)}" for key, value in values.items()),
+    ]
     block = newline.join(lines)
     if not text or text.endswith("\n"):
         return text + (newline if text else "") + block + newline
     return text + newline + newline + block
 
 
-def remove_table(text: str, path: tuple[str, ...]) -> str:
+def remove_toml_table(text: str, path: tuple[str, ...]) -> str:
     """Without the table and those below it, and the empty line before each."""
-    found = statements(text)
+    found = toml_statements(text)
     for header in reversed(found):
         if header.value is None and header.path[: len(path)] == path:
-            last = (_body(found, header) or [header])[-1]
-            text = _cut(text, header.start, last.end)
+            last = (_toml_table_body(found, header) or [header])[-1]
+            text = _cut_toml(text, header.start, last.end)
     return text
 
 
-def _cut(text: str, start: int, end: int) -> str:
+def _cut_toml(text: str, start: int, end: int) -> str:
     before, behind = text[:start], text[end:]
     if empty_line := re.search(r"(?:^|(?<=\n))\r?\n\Z", before):
         before = before[: empty_line.start()]
@@ -166,15 +171,15 @@ def _cut(text: str, start: int, end: int) -> str:
     return before + behind
 
 
-def _newline(text: str) -> str:
+def _toml_newline(text: str) -> str:
     first = re.search(r"\r?\n", text)
     return first[0] if first else "\n"
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _printed(name)
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _printed_toml(name)
 
 
-def _printed(value: Any) -> str:
+def _printed_toml(value: Any) -> str:
     """Texts, numbers, truth and lists: as JSON has them, TOML has them too."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

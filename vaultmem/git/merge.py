@@ -50,9 +50,10 @@ def merge_notes(
         return Merged(ours, True)
     if ours == base:
         return Merged(theirs, True)
-    if different_notes(base, ours, theirs, names):
+    sides = [parse(raw, names=names) for raw in (ours, theirs)]
+    if _have_different_ids(base, *sides):
         return Merged(ours, False, blended=False)
-    notes = _MergeSides(base, ours, theirs, names or {})
+    notes = _MergeSides(base, (ours, theirs), sides, names or {})
     side = {OURS: 1 if notes.swapped else 0, THEIRS: 0 if notes.swapped else 1}.get(favour)
     style = _ClashStyle(side, favour == BOTH, marker, _side_labels(notes.first, notes.second))
     for way in () if notes.unreadable else (_merged_head, _one_sides_head):
@@ -67,21 +68,27 @@ def different_notes(
     base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str] | None = None
 ) -> bool:
     """Whether two versions are two memories that only share a name: they are never blended."""
-    ids = [parse(raw, names=names).id.upper() for raw in (ours, theirs)]
-    if ids[0] == ids[1]:
-        return False
-    return bool(all(ids)) or (base is None and any(ids))
+    return _have_different_ids(base, *(parse(raw, names=names) for raw in (ours, theirs)))
+
+
+def _have_different_ids(base: bytes | None, ours: Note, theirs: Note) -> bool:
+    ids = ours.id.upper(), theirs.id.upper()
+    return ids[0] != ids[1] and (all(ids) or (base is None and any(ids)))
 
 
 class _MergeSides:
     """The three versions, with one line ending, the older side first."""
 
     def __init__(
-        self, base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str]
+        self,
+        base: bytes | None,
+        raw: tuple[bytes, bytes],
+        sides: Sequence[Note],
+        names: Mapping[str, str],
     ) -> None:
-        sides = [(raw, parse(raw, names=names)) for raw in (ours, theirs)]
-        self.swapped = _side_order(sides[1]) < _side_order(sides[0])
-        self.raw = (theirs, ours) if self.swapped else (ours, theirs)
+        order = [(side.updated or _NEVER, each) for side, each in zip(sides, raw, strict=True)]
+        self.swapped = order[1] < order[0]
+        self.raw = raw[::-1] if self.swapped else raw
         old = None if base is None else base.decode("utf-8", "surrogateescape")
         texts = [raw.decode("utf-8", "surrogateescape") for raw in self.raw]
         self.newline = _chosen_trait(usual_line_end, old, texts, "\n")
@@ -93,7 +100,9 @@ class _MergeSides:
             text = text.removeprefix(BOM)
             return parse(note_bytes(with_unix_line_ends(text) if mixed else text), names=names)
 
-        self.first, self.second = map(note, texts)
+        self.first, self.second = sides[::-1] if self.swapped else sides
+        if mixed or any(map(_bom_of, texts)):
+            self.first, self.second = map(note, texts)
         self.base = None if old is None else note(old)
         self.unreadable = any(
             problem.kind in _UNREADABLE
@@ -101,16 +110,12 @@ class _MergeSides:
             for problem in side.problems
         )
 
-    def finished(self, text: str) -> bytes:
+    def finished_bytes(self, text: str) -> bytes:
         return note_bytes(self.bom + (text.replace("\n", "\r\n") if self.convert else text))
 
 
 def _bom_of(text: str) -> str:
     return BOM if text.startswith(BOM) else ""
-
-
-def _side_order(side: tuple[bytes, Note]) -> tuple[dt.datetime, bytes]:
-    return side[1].updated or _NEVER, side[0]
 
 
 def _chosen_trait(
@@ -137,7 +142,7 @@ class _ClashStyle:
     marker: int
     labels: tuple[str, str]
 
-    def written(self, clash: LineClash) -> Iterator[str]:
+    def clash_lines(self, clash: LineClash) -> Iterator[str]:
         sides = [[unit.text for unit in side] for side in (clash.first, clash.second)]
         if self.side is not None:
             yield from sides[self.side]
@@ -151,7 +156,7 @@ class _ClashStyle:
             yield f"{'>' * self.marker} {self.labels[1]}"
 
     @property
-    def marks(self) -> bool:
+    def writes_markers(self) -> bool:
         return self.side is None and not self.both
 
 
@@ -181,7 +186,7 @@ def _blend_notes(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Me
         line_merge.line_units(notes.second),
     )
     text = _blended_body(body.parts, style)
-    marked = bool(body.clashes) and style.marks
+    marked = bool(body.clashes) and style.writes_markers
     if marked and not _has_conflict_markers(
         head + text
     ):  # they stand in a code block: say it above
@@ -190,8 +195,8 @@ def _blend_notes(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Me
     after = parse(note_bytes(head + text), names=notes.first.names)
     if not same_property_value(dict(after.properties), dict(top.values)) or after.body != text:
         raise NoteMalformed("The merged text would be read as something else.")
-    clean = not marked and (top.clean or not style.marks)
-    return Merged(notes.finished(head + text), clean, (*top.lost, *body.lost))
+    clean = not marked and (top.clean or not style.writes_markers)
+    return Merged(notes.finished_bytes(head + text), clean, (*top.lost, *body.lost))
 
 
 def _merged_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
@@ -234,7 +239,7 @@ def _empty_frontmatter(notes: _MergeSides) -> str:
 def _blended_body(parts: tuple[Part, ...], style: _ClashStyle) -> str:
     found: list[str] = []
     for part in parts:
-        found += [part.text] if isinstance(part, LineUnit) else style.written(part)
+        found += [part.text] if isinstance(part, LineUnit) else style.clash_lines(part)
     return "\n".join(found)
 
 

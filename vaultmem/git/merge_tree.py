@@ -199,7 +199,7 @@ class TreeMerge:
         self._merge_file(kept, base, ours, theirs)
         if kept not in self.plan.clashes and kept in self.plan.put:
             mode, oid = self.plan.put[kept]
-            raw = _raw_with_alias(self.repo.blob_bytes(oid), _title(dropped), self.names)
+            raw = _raw_with_alias(self.repo.blob_bytes(oid), _note_title(dropped), self.names)
             self.plan.put[kept] = (mode, self.repo.write_blob(raw))
         self.plan.answers.append(FileOutcome(kept, f"renamed on both sides; it was also {dropped}"))
 
@@ -216,8 +216,10 @@ class TreeMerge:
                 for commit in self.commits
                 for name in self.repo.git("ls-tree", "-r", "-z", "--name-only", commit).names
             )
-            self._taken = {file_names.name_key(_title(name)) for name in listed if is_note(name)}
-        title = file_names.unique_name(_title(path), self._taken)
+            self._taken = {
+                file_names.name_key(_note_title(name)) for name in listed if is_note(name)
+            }
+        title = file_names.unique_name(_note_title(path), self._taken)
         self._taken.add(file_names.name_key(title))
         return posixpath.join(posixpath.dirname(path), title + ".md")
 
@@ -240,7 +242,7 @@ def is_note(path: str) -> bool:
     return path.lower().endswith(".md")
 
 
-def _title(path: str) -> str:
+def _note_title(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
 
 

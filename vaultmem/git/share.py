@@ -35,7 +35,7 @@ from vaultmem.git.merge_tree import (
     merge_driver_settings,
 )
 from vaultmem.git.remote import Remote
-from vaultmem.git.repo import Repo, Upstream, merge_driver_command
+from vaultmem.git.repo import Repo, merge_driver_command
 from vaultmem.git.trust import require_plain_name
 from vaultmem.index import INDEX_FAILURES
 from vaultmem.limits import bounded
@@ -104,7 +104,7 @@ class Sharing:
                 leave_conflicts=leave_conflicts,
                 quiet_seconds=patience if quiet_seconds is None else quiet_seconds,
             )
-            report = flow.look() if dry_run else flow.run()
+            report = flow.preview_sync() if dry_run else flow.run_sync()
         if not dry_run:
             self._index_synced(report)
         return report
@@ -142,7 +142,7 @@ class Share:
         self._trouble = ""
         self._mark = store.local() / "git-merge"  # names the merge that we left unfinished
 
-    def run(self) -> SyncReport:
+    def run_sync(self) -> SyncReport:
         report = self.report
         report.branch = self.repo.require_syncable()
         require_plain_gitignore(self.repo)
@@ -150,25 +150,27 @@ class Share:
         if not self._finish_left_merge():
             return report
         self.commits.quiet_until = time.monotonic() + self.quiet_seconds
-        upstream = self._harmless_upstream()
+        remote = self._harmless_remote()
         self.commits.commit_local_changes()
-        if upstream is None:
+        if remote is None:
             report.messages.append(
                 "There is no remote, so the notes are committed here alone. "
                 "Name one with: git remote add origin ADDRESS"
             )
-        elif self._fetch_upstream(upstream):
-            self._merge_and_push(upstream)
+        elif self._fetch_remote(remote):
+            self._merge_and_push(remote)
         if start != self.repo.head and report.status != "conflicts":
             report.pulled = self._paths_pulled(start)
         return report
 
-    def _harmless_upstream(self) -> Upstream | None:
+    def _harmless_remote(self) -> Remote | None:
         upstream = self.repo.branch_upstream(self.report.branch)
-        self.report.remote = upstream.remote if upstream else None
-        if upstream:
-            Remote(self.repo, upstream).require_harmless_remote()
-        return upstream
+        if upstream is None:
+            return None
+        self.report.remote = upstream.remote
+        remote = Remote(self.repo, upstream)
+        remote.require_harmless_remote()
+        return remote
 
     def _merge_plan(self, ours: str, theirs: str) -> MergePlan:
         return TreeMerge(self.repo, ours, theirs, self.store.settings.properties).merge_plan()
@@ -180,8 +182,8 @@ class Share:
 
     # --- sharing ---------------------------------------------------------------------------
 
-    def _fetch_upstream(self, upstream: Upstream) -> bool:
-        done = Remote(self.repo, upstream).fetch_remote()
+    def _fetch_remote(self, remote: Remote) -> bool:
+        done = remote.fetch_remote()
         if done.code == 0:
             return True
         self._report_offline(done.git_reason())
@@ -194,18 +196,18 @@ class Share:
             "the next sync shares it."
         )
 
-    def _merge_and_push(self, upstream: Upstream) -> None:
+    def _merge_and_push(self, remote: Remote) -> None:
         """Merge and push until both sides are the same, or somebody must be asked."""
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(random.uniform(0, 0.2 * attempt))
                 self.commits.commit_local_changes()
-                if not self._fetch_upstream(upstream):
+                if not self._fetch_remote(remote):
                     return
-            if not self._merge_upstream(upstream):
+            if not self._merge_remote(remote):
                 if self.report.status != "waiting":
                     return
-            elif self._push_head(upstream):
+            elif self._push_head(remote):
                 self.report.status = "done"
                 return
             if self.report.status == "offline":
@@ -214,8 +216,8 @@ class Share:
         others = "Others were faster each time; sync again in a moment."
         self.report.messages.append(self._trouble or others)
 
-    def _merge_upstream(self, upstream: Upstream) -> bool:
-        theirs, ours = self.repo.commit_oid(upstream.tracking), self.repo.head
+    def _merge_remote(self, remote: Remote) -> bool:
+        theirs, ours = self.repo.commit_oid(remote.upstream.tracking), self.repo.head
         if not theirs or theirs == ours or self._commit_contains(ours, theirs):
             return True
         refuse_own_state(self.repo, ours, theirs)
@@ -226,7 +228,7 @@ class Share:
             self._leave_clashes(plan, theirs)
             return False
         self._report_plan(plan)
-        message = commits.merge_message(upstream, plan)
+        message = commits.merge_message(remote.upstream, plan)
         signed = ["-S"] if self.repo.git_setting("commit.gpgSign") == "true" else []
         asked = ["commit-tree", plan.tree, "-p", ours, "-p", theirs, *signed, "-F", "-"]
         commit = self.repo.act(*asked, input=message.encode("utf-8", "replace"))
@@ -257,11 +259,11 @@ class Share:
                 if path is not None and replace(outcome, path=path) not in told:
                     told.append(replace(outcome, path=path))
 
-    def _push_head(self, upstream: Upstream) -> bool:
+    def _push_head(self, remote: Remote) -> bool:
         head = self.repo.head
-        if not head or head == self.repo.commit_oid(upstream.tracking):
+        if not head or head == self.repo.commit_oid(remote.upstream.tracking):
             return True  # the same, or an empty vault with nothing to share yet
-        done = Remote(self.repo, upstream).push_remote()
+        done = remote.push_remote()
         if done.code == 0:
             self.report.pushed = True
             return True
@@ -348,7 +350,7 @@ class Share:
 
     # --- looking only ----------------------------------------------------------------------
 
-    def look(self) -> SyncReport:
+    def preview_sync(self) -> SyncReport:
         """What a sync would do now; asks the remote, and changes nothing here."""
         report = self.report
         report.dry_run = True
@@ -356,13 +358,13 @@ class Share:
         if unmerged := self.repo.unmerged_stages():
             report.status, report.conflicts = "conflicts", [*unmerged]
             return report
-        upstream = self._harmless_upstream()
+        remote = self._harmless_remote()
         changes = self.commits.changes_to_commit()
         if changes:
             subject = commits.counted_changes(changes, "to be committed")
             report.committed.append(Committed(subject, tuple(c.path for c in changes)))
-        if upstream and self._fetch_upstream(upstream):
-            theirs, ours = self.repo.commit_oid(upstream.tracking), self.repo.head
+        if remote and self._fetch_remote(remote):
+            theirs, ours = self.repo.commit_oid(remote.upstream.tracking), self.repo.head
             if theirs and ours and not self._commit_contains(ours, theirs):
                 plan = self._merge_plan(ours, theirs)
                 report.pulled = self.repo.paths_changed_between(ours, plan.tree)

@@ -21,7 +21,7 @@ from vaultmem.operations.results import (
     Pruned,
     PrunedNote,
     Removed,
-    identity,
+    note_identity,
     row_moment,
 )
 from vaultmem.operations.view import View
@@ -48,7 +48,9 @@ class Forgetting:
         why = self._input.property_line(reason or "", "reason")
         if note.flag("forgotten") and expected_version in (None, note_version(note.raw)):
             told = note.string("forgotten_reason") or None
-            return Forgotten(identity(note), note.path, "forgotten", note_version(note.raw), told)
+            return Forgotten(
+                note_identity(note), note.path, "forgotten", note_version(note.raw), told
+            )
         changes: list[NoteEdit] = [
             SetProperty("forgotten", True),
             SetProperty("forgotten_at", now_utc()),
@@ -56,7 +58,9 @@ class Forgetting:
         if why:
             changes.append(SetProperty("forgotten_reason", why))
         written = self._writing.edit_note(note, "forget", *changes, expect=expected_version)
-        return Forgotten(identity(note), written.path, "forgotten", written.version, why or None)
+        return Forgotten(
+            note_identity(note), written.path, "forgotten", written.version, why or None
+        )
 
     @bounded()
     def promote(
@@ -96,7 +100,9 @@ class Forgetting:
         else:
             written = self._writing.edit_note(note, "promote", *changes, expect=expected_version)
         why = self._input.property_line(reason or "", "reason") or None
-        return Promoted(identity(note), written.path, before, target_scope, written.version, why)
+        return Promoted(
+            note_identity(note), written.path, before, target_scope, written.version, why
+        )
 
     def _settle_promoted(
         self, note: Note, changes: Sequence[NoteEdit], project: str, expect: str | None
@@ -120,7 +126,7 @@ class Forgetting:
         """Move one memory to the trash."""
         note = self._view.visible_note(memory_id)
         self._writing.trash_note(note, "remove", expected_version)
-        return Removed(identity(note), note.path, f"restore_memory {identity(note)}")
+        return Removed(note_identity(note), note.path, f"restore_memory {note_identity(note)}")
 
     @bounded(scope=WORD)
     def prune(

@@ -21,7 +21,7 @@ from vaultmem.notes.note import has_ended
 from vaultmem.operations.facts import Asserted, Facts, FactView, KnownFacts, ambiguous_entity
 from vaultmem.operations.input import now_utc, require_one_of
 from vaultmem.operations.references import ULID, plain_reference
-from vaultmem.operations.results import Summary, summary
+from vaultmem.operations.results import Summary, summary_of_row
 from vaultmem.operations.view import View
 
 __all__ = ["Asserted", "Entity", "FactView", "Facts", "Graph", "GraphAnswer", "GraphStats"]
@@ -275,7 +275,7 @@ class Graph:
         for note in notes:
             body = self._view.visible_body(rows[note]) if note in rows else None
             if body is not None:
-                found.append(summary(rows[note], body))
+                found.append(summary_of_row(rows[note], body))
         return tuple(found)
 
     @bounded()

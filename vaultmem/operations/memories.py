@@ -35,8 +35,8 @@ from vaultmem.operations.results import (
     NoteSource,
     Tagged,
     Updated,
-    identity,
-    memory,
+    memory_of_note,
+    note_identity,
 )
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
@@ -126,13 +126,13 @@ class Memories:
             return seen
         note = self._view.visible_note(ref)
         stamp = self._view.store.stat(note.path)
-        used = self._view.parts.usage.of([identity(note)]).get(identity(note))
+        used = self._view.parts.usage.of([note_identity(note)]).get(note_identity(note))
         count = used.count if used else 0
         if len(note.body) <= room:
             self._view.parts.authorship.show(
                 self._view.caller, note.path, note.body, note_version(note.raw)
             )
-        return memory(note, self._view.settings, stamp.mtime_ns if stamp else 0, count)
+        return memory_of_note(note, self._view.settings, stamp.mtime_ns if stamp else 0, count)
 
     def _observation_as_memory(self, ref: str) -> Memory | None:
         """An observation of a journal as a memory of its own."""
@@ -143,7 +143,7 @@ class Memories:
         if seen is None:
             return None
         note = self._view.require_visible(self._view.store.note(seen.path))
-        journal = memory(note, self._view.settings, 0, 0)
+        journal = memory_of_note(note, self._view.settings, 0, 0)
         return replace(
             journal,
             id=seen.id,
@@ -163,7 +163,7 @@ class Memories:
     def source(self, memory_id: str) -> NoteSource:
         """A note as it is on disk, for an editor."""
         note = self._view.visible_note(memory_id)
-        return NoteSource(identity(note), note.path, note.text, note_version(note.raw))
+        return NoteSource(note_identity(note), note.path, note.text, note_version(note.raw))
 
     # --- changing ------------------------------------------------------------------------
 
@@ -218,10 +218,10 @@ class Memories:
         self._remembering.ensure_typed_entities(add_entities)
         if words is not None and words.whole:
             self._writing.mark_seen_whole(written, as_author=True)
-        searchable = self._writing.searchable(written) if changed else "text"
+        searchable = self._writing.searchability(written) if changed else "text"
         said = words.new if words is not None else ""
         return Updated(
-            memory_id=identity(note),
+            memory_id=note_identity(note),
             path=written.path,
             updated_fields=tuple(changed),
             re_embedded="content" in changed and searchable == "now",
@@ -298,7 +298,7 @@ class Memories:
         written = self._writing.rewrite_note(note, "edit", lambda current: raw, expected_version)
         self._writing.mark_seen_whole(written)
         fields = ("content",) if written.version != note_version(note.raw) else ()
-        return Updated(identity(note), written.path, fields, False, written.version)
+        return Updated(note_identity(note), written.path, fields, False, written.version)
 
     def _tag_changes(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[NoteEdit]:
         changes: list[NoteEdit] = []
@@ -366,7 +366,7 @@ class Memories:
         note = self._view.visible_note(memory_id)
         changes = self._tag_changes(add, remove)
         written = self._writing.edit_note(note, "tag", *changes, expect=expected_version)
-        return Tagged(identity(note), written.path, written.note.tags, written.version)
+        return Tagged(note_identity(note), written.path, written.note.tags, written.version)
 
 
 def _importance_changes(importance: float | None) -> Sequence[NoteEdit]:

@@ -15,7 +15,7 @@ from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note
 from vaultmem.operations.input import Input, now_utc
-from vaultmem.operations.results import Project, Projects, content_of, identity
+from vaultmem.operations.results import Project, Projects, content_of, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 
@@ -126,4 +126,4 @@ class ProjectNotes:
         if not self._view.is_visible(note):
             return known
         said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
-        return replace(known, description=said, id=identity(note), path=note.path)
+        return replace(known, description=said, id=note_identity(note), path=note.path)

@@ -22,7 +22,7 @@ from vaultmem.operations.results import (
     Tags,
     row_moment,
     source_value,
-    summary,
+    summary_of_row,
 )
 from vaultmem.operations.view import View
 from vaultmem.parts import Freshness
@@ -185,7 +185,7 @@ class Reader:
 
     def _row_summary(self, row: CatalogRow) -> Summary:
         self._view.parts.authorship.tell(self._view.caller, row.path, row.version)
-        return summary(row, self._view.visible_body(row) or "")
+        return summary_of_row(row, self._view.visible_body(row) or "")
 
     def tags(self) -> Tags:
         lacks = self._view.gaps.look()

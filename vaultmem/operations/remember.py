@@ -39,7 +39,7 @@ from vaultmem.operations.input import (
     require_share,
     source_text,
 )
-from vaultmem.operations.results import Remembered, Similar, identity
+from vaultmem.operations.results import Remembered, Similar, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, Written
 from vaultmem.recall.recall import query_words
@@ -205,8 +205,7 @@ class Remembering:
             values["aliases"] = [name]
         home = [str(values[place] or "") for place in ("scope", "project", "session")]
         folder = self._writing.memory_folder(*home)
-        written = self._writing.create_note(folder, name, values, text + "\n")
-        self._writing.mark_seen_whole(written, as_author=True)
+        written = self._writing.create_note(folder, name, values, text + "\n", as_author=True)
         if values["key"]:
             self._keep_stored_text(
                 written, str(values["id"]), text, cast(list[str], values["tags"])
@@ -238,14 +237,18 @@ class Remembering:
         def change(current: Note) -> Note:
             nonlocal merged
             body, merged = self._restated_body(current, words)
-            taken = _withdrawn(current, known.stored(current), tags) if words.keys_alone else ()
+            taken = (
+                _withdrawn_by_store(current, known.stored(current), tags)
+                if words.keys_alone
+                else ()
+            )
             after = edited_note(current, ReplaceBody(body, as_it_is=True), *changes, *taken)
             return stamped_note(current, after, now_utc())
 
         written = self._writing.rewrite_note(note, "update", change, expected)
         edges = sum(len(links) for _, links in _entity_links(values))
         done = self._remember_receipt(
-            written, {**values, "id": identity(note)}, edges, similar, created=False
+            written, {**values, "id": note_identity(note)}, edges, similar, created=False
         )
         if not merged:
             self._writing.mark_seen_whole(written, as_author=True)
@@ -291,7 +294,7 @@ class Remembering:
         *,
         created: bool,
     ) -> Remembered:
-        searchable = self._writing.searchable(written)
+        searchable = self._writing.searchability(written)
         others = [each for each in similar.result() if each.path != written.path]
         return Remembered(
             memory_id=str(values["id"]),
@@ -397,7 +400,7 @@ def relation_name(relationship: str) -> str:
     return name if _RELATION.match(name) and name not in PROPERTIES else "about"
 
 
-def _withdrawn(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[NoteEdit]:
+def _withdrawn_by_store(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[NoteEdit]:
     """Tags of the last store that are no longer given, and the mark of being forgotten."""
     given = set(map(tag_key, tags))
     stored = set(map(tag_key, (last or note).strings("tags")))

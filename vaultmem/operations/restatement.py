@@ -77,7 +77,7 @@ def _line_edits(one: list[str], other: list[str]) -> Sequence[tuple[str, int, in
 
 
 def _joined_lines(last: str | None, body: str, text: str, *, both: bool) -> list[str] | None:
-    sides = [_units(side) for side in (last or "", body, text)]
+    sides = [_line_units(side) for side in (last or "", body, text)]
     found = line_merge.merge_lines(sides[0] if last is not None else None, *sides[1:])
     if found.clashes and not both:
         return None
@@ -88,7 +88,7 @@ def _text_lines(text: str) -> list[str]:
     return with_unix_line_ends(text).rstrip().split("\n")
 
 
-def _units(text: str) -> list[LineUnit]:
+def _line_units(text: str) -> list[LineUnit]:
     """The lines; behind a blank one nothing is taken for properties."""
     plain = with_unix_line_ends(text).rstrip()
     return line_merge.line_units(parse(note_bytes(f"\n{plain}")))[1:]

@@ -295,7 +295,7 @@ class Tags(Result):
 # --- from notes and rows ----------------------------------------------------------------------
 
 
-def identity(note: Note) -> str:
+def note_identity(note: Note) -> str:
     """What a caller names the note by: its id, or where a person's note has none its path."""
     return note.id.upper() if note.id else note.path
 
@@ -306,13 +306,13 @@ def content_of(note: Note) -> str:
     return printable(public_part(note.body.removesuffix(end)))
 
 
-def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
+def memory_of_note(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
     attributes = attributes_of(note, settings)
     stamp = dt.datetime.fromtimestamp(mtime_ns / 1e9, dt.UTC).replace(microsecond=0)
     ours = {note.key_of(name) for name in (*PROPERTIES, "tag", "alias")}
     importance = note.number("importance")
     return Memory(
-        id=identity(note),
+        id=note_identity(note),
         path=note.path,
         title=note.title,
         content=content_of(note),
@@ -342,7 +342,7 @@ def memory(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
     )
 
 
-def summary(row: CatalogRow, body: str) -> Summary:
+def summary_of_row(row: CatalogRow, body: str) -> Summary:
     text = " ".join(printable(text_without_comments(body[: _EXCERPT * 4])).split())
     excerpt = text if len(text) <= _EXCERPT else text[:_EXCERPT].rpartition(" ")[0] + " …"
     created = row_moment(row)

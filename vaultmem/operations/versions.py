@@ -12,7 +12,7 @@ from vaultmem.notes.edit import RemoveProperty
 from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.operations import references
 from vaultmem.operations.references import ULID
-from vaultmem.operations.results import Restored, Version, Versions, identity
+from vaultmem.operations.results import Restored, Version, Versions, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.history import GitVersion, Snapshot, history_key
@@ -46,7 +46,7 @@ class VersionHistory:
             versions.insert(0, now)
         changes = len(kept) if self._view.is_bound() else self._view.parts.history.count(key)
         number = changes + (note is not None)
-        return Versions(identity(note) if note else key, path, tuple(versions), number)
+        return Versions(note_identity(note) if note else key, path, tuple(versions), number)
 
     def _versions_with_commits(self, path: str, kept: list[Version]) -> list[Version]:
         """Snapshots and commits in one line; a text that git has is shown as a commit."""
@@ -110,7 +110,7 @@ class VersionHistory:
             names = ("forgotten", "forgotten_at", "forgotten_reason")
             changes = [RemoveProperty(n) for n in names if note.key_of(n) is not None]
             written = self._writing.edit_note(note, "restore", *changes)
-            return Restored(identity(note), written.path, written.version, "forget")
+            return Restored(note_identity(note), written.path, written.version, "forget")
         raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
 
     def _restore_snapshot(
@@ -125,7 +125,7 @@ class VersionHistory:
         place = self._view.parts.history.place(history_key(note))
         if place and place.trashed:
             self._view.store.trash.clear(place.trashed, raw)
-        return Restored(identity(written.note), written.path, written.version, snapshot.action)
+        return Restored(note_identity(written.note), written.path, written.version, snapshot.action)
 
     def _restore_over(self, note: Note, raw: bytes, action: str) -> Restored:
         """The text that stood there is kept, and the receipt says where if it was a person's."""
@@ -144,7 +144,7 @@ class VersionHistory:
         )
         changed = written.version != before
         return Restored(
-            identity(written.note),
+            note_identity(written.note),
             written.path,
             written.version,
             action,

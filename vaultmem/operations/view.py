@@ -26,14 +26,11 @@ class View:
         self.caller = caller
         self.settings: Settings = parts.settings
         self.store: Store = parts.store
+        self.gaps = Gaps(parts)
 
     @property
     def index(self) -> Index:
         return self.parts.index
-
-    @property
-    def gaps(self) -> Gaps:
-        return Gaps(self.parts)
 
     def visible_note(self, ref: str) -> Note:
         """The one note behind a reference that this caller may see."""

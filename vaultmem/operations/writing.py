@@ -91,17 +91,26 @@ class Writing:
             yield
 
     def create_note(
-        self, folder: str, title: str, values: Mapping[str, WritableValue], body: str
+        self,
+        folder: str,
+        title: str,
+        values: Mapping[str, WritableValue],
+        body: str,
+        *,
+        as_author: bool = False,
     ) -> Written:
-        """A new note whose name no other note of the vault has."""
+        """A new note whose name no other note of the vault has; its author knows all of it."""
         self.require_writable()
         from vaultmem.notes.edit import note_from_nothing
 
         kept = {name: v for name, v in values.items() if v not in (None, "", [], ())}
         names = self._view.settings.properties
-        return self.place_note(folder, title, note_from_nothing(kept, body, names=names))
+        made = note_from_nothing(kept, body, names=names)
+        return self.place_note(folder, title, made, as_author=as_author)
 
-    def place_note(self, folder: str, title: str, note: Note, *, instead_of: str = "") -> Written:
+    def place_note(
+        self, folder: str, title: str, note: Note, *, instead_of: str = "", as_author: bool = False
+    ) -> Written:
         """Give a note a place in the vault; the volatile note that it replaces goes away."""
         self._hold_session_folder(folder)
         taken, raw = _TakenNames(self._view.gaps.paths_named, instead_of), note.raw
@@ -115,7 +124,9 @@ class Writing:
             if instead_of:
                 self._view.store.discard(instead_of)
             self.record_write(stored.path, stored.version, "add", note.id)
-            return self._written(stored, replace(note, path=stored.path), instead_of)
+            if as_author:
+                self._mark_author(stored.path, note.body, stored.version)
+            return self._written_note(stored, replace(note, path=stored.path), instead_of)
         raise Busy(f"No free name could be found for {title!r}; try another title.")
 
     # --- changes ---------------------------------------------------------------------------
@@ -171,7 +182,7 @@ class Writing:
             self.record_write(stored.path, stored.version, action, after.id)
         if known and of_its_own:
             self._mark_seen(stored.path, after.body, stored.version)
-        return self._written(stored, after)
+        return self._written_note(stored, after)
 
     def trash_note(self, note: Note, action: str, expect: str | None = None) -> str:
         """Move a note to the trash (a volatile one is deleted); its bytes are kept first."""
@@ -219,12 +230,14 @@ class Writing:
     def _mark_seen(self, path: str, body: str, made: str) -> None:
         self._view.parts.authorship.show(self._view.caller, path, body, made)
 
+    def _mark_author(self, path: str, body: str, made: str) -> None:
+        self._mark_seen(path, body, made)
+        self._view.parts.authorship.write(body)
+
     def mark_seen_whole(self, written: Written, *, as_author: bool = False) -> None:
         """The caller has seen all of this text; as its author, it wrote all of it."""
-        body = written.note.body
-        self._mark_seen(written.path, body, written.version)
-        if as_author:
-            self._view.parts.authorship.write(body)
+        mark = self._mark_author if as_author else self._mark_seen
+        mark(written.path, written.note.body, written.version)
 
     def require_no_private_passages(self, note: Note) -> None:
         """Whoever replaces all of a text has not seen what is private in it."""
@@ -255,7 +268,7 @@ class Writing:
 
     # --- into the index --------------------------------------------------------------------
 
-    def _written(self, stored: StoredNote, note: Note, *gone: str) -> Written:
+    def _written_note(self, stored: StoredNote, note: Note, *gone: str) -> Written:
         behind, embedded = self.index_written(stored, note.body, *gone)
         return Written(stored.path, stored.raw, stored.stat, note, behind, embedded)
 
@@ -289,7 +302,7 @@ class Writing:
             listener(paths)
         return behind
 
-    def searchable(self, written: Written) -> str:
+    def searchability(self, written: Written) -> str:
         """How a note just written can be found: by meaning too, by its words, or soon."""
         if written.behind:
             return "soon"

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from vaultmem import limits
 from vaultmem.errors import InvalidInput
-from vaultmem.limits import shown
+from vaultmem.limits import shown_wrong_value
 
 Schema = Mapping[str, Any]
 
@@ -32,93 +32,97 @@ _KINDS: Final = {
 }
 
 
-def checked(tool: str, schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def checked_arguments(tool: str, schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The arguments without the empty ones, whole numbers as such; raises InvalidInput with what
     is wrong."""
-    require_shallow(tool, given)
+    require_shallow_arguments(tool, given)
     arguments = {name: value for name, value in (given or {}).items() if value is not None}
-    wrong = list(itertools.islice(_wrong(tool, schema, arguments), MOST_SENTENCES))
+    wrong = list(itertools.islice(_wrong_arguments(tool, schema, arguments), MOST_SENTENCES))
     if wrong:
         raise InvalidInput(" ".join(wrong))
     properties = schema["properties"]
-    return {name: _whole(properties[name], value) for name, value in arguments.items()}
+    return {name: _with_whole_numbers(properties[name], value) for name, value in arguments.items()}
 
 
-def require_shallow(tool: str, given: Mapping[str, Any] | None) -> None:
-    limits.Json(_MOST_IN_ALL).taken(f"What {tool} is given", given)
+def require_shallow_arguments(tool: str, given: Mapping[str, Any] | None) -> None:
+    limits.Json(_MOST_IN_ALL).bounded_value(f"What {tool} is given", given)
 
 
-def within(tool: str, given: Mapping[str, Any]) -> None:
+def require_within_bounds(tool: str, given: Mapping[str, Any]) -> None:
     """The bounds alone, where a surface has ideas of its own about types."""
-    require_shallow(tool, given)
+    require_shallow_arguments(tool, given)
     for name, value in given.items():
-        for sentence in _beyond(name, value):
+        for sentence in _arguments_beyond_bounds(name, value):
             raise InvalidInput(sentence)
 
 
-def _wrong(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
-    yield from _strangers(tool, schema, arguments)
-    yield from _missing(tool, schema, arguments)
+def _wrong_arguments(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
+    yield from _unknown_arguments(tool, schema, arguments)
+    yield from _missing_arguments(tool, schema, arguments)
     for name, value in arguments.items():
         if name in schema["properties"]:
-            large = isinstance(value, (str, list, dict)) and list(_beyond(name, value))
-            faults = large or list(_faults(name, schema["properties"][name], value))
-            yield from faults or _beyond(name, value)
+            large = isinstance(value, (str, list, dict)) and list(
+                _arguments_beyond_bounds(name, value)
+            )
+            faults = large or list(_argument_faults(name, schema["properties"][name], value))
+            yield from faults or _arguments_beyond_bounds(name, value)
 
 
-def _beyond(path: str, value: Any) -> Iterator[str]:
+def _arguments_beyond_bounds(path: str, value: Any) -> Iterator[str]:
     """What is too much; where there is no bound for a name, it is that of the longest text."""
     name = path.rpartition(".")[2]
     bound = limits.TABLE.get(path) or limits.TABLE.get(name) or limits.TABLE["content"]
     try:
-        if limits.is_for(bound, value):
-            bound.taken(path, value)
+        if limits.is_bound_for(bound, value):
+            bound.bounded_value(path, value)
             return
     except InvalidInput as error:
         yield str(error)
         return
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _beyond(f"{path}.{shown(key)[1:-1]}", item)
+            yield from _arguments_beyond_bounds(f"{path}.{shown_wrong_value(key)[1:-1]}", item)
 
 
-def _whole(schema: Schema, value: Any) -> Any:
+def _with_whole_numbers(schema: Schema, value: Any) -> Any:
     """Some programs write every number with a point."""
     if schema.get("type") == "integer" and isinstance(value, float):
         return int(value)
     if isinstance(value, dict) and (properties := schema.get("properties")):
-        return {key: _whole(properties.get(key, {}), item) for key, item in value.items()}
+        return {
+            key: _with_whole_numbers(properties.get(key, {}), item) for key, item in value.items()
+        }
     return value
 
 
-def _strangers(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _unknown_arguments(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
     known = list(schema["properties"])
     for name in arguments:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]}?" if close else "."
             takes = f" It takes {', '.join(known)}." if known else " It takes none."
-            yield f"{tool} has no argument {shown(name)}{hint}{takes}"
+            yield f"{tool} has no argument {shown_wrong_value(name)}{hint}{takes}"
 
 
-def _missing(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _missing_arguments(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
     for name in schema.get("required", ()):
         if name not in arguments:
-            yield f"{tool} needs {name}: {_kind(schema['properties'][name])}."
+            yield f"{tool} needs {name}: {_schema_kind(schema['properties'][name])}."
 
 
-def _faults(name: str, schema: Schema, value: Any) -> Iterator[str]:
+def _argument_faults(name: str, schema: Schema, value: Any) -> Iterator[str]:
     if "oneOf" in schema:
-        if all(any(_faults(name, each, value)) for each in schema["oneOf"]):
-            yield f"{name} must be {_kind(schema)}, not {shown(value)}."
-    elif not _is_of(schema.get("type"), value):
-        yield f"{name} must be {_kind(schema)}, not {shown(value)}."
+        if all(any(_argument_faults(name, each, value)) for each in schema["oneOf"]):
+            yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
+    elif not _is_of_schema_type(schema.get("type"), value):
+        yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
     elif "enum" in schema:
         if value not in schema["enum"]:
-            yield f"{name} must be {_kind(schema)}, not {shown(value)}."
+            yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
     elif isinstance(value, list):
         for place, item in enumerate(value):
-            yield from _faults(f"{name}[{place}]", schema.get("items", {}), item)
+            yield from _argument_faults(f"{name}[{place}]", schema.get("items", {}), item)
     elif isinstance(value, dict):
         yield from _object_faults(name, schema, value)
     elif not isinstance(value, (str, bool)):
@@ -130,21 +134,21 @@ def _object_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator
     for key, item in value.items():
         if key in properties:
             if item is not None:
-                yield from _faults(f"{name}.{key}", properties[key], item)
+                yield from _argument_faults(f"{name}.{key}", properties[key], item)
         elif properties:
-            yield f"{name} has no {shown(key)}; it takes {', '.join(properties)}."
+            yield f"{name} has no {shown_wrong_value(key)}; it takes {', '.join(properties)}."
     for key in schema.get("required", ()):
         if value.get(key) is None:
-            yield f"{name} needs {key}: {_kind(properties[key])}."
+            yield f"{name} needs {key}: {_schema_kind(properties[key])}."
 
 
 def _range_faults(name: str, schema: Schema, value: float) -> Iterator[str]:
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     if not low <= value <= high:  # "not a number" is in no range
-        yield f"{name} must be {_kind(schema)}, not {shown(value)}."
+        yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
 
 
-def _is_of(kind: str | None, value: Any) -> bool:
+def _is_of_schema_type(kind: str | None, value: Any) -> bool:
     match kind:
         case "string":
             return isinstance(value, str)
@@ -160,9 +164,9 @@ def _is_of(kind: str | None, value: Any) -> bool:
     return True
 
 
-def _kind(schema: Schema) -> str:
+def _schema_kind(schema: Schema) -> str:
     if "oneOf" in schema:
-        return " or ".join(_kind(each) for each in schema["oneOf"])
+        return " or ".join(_schema_kind(each) for each in schema["oneOf"])
     if "enum" in schema:
         return "one of " + ", ".join(schema["enum"])
     kind = _KINDS.get(schema.get("type", ""), "a value")
@@ -172,5 +176,5 @@ def _kind(schema: Schema) -> str:
     if low is not None:
         return f"{kind}, at least {low}"
     if kind == "a list" and "items" in schema:
-        return f"a list, each {_kind(schema['items'])}"
+        return f"a list, each {_schema_kind(schema['items'])}"
     return kind

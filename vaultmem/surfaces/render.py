@@ -16,37 +16,37 @@ if TYPE_CHECKING:
 
 
 def to_json(value: Any) -> str:
-    return json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    return json.dumps(plain_json(value), ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """Any result as JSON-ready values; its field names are the contract's names."""
     if isinstance(value, str):
         return printable(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return _number(value)
+        return _json_number(value)
     if isinstance(value, dt.date):
         return rfc3339(value)
     if isinstance(value, Mapping):
-        return {printable(str(key)): plain(item) for key, item in value.items()}
+        return {printable(str(key)): plain_json(item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted(map(plain, value), key=str)
+        return sorted(map(plain_json, value), key=str)
     if isinstance(value, Iterable):
-        return [plain(item) for item in value]
+        return [plain_json(item) for item in value]
     if is_dataclass(value):
-        return _fields(value)
+        return _result_fields(value)
     return printable(str(value))  # a path
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _result_fields(value: Any) -> dict[str, Any]:
     """A field that is None by default is left out when it is None."""
-    pairs = ((each, plain(getattr(value, each.name))) for each in fields(value))
+    pairs = ((each, plain_json(getattr(value, each.name))) for each in fields(value))
     return {each.name: item for each, item in pairs if item is not None or each.default is not None}
 
 
-def _number(value: int | float) -> int | float | str | None:
+def _json_number(value: int | float) -> int | float | str | None:
     """JSON has no word for infinity or "not a number", and Python prints no endless integer."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -62,7 +62,7 @@ def rfc3339(moment: dt.date) -> str:
     return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z"
 
 
-def report(done: ReconcileReport) -> dict[str, Any]:
+def reconcile_report_json(done: ReconcileReport) -> dict[str, Any]:
     return {
         "added": done.added,
         "changed": done.changed,

@@ -37,7 +37,7 @@ class Cleaning:
         self.redacted = 0  # texts in which secrets were replaced
         self.stripped = 0  # texts that lost control characters
 
-    def text(self, given: str) -> str:
+    def record_text(self, given: str) -> str:
         if len(given.encode(errors="replace")) > MOST_BYTES:
             raise UnfitRecord(f"it has more than {MOST_BYTES:,} bytes")
         plain = _STEERING.sub("", printable(given))
@@ -49,14 +49,14 @@ class Cleaning:
     def without_secrets(self, text: str) -> str:
         return self._input.redact_text(text)
 
-    def line(self, given: str, most: int = _LINE) -> str:
-        return " ".join(self.text(given[: most * 4]).split())[:most]
+    def record_line(self, given: str, most: int = _LINE) -> str:
+        return " ".join(self.record_text(given[: most * 4]).split())[:most]
 
     # --- whose it is -----------------------------------------------------------------------
 
-    def home(self, user: str, project: str, default: str) -> tuple[str, str]:
+    def record_home(self, user: str, project: str, default: str) -> tuple[str, str]:
         """The user and the project that a note gets."""
-        owner, place = self.line(user, 100), self.line(project, 100).strip("[]")
+        owner, place = self.record_line(user, 100), self.record_line(project, 100).strip("[]")
         pinned: Caller = self._view.caller
         if owner and pinned.user and owner.casefold() != pinned.user.casefold():
             raise UnfitRecord(
@@ -68,47 +68,47 @@ class Cleaning:
 
     # --- records ---------------------------------------------------------------------------
 
-    def memory(self, record: MemoryRecord, project: str) -> MemoryRecord:
-        user, home = self.home(record.user, record.project, project)
-        said = self.text(record.text)
+    def clean_memory(self, record: MemoryRecord, project: str) -> MemoryRecord:
+        user, home = self.record_home(record.user, record.project, project)
+        said = self.record_text(record.text)
         if not said.strip():
             raise UnfitRecord("it has no text, or none that is not private")
         return replace(
             record,
             text=said,
-            title=self.line(record.title),
+            title=self.record_line(record.title),
             user=user,
             project=home,
-            session=self.line(record.session, 200),
-            room=self.line(record.room, 100),
-            tags=tuple(self.line(tag, 100) for tag in record.tags),
-            source=self.line(record.source),
-            more={name: self._value(value) for name, value in record.more.items()},
+            session=self.record_line(record.session, 200),
+            room=self.record_line(record.room, 100),
+            tags=tuple(self.record_line(tag, 100) for tag in record.tags),
+            source=self.record_line(record.source),
+            more={name: self._clean_value(value) for name, value in record.more.items()},
         )
 
-    def _value(self, value: WritableValue) -> WritableValue:
+    def _clean_value(self, value: WritableValue) -> WritableValue:
         if isinstance(value, list):
-            return [self._value(item) for item in value]
-        return self.line(value, 500) if isinstance(value, str) else value
+            return [self._clean_value(item) for item in value]
+        return self.record_line(value, 500) if isinstance(value, str) else value
 
-    def talk(self, record: TalkRecord, project: str) -> TalkRecord:
-        user, home = self.home(record.user, record.project, project)
-        title = self.line(record.title)
-        said = tuple(kept for each in record.said if (kept := self._said(each, title)))
+    def clean_talk(self, record: TalkRecord, project: str) -> TalkRecord:
+        user, home = self.record_home(record.user, record.project, project)
+        title = self.record_line(record.title)
+        said = tuple(kept for each in record.said if (kept := self._clean_turn(each, title)))
         if not said and not record.summary.strip():
             raise UnfitRecord("none of its messages could be taken")
         return replace(
             record,
             title=title,
             said=said,
-            summary=self.text(record.summary),
+            summary=self.record_text(record.summary),
             user=user,
             project=home,
         )
 
-    def _said(self, each: TalkTurn, title: str) -> TalkTurn | None:
+    def _clean_turn(self, each: TalkTurn, title: str) -> TalkTurn | None:
         try:
-            text = self.text(each.text)
+            text = self.record_text(each.text)
         except InvalidInput as error:
             self.leave(f"a message of {title or 'a conversation'}", str(error))
             return None
@@ -119,33 +119,36 @@ class Cleaning:
         )
         return replace(each, text=text, kind=kind) if text.strip() else None
 
-    def thing(self, record: EntityRecord, project: str) -> EntityRecord:
-        user, home = self.home(record.user, record.project, project)
-        name = self.line(record.name, 200)
+    def clean_entity(self, record: EntityRecord, project: str) -> EntityRecord:
+        user, home = self.record_home(record.user, record.project, project)
+        name = self.record_line(record.name, 200)
         if not name:
             raise UnfitRecord("it has no name")
-        said = (self._part(each, name) for each in record.observations)
-        facts = (self._fact(fact, name) for fact in record.facts)
+        said = (self._clean_fact_part(each, name) for each in record.observations)
+        facts = (self._clean_fact(fact, name) for fact in record.facts)
         return replace(
             record,
             name=name,
-            kind=self.line(record.kind, 100),
+            kind=self.record_line(record.kind, 100),
             observations=tuple(dict.fromkeys(each for each in said if each)),
             facts=tuple(fact for fact in facts if fact),
             user=user,
             project=home,
         )
 
-    def _part(self, given: str, name: str) -> str:
+    def _clean_fact_part(self, given: str, name: str) -> str:
         try:
-            return self.text(given).strip()
+            return self.record_text(given).strip()
         except InvalidInput as error:
             self.leave(f"an observation of {name}", str(error))
             return ""
 
-    def _fact(self, fact: Fact, name: str) -> Fact | None:
+    def _clean_fact(self, fact: Fact, name: str) -> Fact | None:
         """A line that would not say this comes without its provenance, or not at all."""
-        said, origin = self._part(fact.object, name), self.line(fact.provenance, 200)
+        said, origin = (
+            self._clean_fact_part(fact.object, name),
+            self.record_line(fact.provenance, 200),
+        )
         for provenance in (origin, ""):
             kept = replace(fact, object=said, provenance=provenance)
             if said and reads_back(kept):

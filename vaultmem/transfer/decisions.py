@@ -32,21 +32,21 @@ from vaultmem.transfer import drafts
 from vaultmem.transfer.cleaning import Cleaning, UnfitRecord
 from vaultmem.transfer.drafts import NoteDraft
 from vaultmem.transfer.free_paths import FreePaths
-from vaultmem.transfer.ledger import KnownRecord, Ledger, decide
+from vaultmem.transfer.ledger import KnownRecord, Ledger, ledger_decision
 from vaultmem.transfer.sources.records import (
     EntityRecord,
     FileRecord,
     MemoryRecord,
     Record,
     TalkRecord,
-    digest,
+    record_digest,
 )
 
 _TWINS: Final = 100  # copies under numbered names that are looked at
 
 
 @dataclass(frozen=True)
-class Todo:
+class ImportDecision:
     """One note's part of an import."""
 
     action: str  # add, update, here, kept, gone or left
@@ -78,140 +78,142 @@ class Decisions:
         self.cleaning = cleaning
         self.ledger = ledger
         self.system = system
-        self.project = self.cleaning.line(project, 100)
+        self.project = self.cleaning.record_line(project, 100)
         self.again = again
         self.fallback = fallback.replace(microsecond=0)
         self.paths = FreePaths(view)
         self._keys: dict[str, str] = {}  # met in this run, and what they said
         self._made: set[str] = set()  # keys of notes that are new in this run
 
-    def sort(self, record: Record) -> Iterator[Todo]:
+    def decide_record(self, record: Record) -> Iterator[ImportDecision]:
         try:
             match record:
                 case MemoryRecord():
-                    yield self._memory(record)
+                    yield self._decide_memory(record)
                 case TalkRecord():
-                    yield from self._talk(record)
+                    yield from self._decide_talk(record)
                 case EntityRecord():
-                    yield self._thing(record)
+                    yield self._decide_entity(record)
                 case FileRecord():
-                    yield self._file(record)
+                    yield self._decide_file(record)
         except VaultmemError as error:
-            yield Todo("left", " ".join(record.label[:300].split())[:100], why=str(error))
+            yield ImportDecision("left", " ".join(record.label[:300].split())[:100], why=str(error))
 
     # --- memories and conversations --------------------------------------------------------
 
-    def _memory(self, record: MemoryRecord) -> Todo:
-        kept = self.cleaning.memory(record, self.project)
-        key = drafts.key_of(self.system, record.id, kept.text, record.created)
-        draft = drafts.memory(kept, self._unmet(key, kept.text), self.fallback)
-        return self._note_of(draft, self.paths.memories(kept.project))
+    def _decide_memory(self, record: MemoryRecord) -> ImportDecision:
+        kept = self.cleaning.clean_memory(record, self.project)
+        key = drafts.record_key(self.system, record.id, kept.text, record.created)
+        draft = drafts.memory_draft(kept, self._unmet_key(key, kept.text), self.fallback)
+        return self._decide_note(draft, self.paths.memories_folder(kept.project))
 
-    def _talk(self, record: TalkRecord) -> Iterator[Todo]:
-        kept = self.cleaning.talk(record, self.project)
-        key = drafts.key_of(self.system, record.id, kept.title, record.created)
-        key = self._unmet(key, "\0".join(said.text for said in kept.said))
+    def _decide_talk(self, record: TalkRecord) -> Iterator[ImportDecision]:
+        kept = self.cleaning.clean_talk(record, self.project)
+        key = drafts.record_key(self.system, record.id, kept.title, record.created)
+        key = self._unmet_key(key, "\0".join(said.text for said in kept.said))
         session = key.replace(":", "-", 1)
-        for draft in drafts.journals(kept, key, session, self.fallback):
+        for draft in drafts.journal_drafts(kept, key, session, self.fallback):
             made = draft.values["created"]
             year = made.year if isinstance(made, dt.date) else self.fallback.year
-            yield self._note_of(draft, f"{self.paths.folder('sessions')}/{year}")
+            yield self._decide_note(draft, f"{self.paths.vault_folder('sessions')}/{year}")
 
-    def _unmet(self, key: str, said: str) -> str:
+    def _unmet_key(self, key: str, said: str) -> str:
         """Two records with one id are two notes, unless they say the same."""
-        meaning = digest(said)
+        meaning = record_digest(said)
         if self._keys.setdefault(key, meaning) == meaning:
             return key
         return f"{key}~{meaning[:8]}"
 
-    def _note_of(self, draft: NoteDraft, folder: str) -> Todo:
+    def _decide_note(self, draft: NoteDraft, folder: str) -> ImportDecision:
         if draft.key in self._made:
-            return Todo("here", draft.title, why="it is there twice")
-        path, known = self._keyed.get(draft.key, ""), self.known(draft.key)
+            return ImportDecision("here", draft.title, why="it is there twice")
+        path, known = self._paths_by_key.get(draft.key, ""), self.known_record(draft.key)
         if path and known and known.digest == draft.digest:  # nothing is new over there
-            return Todo("here", draft.title, path, key=draft.key, digest=draft.digest)
-        note = self._note_at(path)
+            return ImportDecision("here", draft.title, path, key=draft.key, digest=draft.digest)
+        note = self._vault_note_at(path)
         same = note is not None and with_unix_line_ends(note.body) == with_unix_line_ends(
             draft.body
         )
-        action = decide(known, draft.digest, note_version(note.raw) if note else None, same=same)
-        todo = Todo(action, draft.title, key=draft.key, digest=draft.digest)
+        action = ledger_decision(
+            known, draft.digest, note_version(note.raw) if note else None, same=same
+        )
+        todo = ImportDecision(action, draft.title, key=draft.key, digest=draft.digest)
         if note is None:
             self._made.add(draft.key)
-            return self._new(todo, draft, folder)
+            return self._new_note(todo, draft, folder)
         if action == "update":
-            change, expect = self._rewritten(draft), note_version(note.raw)
+            change, expect = self._rewrite_with_draft(draft), note_version(note.raw)
             return replace(todo, path=note.path, id=note.id, change=change, expect=expect)
-        ours = same and self._rendered(draft, note) == note.raw
+        ours = same and self._rendered_over(draft, note) == note.raw
         return replace(todo, path=note.path, version=note_version(note.raw) if ours else "")
 
-    def _new(self, todo: Todo, draft: NoteDraft, folder: str) -> Todo:
+    def _new_note(self, todo: ImportDecision, draft: NoteDraft, folder: str) -> ImportDecision:
         if todo.action == "gone" and not self.again:
             return todo
         owner = (draft.values.get("user", ""), draft.values.get("project", ""))
         id_ = drafts.stable_id(draft.born, draft.key, *owner)
-        raw = self._bytes(draft, {"id": id_})
+        raw = self._draft_bytes(draft, {"id": id_})
         return replace(
-            todo, action="add", path=self.paths.free(folder, draft.title), id=id_, raw=raw
+            todo, action="add", path=self.paths.free_path(folder, draft.title), id=id_, raw=raw
         )
 
-    def _bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
+    def _draft_bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
         spelled = self._view.settings.properties
         values = {**draft.values, **more}
         return note_from_nothing(values, draft.body, names=spelled).raw
 
-    def _rendered(self, draft: NoteDraft, note: Note) -> bytes:
+    def _rendered_over(self, draft: NoteDraft, note: Note) -> bytes:
         """The draft as this note would have it."""
         kept: dict[str, WritableValue] = {"id": note.id}
         if note.created:
             kept["created"] = note.created
-        return self._bytes(draft, kept)
+        return self._draft_bytes(draft, kept)
 
-    def _rewritten(self, draft: NoteDraft) -> Callable[[Note], bytes]:
+    def _rewrite_with_draft(self, draft: NoteDraft) -> Callable[[Note], bytes]:
         """Nobody touched the note since it was imported, so what it holds is all ours."""
         stamped = {"updated": now_utc(), **draft.values}
-        return lambda note: self._rendered(replace(draft, values=stamped), note)
+        return lambda note: self._rendered_over(replace(draft, values=stamped), note)
 
     @cached_property
-    def _keyed(self) -> dict[str, str]:
+    def _paths_by_key(self) -> dict[str, str]:
         """Where each key is, as far as the caller sees; forgotten notes keep theirs."""
         rows, _ = self._view.index.lookup.select(
             self._view.filters(include_forgotten=True), "created"
         )
         return {row.key: row.path for row in rows if row.key}
 
-    def _note_at(self, path: str) -> Note | None:
+    def _vault_note_at(self, path: str) -> Note | None:
         try:
             return self._view.store.note(path) if path else None
         except NotFound:
             return None
 
-    def known(self, key: str) -> KnownRecord | None:
-        return self.ledger.find(self.ledger_key(key)) if self.ledger else None
+    def known_record(self, key: str) -> KnownRecord | None:
+        return self.ledger.find_record(self.ledger_key(key)) if self.ledger else None
 
     def ledger_key(self, key: str) -> str:
         return "\0".join((self._view.caller.user, self._view.caller.project, key))
 
     # --- entities --------------------------------------------------------------------------
 
-    def _thing(self, record: EntityRecord) -> Todo:
-        kept = self.cleaning.thing(record, self.project)
-        draft = drafts.thing(kept, self.system, self.fallback)
-        known = self.known(draft.key)
-        todo = Todo("here", kept.name, key=draft.key, digest=draft.digest)
-        note = self._entity(kept.name, known)
+    def _decide_entity(self, record: EntityRecord) -> ImportDecision:
+        kept = self.cleaning.clean_entity(record, self.project)
+        draft = drafts.entity_draft(kept, self.system, self.fallback)
+        known = self.known_record(draft.key)
+        todo = ImportDecision("here", kept.name, key=draft.key, digest=draft.digest)
+        note = self._entity_note(kept.name, known)
         if note is None:
-            new = replace(todo, action=decide(known, draft.digest, None, same=False))
-            made = self._new(new, draft, self.paths.folder("entities"))
-            return self._aliased(made, draft)
+            new = replace(todo, action=ledger_decision(known, draft.digest, None, same=False))
+            made = self._new_note(new, draft, self.paths.vault_folder("entities"))
+            return self._with_alias(made, draft)
         todo = replace(todo, path=note.path, id=note.id, version=note_version(note.raw))
-        more = () if known and known.digest == draft.digest else missing(kept, note)
+        more = () if known and known.digest == draft.digest else missing_in_note(kept, note)
         if not more:
             return todo
         edit_note(note, *more)  # refuses where it cannot be done
-        return replace(todo, action="update", change=self._extended(kept))
+        return replace(todo, action="update", change=self._extend_with_record(kept))
 
-    def _entity(self, name: str, known: KnownRecord | None) -> Note | None:
+    def _entity_note(self, name: str, known: KnownRecord | None) -> Note | None:
         """The note of an entity, by its name, or by the name that its file could have."""
         filters = self._view.filters(include_forgotten=True)
         for each in dict.fromkeys((name, safe_name(name))):
@@ -220,31 +222,33 @@ class Decisions:
                 raise ambiguous_entity(name, (node.path for node in found))
             if found:
                 return self._view.store.note(found[0].path)
-        note = self._note_at(known.path) if known else None
+        note = self._vault_note_at(known.path) if known else None
         return note if note and self._view.is_visible(note) else None
 
-    def _aliased(self, todo: Todo, draft: NoteDraft) -> Todo:
+    def _with_alias(self, todo: ImportDecision, draft: NoteDraft) -> ImportDecision:
         """An entity whose name was not free keeps it as an alias."""
         title = posixpath.basename(todo.path).removesuffix(".md")
         if todo.action != "add" or title == draft.title or "aliases" in draft.values:
             return todo
         values = {**draft.values, "aliases": [draft.title]}
-        raw = self._bytes(replace(draft, values=values), {"id": todo.id})
+        raw = self._draft_bytes(replace(draft, values=values), {"id": todo.id})
         return replace(todo, raw=raw)
 
-    def _extended(self, record: EntityRecord) -> Callable[[Note], bytes]:
+    def _extend_with_record(self, record: EntityRecord) -> Callable[[Note], bytes]:
         def change(note: Note) -> bytes:
-            return stamped_note(note, edited_note(note, *missing(record, note)), now_utc()).raw
+            return stamped_note(
+                note, edited_note(note, *missing_in_note(record, note)), now_utc()
+            ).raw
 
         return change
 
     # --- files -----------------------------------------------------------------------------
 
-    def _file(self, record: FileRecord) -> Todo:
-        raw, path = record.raw, self.paths.target(record.path)
+    def _decide_file(self, record: FileRecord) -> ImportDecision:
+        raw, path = record.raw, self.paths.import_target(record.path)
         is_note = path.lower().endswith(".md")
         if record.written:
-            raw = self._fit(raw)
+            raw = self._fit_bytes(raw)
             self.cleaning.redacted += raw != record.raw
         note = parse(raw, path, self._view.settings.properties)
         if is_note and not self._view.store.paths.is_note(path):
@@ -252,18 +256,18 @@ class Decisions:
         if is_note and not self._view.is_visible(note):
             raise UnfitRecord("it belongs to another user or project")
         key = f"{self.system}:{record.id}"
-        todo = Todo("add", path, path, key=key, digest=note_version(raw), id=note.id)
-        known = self.known(key)
-        there = self._there(note if is_note else None, path, known)
-        twin = self._twin(raw, there or path)
+        todo = ImportDecision("add", path, path, key=key, digest=note_version(raw), id=note.id)
+        known = self.known_record(key)
+        there = self._version_there(note if is_note else None, path, known)
+        twin = self._twin_path(raw, there or path)
         if twin:
             return replace(todo, action="here", path=twin, version=note_version(raw))
-        current = self._read(there) if there else None
-        same = record.written and current is not None and self._fit(current) == raw
-        if current is not None and not (known or same or self._has_id(note)):
+        current = self._read_vault_file(there) if there else None
+        same = record.written and current is not None and self._fit_bytes(current) == raw
+        if current is not None and not (known or same or self._is_id_taken(note)):
             there, current = None, None  # another note of that name: this one gets its own
         state = None if current is None else note_version(current)
-        action = decide(known, todo.digest, state, same=same)
+        action = ledger_decision(known, todo.digest, state, same=same)
         if there and current is not None:
             expect = note_version(current)
             return replace(todo, action=action, path=there, change=lambda _: raw, expect=expect)
@@ -271,44 +275,46 @@ class Decisions:
             return replace(todo, action=action)
         folder, _, name = path.rpartition("/")
         stem, ending = posixpath.splitext(name)
-        free = self.paths.free(folder, stem, ending, whole_vault=False)
+        free = self.paths.free_path(folder, stem, ending, whole_vault=False)
         why = "" if free == path == record.path else f"{record.path} is called {free} here"
         return replace(todo, action="add", path=free, raw=raw, why=why)
 
-    def _has_id(self, note: Note) -> bool:
-        return bool(ULID.match(note.id)) and note.id.upper() in self._ids
+    def _is_id_taken(self, note: Note) -> bool:
+        return bool(ULID.match(note.id)) and note.id.upper() in self._paths_by_id
 
-    def _there(self, note: Note | None, path: str, known: KnownRecord | None) -> str | None:
+    def _version_there(self, note: Note | None, path: str, known: KnownRecord | None) -> str | None:
         """Where this file is in the vault already: by its id, by what was imported, by name."""
-        if note is not None and self._has_id(note):
-            owner = self._ids[note.id.upper()]
-            if (known_note := self._note_at(owner)) and not self._view.is_visible(known_note):
+        if note is not None and self._is_id_taken(note):
+            owner = self._paths_by_id[note.id.upper()]
+            if (known_note := self._vault_note_at(owner)) and not self._view.is_visible(known_note):
                 raise UnfitRecord("it belongs to another user or project")
             return owner
-        if known and (known.path in self._all or self._read(known.path) is not None):
+        if known and (
+            known.path in self._ids_and_versions or self._read_vault_file(known.path) is not None
+        ):
             return known.path
-        if known and (moved := self._versions.get(known.version)):
+        if known and (moved := self._paths_by_version.get(known.version)):
             return moved
-        return path if self._read(path) is not None else None
+        return path if self._read_vault_file(path) is not None else None
 
-    def _twin(self, raw: bytes, path: str) -> str:
+    def _twin_path(self, raw: bytes, path: str) -> str:
         """A file with these bytes under this name, or under the numbered names that follow."""
         stem, ending = posixpath.splitext(path)
         for number in range(1, _TWINS):
             place = path if number == 1 else f"{stem} {number}{ending}"
-            found = self._read(place)
+            found = self._read_vault_file(place)
             if found is None and number > 1:
                 return ""
             if found == raw:
                 return place
         return ""
 
-    def _fit(self, raw: bytes) -> bytes:
+    def _fit_bytes(self, raw: bytes) -> bytes:
         """A note as a program may write it: not what is private, nor bytes that are no text."""
         said = printable(without_private(raw.decode("utf-8", "surrogateescape")))
         return self.cleaning.without_secrets(said).encode()
 
-    def _read(self, path: str) -> bytes | None:
+    def _read_vault_file(self, path: str) -> bytes | None:
         try:
             if path.lower().endswith(".md"):
                 return self._view.store.read(path).raw
@@ -317,22 +323,22 @@ class Decisions:
             return None
 
     @cached_property
-    def _all(self) -> dict[str, tuple[str, str]]:
+    def _ids_and_versions(self) -> dict[str, tuple[str, str]]:
         return {
             path: (known.version, known.id)
             for path, known in self._view.index.inventory.known().items()
         }
 
     @cached_property
-    def _ids(self) -> dict[str, str]:
-        return {id_.upper(): path for path, (_, id_) in self._all.items() if id_}
+    def _paths_by_id(self) -> dict[str, str]:
+        return {id_.upper(): path for path, (_, id_) in self._ids_and_versions.items() if id_}
 
     @cached_property
-    def _versions(self) -> dict[str, str]:
-        return {made: path for path, (made, _) in self._all.items()}
+    def _paths_by_version(self) -> dict[str, str]:
+        return {made: path for path, (made, _) in self._ids_and_versions.items()}
 
 
-def missing(record: EntityRecord, note: Note) -> list[NoteEdit]:
+def missing_in_note(record: EntityRecord, note: Note) -> list[NoteEdit]:
     """What the note does not say yet of the entity."""
     body = f"\n{with_unix_line_ends(note.body)}\n"
     said = [drafts.observation_line(each) for each in record.observations]

@@ -29,7 +29,7 @@ from vaultmem.transfer.sources.records import (
     MemoryRecord,
     TalkRecord,
     TalkTurn,
-    digest,
+    record_digest,
 )
 
 OBSERVATIONS, FACTS = "Observations", "Facts"
@@ -57,18 +57,18 @@ def stable_id(at: dt.datetime | None, *parts: object) -> str:
     return bytes_to_ulid(milliseconds.to_bytes(6, "big") + rest.digest())
 
 
-def key_of(system: str, id_: str, *content: object) -> str:
+def record_key(system: str, id_: str, *content: object) -> str:
     """What a record is known by in the vault; one without an id is known by what it says."""
     plain = " ".join(id_.split())
     if not plain:
-        return f"{system}:~{digest(*content)}"
-    return f"{system}:{plain if len(plain) <= 120 else digest(plain)}"
+        return f"{system}:~{record_digest(*content)}"
+    return f"{system}:{plain if len(plain) <= 120 else record_digest(plain)}"
 
 
 # --- memories -------------------------------------------------------------------------------
 
 
-def memory(record: MemoryRecord, key: str, fallback: dt.datetime) -> NoteDraft:
+def memory_draft(record: MemoryRecord, key: str, fallback: dt.datetime) -> NoteDraft:
     created = record.created or fallback
     given = " ".join(record.title.split())[:300]
     title = given or derived_title(record.text)
@@ -83,17 +83,17 @@ def memory(record: MemoryRecord, key: str, fallback: dt.datetime) -> NoteDraft:
         "room": record.room,
         "importance": record.importance,
         "confidence": record.confidence,
-        "tags": _tags(record.tags),
+        "tags": _draft_tags(record.tags),
         "aliases": [given] if given and safe_name(given) != given else [],
         "source": record.source,
         "created": created,
         "updated": record.updated if later else None,
         **record.more,
     }
-    return _draft(key, title, values, record.text + "\n", record.created)
+    return _note_draft(key, title, values, record.text + "\n", record.created)
 
 
-def _draft(
+def _note_draft(
     key: str,
     title: str,
     values: Mapping[str, WritableValue],
@@ -104,10 +104,10 @@ def _draft(
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
     dates = ("created", "updated")
     about = sorted((name, repr(v)) for name, v in kept.items() if name not in dates)
-    return NoteDraft(key, title, kept, body, digest(title, about, said or body), born)
+    return NoteDraft(key, title, kept, body, record_digest(title, about, said or body), born)
 
 
-def _tags(given: Iterable[str]) -> list[WritableValue]:
+def _draft_tags(given: Iterable[str]) -> list[WritableValue]:
     found: list[WritableValue] = [tag for tag in as_tags(given) if len(tag) <= 100]
     return found[:_MOST_TAGS]
 
@@ -115,12 +115,12 @@ def _tags(given: Iterable[str]) -> list[WritableValue]:
 # --- conversations --------------------------------------------------------------------------
 
 
-def journals(
+def journal_drafts(
     talk: TalkRecord, key: str, session: str, fallback: dt.datetime
 ) -> Iterator[NoteDraft]:
     """The conversation as a session's journal, and as more of them where it is very long."""
     began = talk.created or fallback
-    pieces = list(_pieces(talk.said)) or [()]
+    pieces = list(_journal_pieces(talk.said)) or [()]
     for number, said in enumerate(pieces, 1):
         last = number == len(pieces)
         part = "" if number == 1 else f" part {number}"
@@ -140,11 +140,11 @@ def journals(
             "updated": talk.updated if last and talk.updated and talk.updated > began else None,
         }
         summary = talk.summary if last else ""
-        body = _with_summary(_log(said, key, began), summary)
-        yield _draft(str(values["key"]), title, values, body, talk.created, (said, summary))
+        body = _body_with_summary(_journal_log(said, key, began), summary)
+        yield _note_draft(str(values["key"]), title, values, body, talk.created, (said, summary))
 
 
-def _pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
+def _journal_pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
     piece: list[TalkTurn] = []
     size = 0
     for each in said:
@@ -158,10 +158,10 @@ def _pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
         yield tuple(piece)
 
 
-def _log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> str:
+def _journal_log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> str:
     """Every entry comes back as it was said; where their neighbourhood prevents that, all of
     them stand in code blocks."""
-    timed = list(_timed(said, key, started))
+    timed = list(_timed_turns(said, key, started))
     for write in (journal.journal_entry, _verbatim_entry):
         entries = [write(at, s.kind, s.text, tags, block) for at, s, tags, block in timed]
         body = f"## {journal.JOURNAL_LOG}\n\n" + "".join(f"{entry}\n" for entry in entries)
@@ -180,7 +180,7 @@ def _verbatim_entry(
     return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *lines])
 
 
-def _timed(
+def _timed_turns(
     said: Sequence[TalkTurn], key: str, started: dt.datetime
 ) -> Iterator[tuple[dt.datetime, TalkTurn, tuple[str, ...], str]]:
     """Each with a time and an id; one without a time comes right behind the one before."""
@@ -193,10 +193,10 @@ def _timed(
             block = stable_id(at, key, each.id, number).lower()
         seen.add(block)
         last = at
-        yield at, each, tuple(map(str, _tags(each.tags))), block
+        yield at, each, tuple(map(str, _draft_tags(each.tags))), block
 
 
-def _with_summary(body: str, summary: str) -> str:
+def _body_with_summary(body: str, summary: str) -> str:
     said = journal.with_smaller_headings(summary)
     if not said:
         return body
@@ -213,7 +213,7 @@ def _with_summary(body: str, summary: str) -> str:
 # --- entities -------------------------------------------------------------------------------
 
 
-def thing(record: EntityRecord, source: str, fallback: dt.datetime) -> NoteDraft:
+def entity_draft(record: EntityRecord, source: str, fallback: dt.datetime) -> NoteDraft:
     values: dict[str, WritableValue] = {
         "type": "entity",
         "project": record.project,
@@ -223,11 +223,11 @@ def thing(record: EntityRecord, source: str, fallback: dt.datetime) -> NoteDraft
         "source": source,
         "created": record.created or fallback,
     }
-    body = _sections(record)
-    return _draft(f"{source}:[[{record.name}]]", record.name, values, body, record.created)
+    body = _entity_sections(record)
+    return _note_draft(f"{source}:[[{record.name}]]", record.name, values, body, record.created)
 
 
-def _sections(record: EntityRecord) -> str:
+def _entity_sections(record: EntityRecord) -> str:
     """Observations and facts; none of the former may hide one of the latter."""
     facts = "".join(f"{fact_line(fact)}\n" for fact in record.facts)
     for write in (observation_line, _verbatim_line):

@@ -26,7 +26,7 @@ from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.tags import tag_key
-from vaultmem.operations.results import memory
+from vaultmem.operations.results import memory_of_note
 from vaultmem.operations.view import View
 from vaultmem.storage.listing import Listing
 from vaultmem.storage.paths import VOLATILE
@@ -92,22 +92,22 @@ class Exporting:
         if target not in TARGETS:
             raise InvalidInput(f"Exports go to {' or '.join(TARGETS)}, not to {target!r}.")
         path = Path(os.path.abspath(path.expanduser()))
-        self._refuse(path, force)
+        self._refuse_export_target(path, force)
         with (
             durable.disk_errors_explained(f"Writing {path}", "Nothing was exported."),
-            _beside(path) as file,
+            _export_file_beside(path) as file,
         ):
             if target == "zip":
-                self._zip(file)
+                self._write_zip(file)
             else:
                 for line in self.lines():
                     file.write(line.encode() + b"\n")
             size = file.tell()
-            _put(file, path, force)
-        warnings = self._warnings(target)
+            _put_export(file, path, force)
+        warnings = self._export_warnings(target)
         return Exported(target, str(path), self.notes, self.files, size, tuple(self.left), warnings)
 
-    def _refuse(self, path: Path, force: bool) -> None:
+    def _refuse_export_target(self, path: Path, force: bool) -> None:
         if path.is_dir():
             raise InvalidInput(f"{path} is a folder; name a file.")
         if not path.parent.is_dir():
@@ -120,13 +120,13 @@ class Exporting:
         if path.exists() and not force:
             raise AlreadyExists(f"There is already {path}; --force writes over it.")
 
-    def _warnings(self, target: str) -> tuple[str, ...]:
-        if target != "zip" or self._whole:
+    def _export_warnings(self, target: str) -> tuple[str, ...]:
+        if target != "zip" or self._is_whole_export:
             return ()
         return ("Only notes are in it: whose the other files are nobody can tell.",)
 
     @property
-    def _whole(self) -> bool:
+    def _is_whole_export(self) -> bool:
         """Whether everything was asked for, by someone who may see everything."""
         return self.wanted.all and not (self._view.caller.user or self._view.caller.project)
 
@@ -134,12 +134,12 @@ class Exporting:
 
     def lines(self) -> Iterator[str]:
         listing = self._view.store.walk()
-        if self._whole:
+        if self._is_whole_export:
             self.left += [SkippedRecord(path, why.reason) for path, why in listing.refused.items()]
-        for stored, note in self._notes(listing):
-            yield _line(stored, note, self._view)
+        for stored, note in self._notes_to_export(listing):
+            yield _export_line(stored, note, self._view)
 
-    def _notes(self, listing: Listing) -> Iterator[tuple[StoredNote, Note]]:
+    def _notes_to_export(self, listing: Listing) -> Iterator[tuple[StoredNote, Note]]:
         """The notes that were asked for and that the caller may see."""
         paths = sorted(path for path in listing.notes if not path.startswith(VOLATILE))
         for number, path in enumerate(paths, 1):
@@ -158,43 +158,43 @@ class Exporting:
 
     # --- zip -------------------------------------------------------------------------------
 
-    def _zip(self, file: IO[bytes]) -> None:
+    def _write_zip(self, file: IO[bytes]) -> None:
         listing = self._view.store.walk()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            if self._whole:
-                for path in self._hidden():
-                    self._add(archive, path)
-            for stored, _ in self._notes(listing):
-                if self._has_a_name(stored.path):
-                    archive.writestr(_info(stored.path, stored.stat.mtime_ns), stored.raw)
-            if self._whole:
+            if self._is_whole_export:
+                for path in self._hidden_files():
+                    self._add_to_zip(archive, path)
+            for stored, _ in self._notes_to_export(listing):
+                if self._has_name_for_zip(stored.path):
+                    archive.writestr(_zip_info(stored.path, stored.stat.mtime_ns), stored.raw)
+            if self._is_whole_export:
                 for path in sorted(set(listing.files) - set(listing.notes)):
-                    self._add(archive, path)
+                    self._add_to_zip(archive, path)
         self.left += [
             SkippedRecord(path, "it is a link to another place") for path in listing.symlinks
         ]
 
-    def _hidden(self) -> list[str]:
+    def _hidden_files(self) -> list[str]:
         root = self._view.store.root
         found = (file for pattern in _HIDDEN for file in sorted(root.glob(pattern)))
         plain = (file for file in found if file.is_file() and not file.is_symlink())
         kept = (file for file in plain if not file.name.startswith(_OF_THIS_MACHINE))
         return [file.relative_to(root).as_posix() for file in kept]
 
-    def _has_a_name(self, path: str) -> bool:
+    def _has_name_for_zip(self, path: str) -> bool:
         """Whether a zip can hold the name: it has to be Unicode."""
         if printable(path) == path:
             return True
         self.left.append(SkippedRecord(printable(path), "its name is not UTF-8"))
         return False
 
-    def _add(self, archive: zipfile.ZipFile, path: str) -> None:
+    def _add_to_zip(self, archive: zipfile.ZipFile, path: str) -> None:
         file = self._view.store.root / path
-        if not file.is_file() or not self._has_a_name(path):  # or a pipe, which never ends
+        if not file.is_file() or not self._has_name_for_zip(path):  # or a pipe, which never ends
             return
         try:
             with open(file, "rb") as source:
-                info = _info(path, os.fstat(source.fileno()).st_mtime_ns)
+                info = _zip_info(path, os.fstat(source.fileno()).st_mtime_ns)
                 with archive.open(info, "w", force_zip64=True) as into:
                     shutil.copyfileobj(source, into)
         except FileNotFoundError:
@@ -205,7 +205,7 @@ class Exporting:
         self.files += 1
 
 
-def _info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
+def _zip_info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
     seconds = max(_FIRST, min(mtime_ns // 1_000_000_000, _LAST))
     made = dt.datetime.fromtimestamp(seconds, dt.UTC)
     info = zipfile.ZipInfo(path, made.timetuple()[:6])
@@ -214,20 +214,20 @@ def _info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
     return info
 
 
-def _line(stored: StoredNote, note: Note, view: View) -> str:
+def _export_line(stored: StoredNote, note: Note, view: View) -> str:
     """The memory as the tools show it, and its properties as they stand in the file, so that
     the note can be made again."""
-    shown = asdict(memory(note, view.settings, stored.stat.mtime_ns, 0))
+    shown = asdict(memory_of_note(note, view.settings, stored.stat.mtime_ns, 0))
     fields = {k: v for k, v in shown.items() if v is not None and k not in _LINE_WITHOUT}
     head = printable(without_private(note.text[: note.body_start]))
-    return json.dumps(_plain({**fields, "frontmatter": head}), ensure_ascii=False)
+    return json.dumps(_plain_property({**fields, "frontmatter": head}), ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def _plain_property(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {printable(str(name)): _plain(item) for name, item in value.items()}
+        return {printable(str(name)): _plain_property(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain_property(item) for item in value]
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
     if isinstance(value, float) and not math.isfinite(value):
@@ -238,7 +238,7 @@ def _plain(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
+def _export_file_beside(path: Path) -> Iterator[IO[bytes]]:
     """A file that is gone afterwards, unless it was put in its place."""
     temporary = path.with_name(f".vm-{ulid_now()}.tmp")
     try:
@@ -248,7 +248,7 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
 
 
-def _put(file: IO[bytes], path: Path, force: bool) -> None:
+def _put_export(file: IO[bytes], path: Path, force: bool) -> None:
     file.flush()
     os.fsync(file.fileno())
     temporary = Path(file.name)

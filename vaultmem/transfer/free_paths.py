@@ -20,19 +20,19 @@ class FreePaths:
         self._numbers: dict[str, int] = {}
         self._folders: dict[str, str] = {}
 
-    def folder(self, name: str) -> str:
-        return self._spelled(str(self._view.settings[f"folders.{name}"]).strip("/"))
+    def vault_folder(self, name: str) -> str:
+        return self._folder_as_spelled(str(self._view.settings[f"folders.{name}"]).strip("/"))
 
-    def memories(self, project: str) -> str:
-        folder = self.folder("memories")
-        return self._spelled(f"{folder}/{safe_name(project)}") if project else folder
+    def memories_folder(self, project: str) -> str:
+        folder = self.vault_folder("memories")
+        return self._folder_as_spelled(f"{folder}/{safe_name(project)}") if project else folder
 
-    def _spelled(self, folder: str) -> str:
+    def _folder_as_spelled(self, folder: str) -> str:
         if folder not in self._folders:
             self._folders[folder] = self.writer.spelled(folder)
         return self._folders[folder]
 
-    def free(
+    def free_path(
         self, folder: str, title: str, ending: str = ".md", *, whole_vault: bool = True
     ) -> str:
         """A path that no file has; a new note's name is free in the whole vault."""
@@ -55,13 +55,13 @@ class FreePaths:
             self._given.add(name_key(path))
             return path
 
-    def another(self, path: str) -> str:
+    def another_path(self, path: str) -> str:
         """A free name for a file whose place was taken a moment ago."""
         folder, _, name = path.rpartition("/")
         stem, ending = posixpath.splitext(name)
-        return self.free(folder, stem, ending, whole_vault=False)
+        return self.free_path(folder, stem, ending, whole_vault=False)
 
-    def target(self, path: str) -> str:
+    def import_target(self, path: str) -> str:
         """The place that a file asks for, in names that every machine can have."""
         segments = unicodedata.normalize("NFC", path).split("/")
         stem, ending = posixpath.splitext(segments.pop())
@@ -72,7 +72,7 @@ class FreePaths:
         *folders, name = (
             s if file_names.why_name_is_unsafe(s) is None else safe_name(s) for s in named
         )
-        folder = self._spelled("/".join(folders))
+        folder = self._folder_as_spelled("/".join(folders))
         place = f"{folder}/{name}{ending}" if folder else f"{name}{ending}"
         self._view.store.paths.locate(place)
         return place

@@ -22,10 +22,10 @@ from vaultmem.operations.input import Input
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.transfer.cleaning import Cleaning
-from vaultmem.transfer.decisions import Decisions, Todo
+from vaultmem.transfer.decisions import Decisions, ImportDecision
 from vaultmem.transfer.ledger import KnownRecord, Ledger
 from vaultmem.transfer.sources.opening import OpenedExport
-from vaultmem.transfer.sources.records import Record, SkippedRecord, when
+from vaultmem.transfer.sources.records import Record, SkippedRecord, moment_value
 
 Progress = Callable[[int, int], None]
 
@@ -67,7 +67,7 @@ class Importing:
         self._writing = writing
         self._input = input
 
-    def bring(
+    def import_records(
         self,
         system: str,
         reading: OpenedExport,
@@ -82,10 +82,10 @@ class Importing:
         with ExitStack() as stack:
             if not dry_run:
                 self._writing.require_writable()
-                self._take_turn(stack)
-            self._look_around()
-            ledger = self._ledger(stack, dry_run)
-            fallback = when(reading.path.stat().st_mtime) or dt.datetime.now(dt.UTC)
+                self._take_import_turn(stack)
+            self._reconcile_before_import()
+            ledger = self._open_ledger(stack, dry_run)
+            fallback = moment_value(reading.path.stat().st_mtime) or dt.datetime.now(dt.UTC)
             sorting = Decisions(
                 self._view,
                 Cleaning(self._view, self._input, reading.leave),
@@ -97,24 +97,26 @@ class Importing:
             )
             steps: list[ImportStep] = []
             done, behind = 0, ""
-            for batch in _batches(todo for record in records for todo in sorting.sort(record)):
+            for batch in _import_batches(
+                todo for record in records for todo in sorting.decide_record(record)
+            ):
                 if not dry_run:
-                    batch, late = self._carry_out(batch, sorting)
+                    batch, late = self._carry_out_batch(batch, sorting)
                     behind = late or behind
-                steps += _steps(batch, reading)
+                steps += _import_steps(batch, reading)
                 done += len(batch)
                 if progress:
                     progress(done, reading.expected(done))
-        warnings = (*([behind] if behind else []), *_remarks(sorting, reading))
-        return _told(system, reading, steps, warnings, dry_run, time.monotonic() - started)
+        warnings = (*([behind] if behind else []), *_import_remarks(sorting, reading))
+        return _import_report(system, reading, steps, warnings, dry_run, time.monotonic() - started)
 
-    def _take_turn(self, stack: ExitStack) -> None:
+    def _take_import_turn(self, stack: ExitStack) -> None:
         held = lock.try_to_lock(self._view.store.local() / "imports.lock")
         if held is None:
             raise Busy("Another import into this vault is under way; let it finish first.")
         stack.callback(held.release)
 
-    def _look_around(self) -> None:
+    def _reconcile_before_import(self) -> None:
         """What is there already is known by the index, so that has to be up to date."""
         if self._view.parts.reconciler.everything().withheld:
             raise Unavailable(
@@ -122,7 +124,7 @@ class Importing:
                 "imported. If they are really gone: vaultmem index --rebuild"
             )
 
-    def _ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:
+    def _open_ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:
         file = self._view.store.local() / _LEDGER
         if dry_run and not file.stat():
             return None
@@ -130,28 +132,34 @@ class Importing:
 
     # --- carrying out ----------------------------------------------------------------------
 
-    def _carry_out(self, batch: Sequence[Todo], sorting: Decisions) -> tuple[list[Todo], str]:
+    def _carry_out_batch(
+        self, batch: Sequence[ImportDecision], sorting: Decisions
+    ) -> tuple[list[ImportDecision], str]:
         """The notes first, then what is known of them, then the index."""
-        added = self._add([todo for todo in batch if todo.action == "add"], sorting)
-        changed = {id(t): self._update(t) for t in batch if t.action == "update"}
+        added = self._add_notes([todo for todo in batch if todo.action == "add"], sorting)
+        changed = {id(t): self._update_note(t) for t in batch if t.action == "update"}
         done = [added.get(id(todo)) or changed.get(id(todo)) or todo for todo in batch]
         written = [todo for todo in done if todo.action in ("add", "update")]
         if sorting.ledger:
             settled = [t for t in done if t.key and t.action in ("add", "update", "here")]
-            sorting.ledger.keep(self._entries(settled, sorting))
+            sorting.ledger.keep_records(self._ledger_entries(settled, sorting))
         notes = [todo.path for todo in written if self._view.store.paths.is_note(todo.path)]
         return done, self._writing.index_paths(notes) if notes else ""
 
-    def _entries(self, settled: Sequence[Todo], sorting: Decisions) -> Iterator[KnownRecord]:
+    def _ledger_entries(
+        self, settled: Sequence[ImportDecision], sorting: Decisions
+    ) -> Iterator[KnownRecord]:
         for todo in settled:
-            known = sorting.known(todo.key)
+            known = sorting.known_record(todo.key)
             if todo.action == "here" and known and known.digest == todo.digest:
                 continue
             yield KnownRecord(sorting.ledger_key(todo.key), todo.digest, todo.path, todo.version)
 
-    def _add(self, todos: Sequence[Todo], sorting: Decisions) -> dict[int, Todo]:
+    def _add_notes(
+        self, todos: Sequence[ImportDecision], sorting: Decisions
+    ) -> dict[int, ImportDecision]:
         """Each under its name, or under the next that is free where someone was faster."""
-        done: dict[int, Todo] = {}
+        done: dict[int, ImportDecision] = {}
         left = {id(todo): todo for todo in todos}
         for _ in range(5):
             if not left:
@@ -162,10 +170,10 @@ class Importing:
                     done[number] = replace(todo, version=note_version(todo.raw))
                     del left[number]
                 else:
-                    left[number] = replace(todo, path=sorting.paths.another(todo.path))
+                    left[number] = replace(todo, path=sorting.paths.another_path(todo.path))
         raise Busy("Others write so many notes that no name stays free; try again in a moment.")
 
-    def _update(self, todo: Todo) -> Todo:
+    def _update_note(self, todo: ImportDecision) -> ImportDecision:
         """By way of the store, which keeps what was there and waits for a person who types."""
         change = todo.change
         assert change is not None
@@ -185,11 +193,11 @@ class Importing:
         return replace(todo, version=stored.version)
 
 
-def _batches(todos: Iterable[Todo]) -> Iterator[list[Todo]]:
+def _import_batches(todos: Iterable[ImportDecision]) -> Iterator[list[ImportDecision]]:
     """Some hundred at a time; large ones make a batch full sooner."""
     size = 0
 
-    def full(todo: Todo) -> int:
+    def full(todo: ImportDecision) -> int:
         nonlocal size
         size += max(len(todo.raw), _BATCH_BYTES // _BATCH)
         return (size - 1) // _BATCH_BYTES
@@ -198,7 +206,7 @@ def _batches(todos: Iterable[Todo]) -> Iterator[list[Todo]]:
         yield list(batch)
 
 
-def _steps(batch: Iterable[Todo], reading: OpenedExport) -> Iterator[ImportStep]:
+def _import_steps(batch: Iterable[ImportDecision], reading: OpenedExport) -> Iterator[ImportStep]:
     for todo in batch:
         if todo.action == "left":
             reading.leave(todo.what, todo.why)
@@ -206,7 +214,7 @@ def _steps(batch: Iterable[Todo], reading: OpenedExport) -> Iterator[ImportStep]
             yield ImportStep(todo.action, todo.what, todo.path or None, todo.why or None)
 
 
-def _remarks(sorting: Decisions, reading: OpenedExport) -> Iterator[str]:
+def _import_remarks(sorting: Decisions, reading: OpenedExport) -> Iterator[str]:
     yield from reading.remarks
     for what, count in reading.passed.items():
         yield f"Passed over ({count:,}): {what}."
@@ -219,7 +227,7 @@ def _remarks(sorting: Decisions, reading: OpenedExport) -> Iterator[str]:
         yield f"Control characters were taken out of {sorting.cleaning.stripped} texts."
 
 
-def _told(
+def _import_report(
     system: str,
     reading: OpenedExport,
     steps: Sequence[ImportStep],

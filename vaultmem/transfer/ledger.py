@@ -33,12 +33,12 @@ class Ledger(Database):
         db.execute(_SCHEMA)
         return db
 
-    def find(self, key: str) -> KnownRecord | None:
+    def find_record(self, key: str) -> KnownRecord | None:
         sql = "SELECT key, digest, path, version FROM imported WHERE key = ?"
         row = self.db.execute(sql, (key,)).fetchone()
         return KnownRecord(*row) if row else None
 
-    def keep(self, known: Iterable[KnownRecord]) -> None:
+    def keep_records(self, known: Iterable[KnownRecord]) -> None:
         """All at once, and on disk: behind the notes, never before them."""
         with self.db:
             self.db.execute("BEGIN")
@@ -46,7 +46,9 @@ class Ledger(Database):
             self.db.executemany("INSERT OR REPLACE INTO imported VALUES (?, ?, ?, ?)", rows)
 
 
-def decide(known: KnownRecord | None, digest: str, current: str | None, *, same: bool) -> str:
+def ledger_decision(
+    known: KnownRecord | None, digest: str, current: str | None, *, same: bool
+) -> str:
     """What becomes of a record, by what was imported before, what the note is now (its version,
     None when there is none), and whether that says the same already.
 

@@ -48,8 +48,10 @@ class Transfer:
 
         if not dry_run:
             self._writing.require_writable()
-        opened = sources.opened(self._view.store.root, source, Path(path), into=into, files=files)
-        return Importing(self._view, self._writing, self._input).bring(
+        opened = sources.opened_source(
+            self._view.store.root, source, Path(path), into=into, files=files
+        )
+        return Importing(self._view, self._writing, self._input).import_records(
             opened.source,
             opened.reading,
             opened.records,

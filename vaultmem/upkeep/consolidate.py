@@ -29,7 +29,7 @@ from vaultmem.notes.note import Note, one_line, printable, property_links
 from vaultmem.notes.passages import passage_hash
 from vaultmem.operations.input import Input, now_utc, require_one_of
 from vaultmem.operations.remember import derived_title
-from vaultmem.operations.results import identity
+from vaultmem.operations.results import note_identity
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
@@ -242,7 +242,7 @@ class Consolidation:
         started = note.created or dt.datetime.fromtimestamp(0, dt.UTC)
         session = kept["session"].casefold()
         whole = SourceMemory(
-            id=identity(note),
+            id=note_identity(note),
             link=f"[[{self._link_name(note)}]]",
             text=printable(text_without_comments(note.body)).strip(),
             type=kept["type"],

@@ -6,7 +6,7 @@ EDGES = [("AuthService", "depends_on", "Keychain"), ('A "quoted" one', "uses", "
 
 
 def test_a_canvas_has_every_node_once_and_every_edge_between_them() -> None:
-    drawn = graph_drawings.canvas(EDGES, {"AuthService": "Entities/AuthService.md"})
+    drawn = graph_drawings.canvas_drawing(EDGES, {"AuthService": "Entities/AuthService.md"})
     by_id = {node["id"]: node for node in drawn["nodes"]}
     assert len(by_id) == len(drawn["nodes"]) == 3
     assert [n["file"] for n in drawn["nodes"] if n["type"] == "file"] == ["Entities/AuthService.md"]
@@ -19,9 +19,11 @@ def test_a_canvas_has_every_node_once_and_every_edge_between_them() -> None:
         assert (ends, edge["label"]) == ([source, target], label)
     places = {(node["x"], node["y"]) for node in drawn["nodes"]}
     assert len(places) == 3
-    assert graph_drawings.canvas(EDGES, {}) == graph_drawings.canvas(EDGES, {})
+    assert graph_drawings.canvas_drawing(EDGES, {}) == graph_drawings.canvas_drawing(EDGES, {})
 
 
 def test_drawings_quote_what_they_are_given() -> None:
-    assert '"A \\"quoted\\" one" -> "AuthService" [label="uses"];' in graph_drawings.dot(EDGES)
-    assert "A &quot;quoted&quot; one" in graph_drawings.mermaid(EDGES)
+    assert '"A \\"quoted\\" one" -> "AuthService" [label="uses"];' in graph_drawings.dot_drawing(
+        EDGES
+    )
+    assert "A &quot;quoted&quot; one" in graph_drawings.mermaid_drawing(EDGES)

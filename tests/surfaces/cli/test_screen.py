@@ -28,44 +28,51 @@ NOW = dt.datetime(2026, 3, 10, 15, 30).astimezone()
     ],
 )
 def test_times_are_friendly(moment: dt.datetime, words: str) -> None:
-    assert screen.friendly(moment, NOW) == words
+    assert screen.friendly_moment(moment, NOW) == words
 
 
 def test_no_character_of_a_note_steers_the_terminal() -> None:
-    assert screen.safe("a\x1b[31mb\x9b2J\x07\r\nc\td") == "a\ufffd[31mb\ufffd2J\ufffd\nc\td"
-    assert screen.one_line("a\n  b\t c ") == "a b c"
+    assert (
+        screen.safe_for_screen("a\x1b[31mb\x9b2J\x07\r\nc\td") == "a\ufffd[31mb\ufffd2J\ufffd\nc\td"
+    )
+    assert screen.one_screen_line("a\n  b\t c ") == "a b c"
 
 
 def test_lines_are_broken_at_blanks_and_lists_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     text = "- Refresh tokens rotate every 24 hours; the old one stays valid.\n\n```\n" + "x" * 60
-    assert screen.paragraphs(text).split("\n") == [
+    assert screen.wrapped_paragraphs(text).split("\n") == [
         "- Refresh tokens rotate every 24 hours;",
         "  the old one stays valid.",
         "",
         "```",
         "x" * 60,
     ]
-    assert screen.paragraphs("記憶" * 25).split("\n") == ["記憶" * 10, "記憶" * 10, "記憶" * 5]
+    assert screen.wrapped_paragraphs("記憶" * 25).split("\n") == [
+        "記憶" * 10,
+        "記憶" * 10,
+        "記憶" * 5,
+    ]
 
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs"))))
 def test_wrapping_loses_nothing_but_blanks(text: str) -> None:
-    wrapped = screen.paragraphs(text)
+    wrapped = screen.wrapped_paragraphs(text)
     assert "".join(wrapped.split()) == "".join(text.split())
 
 
 @given(st.text(max_size=60), st.integers(2, 40))
 def test_a_cell_is_as_wide_as_its_column(text: str, wide: int) -> None:
-    assert screen.columns(screen._fit(screen.one_line(text), wide)) == wide
+    assert screen.screen_columns(screen._fit_to_column(screen.one_screen_line(text), wide)) == wide
 
 
 def test_drawings_survive_any_name() -> None:
     edges = [('A "b" \\', "uses\n", "C & D")]
     assert (
-        graph_drawings.dot(edges).splitlines()[2] == '  "A \\"b\\" \\\\" -> "C & D" [label="uses"];'
+        graph_drawings.dot_drawing(edges).splitlines()[2]
+        == '  "A \\"b\\" \\\\" -> "C & D" [label="uses"];'
     )
-    assert graph_drawings.mermaid(edges).splitlines() == [
+    assert graph_drawings.mermaid_drawing(edges).splitlines() == [
         "graph LR",
         '  n1["A &quot;b&quot; \\"]',
         '  n2["C &amp; D"]',

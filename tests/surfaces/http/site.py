@@ -83,12 +83,12 @@ def serving(
     root: Path, token_file: Path | None = None, hosts: tuple[str, ...] = (), **caller: Any
 ) -> Iterator[Site]:
     def make() -> Any:
-        from vaultmem.surfaces.mcp.server import Options, build
+        from vaultmem.surfaces.mcp.server import McpServer, Options
         from vaultmem.vault import Vault
 
         options = Options(caller=Caller(**caller), watch=False)
         quick = {"typing.quiet_seconds": 0.0}
-        return build(lambda: Vault.open(str(root), quick), options, surface.caller_of)
+        return McpServer(lambda: Vault.open(str(root), quick), options, surface.caller_of_request)
 
     served: list[Any] = []
 
@@ -97,11 +97,11 @@ def serving(
         return served[0]
 
     given = str(token_file) if token_file else None
-    http_socket = surface.open_socket("127.0.0.1", 0, Caller(**caller), given, hosts, "a test")
+    http_socket = surface.open_http_socket("127.0.0.1", 0, Caller(**caller), given, hosts, "a test")
     url = http_socket.url
     with start_blocking_portal() as portal:
         stop = portal.call(anyio.Event)
-        running = portal.start_task_soon(app.listen, make_once, http_socket, stop, 2)
+        running = portal.start_task_soon(app.listen_http, make_once, http_socket, stop, 2)
         try:
             yield Site(url)
         finally:

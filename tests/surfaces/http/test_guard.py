@@ -192,8 +192,8 @@ def test_host_and_origin_are_looked_at_with_a_token_too(locked: Site) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_other_machines_are_served_with_a_token_only(host: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--token-file"):
-        surface.open_socket(host, 0, Caller(), None, (), "")
-    http_socket = surface.open_socket(
+        surface.open_http_socket(host, 0, Caller(), None, (), "")
+    http_socket = surface.open_http_socket(
         host, 0, Caller(), str(token_file(tmp_path, LAPTOP, "t")), (), ""
     )
     http_socket.socket.close()
@@ -221,7 +221,7 @@ def test_a_port_in_use_is_a_sentence() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(Unavailable, match=f"127.0.0.1:{port} .* another port") as failed:
-            surface.open_socket("127.0.0.1", port, Caller(), None, (), "")
+            surface.open_http_socket("127.0.0.1", port, Caller(), None, (), "")
     assert failed.value.exit_code == 3
 
 
@@ -237,7 +237,7 @@ def test_a_port_in_use_is_a_sentence() -> None:
     ],
 )
 def test_addresses_as_people_write_them(text: str, address: tuple[str, int]) -> None:
-    assert surface.parse_address(text) == address
+    assert surface.parse_http_address(text) == address
 
 
 @pytest.mark.parametrize(
@@ -245,12 +245,12 @@ def test_addresses_as_people_write_them(text: str, address: tuple[str, int]) -> 
 )
 def test_what_is_no_address_is_said(text: str) -> None:
     with pytest.raises(InvalidInput):
-        surface.parse_address(text)
+        surface.parse_http_address(text)
 
 
 def test_an_unknown_name_to_serve_on_is_said() -> None:
     with pytest.raises(InvalidInput, match="knows no address"):
-        surface.open_socket("no-such-host.invalid", 0, Caller(), None, (), "")
+        surface.open_http_socket("no-such-host.invalid", 0, Caller(), None, (), "")
 
 
 # --- size and time ------------------------------------------------------------------------

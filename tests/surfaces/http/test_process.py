@@ -21,8 +21,8 @@ from tests import nursery
 from tests.conftest import Run, clean_environment
 from tests.surfaces.http.site import LAPTOP, Site, path_of, status_of, token_file
 from vaultmem.surfaces import http as surface
-from vaultmem.surfaces.http import DEFAULT_PORT, app, parse_address
-from vaultmem.surfaces.mcp.server import Options, build
+from vaultmem.surfaces.http import DEFAULT_PORT, app, parse_http_address
+from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
 
 ERAS = ("legacy", "2026-07-28")
@@ -144,7 +144,7 @@ def test_a_wrong_token_file_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_a_port_there_is_a_usual_one() -> None:
-    assert parse_address("127.0.0.1") == ("127.0.0.1", DEFAULT_PORT)
+    assert parse_http_address("127.0.0.1") == ("127.0.0.1", DEFAULT_PORT)
 
 
 def test_a_token_is_never_said(start: Start, tmp_path: Path) -> None:
@@ -200,15 +200,17 @@ def test_read_only_is_kept_over_http(start: Start) -> None:
 def test_it_runs_beside_something_else_until_told(tmp_path: Path) -> None:
     """As stdio and HTTP in one process do: one server object, one loop, no signals of its own."""
     (tmp_path / ".vaultmem").mkdir()
-    served = build(lambda: Vault.open(tmp_path), Options(watch=False), surface.caller_of)
-    http_socket = surface.open_socket("127.0.0.1", 0, None, None, (), "")
+    served = McpServer(
+        lambda: Vault.open(tmp_path), Options(watch=False), surface.caller_of_request
+    )
+    http_socket = surface.open_http_socket("127.0.0.1", 0, None, None, (), "")
     port = http_socket.socket.getsockname()[1]
     handlers = [signal.getsignal(number) for number in ENDS]
 
     async def beside() -> Any:
         stop = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(app.listen, lambda: served, http_socket, stop, 1)
+            tasks.start_soon(app.listen_http, lambda: served, http_socket, stop, 1)
             await anyio.sleep(0)
             async with Client(f"http://127.0.0.1:{port}/mcp") as client:
                 listed = await client.list_tools()

@@ -15,14 +15,14 @@ from vaultmem.surfaces.http import tokens
 
 
 def read(file: Path) -> tuple[tokens.Token, ...]:
-    return tokens.read(str(file), pytest.fail)
+    return tokens.read_tokens(str(file), pytest.fail)
 
 
 def test_one_line_is_one_token_with_every_right(tmp_path: Path) -> None:
     (only,) = read(token_file(tmp_path, f"# mine\n\n  {LAPTOP}\n", "token"))
     assert (only.user, only.project, only.read_only) == ("", "", False)
-    assert tokens.bearer([only], LAPTOP.encode()) is only
-    assert tokens.bearer([only], LAPTOP[:-1].encode()) is None
+    assert tokens.token_of_bearer([only], LAPTOP.encode()) is only
+    assert tokens.token_of_bearer([only], LAPTOP[:-1].encode()) is None
 
 
 def test_named_tokens_are_pinned(tmp_path: Path) -> None:
@@ -31,21 +31,21 @@ def test_named_tokens_are_pinned(tmp_path: Path) -> None:
         f'[tokens.phone]\ntoken = "{PHONE}"\nuser = "me"\nproject = "Atlas"\nread_only = true\n'
     )
     laptop, phone = read(token_file(tmp_path, text))
-    assert tokens.pinned(Caller(), laptop) == Caller(client="laptop")
+    assert tokens.pinned_caller(Caller(), laptop) == Caller(client="laptop")
     mine = Caller(user="me", project="Atlas", client="phone", read_only=True)
-    assert tokens.pinned(Caller(), phone) == mine
-    assert tokens.bearer([laptop, phone], PHONE.encode()) is phone
+    assert tokens.pinned_caller(Caller(), phone) == mine
+    assert tokens.token_of_bearer([laptop, phone], PHONE.encode()) is phone
 
 
 def test_a_token_narrows_what_the_server_was_started_for() -> None:
     token = tokens.Token(b"", "phone", user="Me")
-    assert tokens.pinned(Caller(user="me", read_only=True), token) == Caller(
+    assert tokens.pinned_caller(Caller(user="me", read_only=True), token) == Caller(
         user="me", read_only=True, client="phone"
     )
     with pytest.raises(InvalidInput, match="--user"):
-        tokens.pinned(Caller(user="someone"), token)
+        tokens.pinned_caller(Caller(user="someone"), token)
     with pytest.raises(InvalidInput, match="--project"):
-        tokens.pinned(Caller(project="Zeus"), tokens.Token(b"", "phone", project="Atlas"))
+        tokens.pinned_caller(Caller(project="Zeus"), tokens.Token(b"", "phone", project="Atlas"))
 
 
 def test_every_token_is_compared_whichever_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,10 +57,12 @@ def test_every_token_is_compared_whichever_is_right(monkeypatch: pytest.MonkeyPa
         return compare(a, b)
 
     monkeypatch.setattr(tokens.hmac, "compare_digest", counting)
-    known = [tokens.Token(tokens._digest(f"token-number-{n:010}", "x"), str(n)) for n in range(5)]
+    known = [
+        tokens.Token(tokens._token_digest(f"token-number-{n:010}", "x"), str(n)) for n in range(5)
+    ]
     for presented in (b"token-number-0000000000", b"token-number-0000000004", b"", b"wrong"):
         compared.clear()
-        tokens.bearer(known, presented)
+        tokens.token_of_bearer(known, presented)
         assert len(compared) == 5
 
 
@@ -116,7 +118,7 @@ def test_a_file_that_everyone_can_read_is_warned_about(tmp_path: Path) -> None:
     file = token_file(tmp_path, LAPTOP, "token")
     said: list[str] = []
     os.chmod(file, 0o644)
-    tokens.read(str(file), said.append)
+    tokens.read_tokens(str(file), said.append)
     assert "chmod 600" in said[0]
     assert LAPTOP not in said[0]
 

@@ -19,7 +19,7 @@ from tests import nursery
 from tests.conftest import clean_environment
 from vaultmem import vault
 from vaultmem.operations.caller import Caller
-from vaultmem.surfaces.mcp.server import McpServer, Options, build
+from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
 
 ERAS = ("legacy", "2026-07-28")
@@ -43,7 +43,7 @@ def serving(root: Path, options: Options | None = None, **caller: Any) -> Iterat
     """The server in this process; a caller's pins as keywords."""
     who = Caller(**{"session": SESSION, **caller})
     flags = {"typing.quiet_seconds": 0.0}
-    served = build(lambda: Vault.open(root, flags, caller=who), options or Options())
+    served = McpServer(lambda: Vault.open(root, flags, caller=who), options or Options())
     try:
         yield served
     finally:

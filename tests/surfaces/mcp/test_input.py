@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import snapshot
 from tests.surfaces.mcp.harness import ERAS, call, client, new_vault, refused, serving
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.arguments import checked
+from vaultmem.surfaces.arguments import checked_arguments
 from vaultmem.surfaces.mcp import tools
 from vaultmem.surfaces.mcp.schemas import Tool
 from vaultmem.surfaces.mcp.server import McpServer
@@ -187,7 +187,7 @@ def test_any_json_is_either_taken_or_refused_with_a_sentence(
     keys = st.sampled_from([*tool.takes, "other"])
     arguments = data.draw(st.dictionaries(keys, JSON_VALUES, max_size=5))
     try:
-        taken = checked(tool.name, tool.schema, arguments)
+        taken = checked_arguments(tool.name, tool.schema, arguments)
     except InvalidInput as error:
         assert str(error).endswith((".", "?"))
     else:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.surfaces.mcp.harness import ERAS, call, client, new_vault, serving
 from vaultmem.operations.caller import Caller
-from vaultmem.surfaces.mcp.server import McpServer, Options, build
+from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
 
 pytestmark = [
@@ -148,7 +148,7 @@ async def test_a_pull_of_many_notes_is_one_burst(vault: Path, era: str) -> None:
             await settled(served)
             heard.all.clear()
             for _ in range(5_000):
-                served.life.changed([NOTE])
+                served.life.vault_changed([NOTE])
             (vault / "Memories" / "Tea.md").write_text("Tea at eight.\n")
             await heard.wait_for(("updated", NOTE))
             await anyio.sleep(0.5)
@@ -183,7 +183,7 @@ async def test_a_pinned_caller_hears_nothing_of_what_it_may_not_see(vault: Path,
     who = {"ann": Caller(user="ann"), "bob": Caller(user="bob")}
     now = "ann"
     flags = {"typing.quiet_seconds": 0.0}
-    served = build(lambda: Vault.open(vault, flags), Options(), lambda request: who[now])
+    served = McpServer(lambda: Vault.open(vault, flags), Options(), lambda request: who[now])
     try:
         async with listening(served, era) as (c, _):
             hers = await call(c, "store_memory", content="Mine.", type="semantic", scope="user")

@@ -122,7 +122,9 @@ def test_options_are_the_documented_ones() -> None:
 
 def test_a_conflict_shows_the_text_without_its_private_passages() -> None:
     from vaultmem.errors import Conflict
-    from vaultmem.surfaces.answers import envelope
+    from vaultmem.surfaces.answers import error_answer
 
-    told = envelope(Conflict("It changed.", text="a <private>door code</private> b", version="v"))
+    told = error_answer(
+        Conflict("It changed.", text="a <private>door code</private> b", version="v")
+    )
     assert told["current"] == "a  b"

@@ -77,9 +77,11 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS and name not in HIDDEN:
             return None
-        module = importlib.import_module(f"vaultmem.surfaces.cli.commands.{_module_of(name)}")
-        command: click.Command = module.command
-        _can_be_quiet(command)
+        module = importlib.import_module(
+            f"vaultmem.surfaces.cli.commands.{_module_of_command(name)}"
+        )
+        command: click.Command = getattr(module, _module_of_command(name).strip("_") + "_command")
+        _offer_quiet(command)
         return command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -103,16 +105,16 @@ class Commands(click.Group):
         self._main_shell_completion({}, "vaultmem", tab_completion.VARIABLE)
 
 
-def _module_of(name: str) -> str:
+def _module_of_command(name: str) -> str:
     """A command's module has its name, or one behind it where Python has taken the word."""
     return name.replace("-", "_") + ("_" if keyword.iskeyword(name) else "")
 
 
-def _can_be_quiet(command: click.Command) -> None:
+def _offer_quiet(command: click.Command) -> None:
     """Every command can be asked to be quiet, the commands of a group as well."""
     if isinstance(command, click.Group):
         for each in command.commands.values():
-            _can_be_quiet(each)
+            _offer_quiet(each)
     elif not command.hidden and not any("-q" in each.opts for each in command.params):
         quiet.option(command)
 
@@ -134,8 +136,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _speak_utf8()
         cli.complete_for_a_shell()
-        given, wide = _given(arguments), _narrow_terminal()
-        with cli.make_context("vaultmem", given, color=_colour(), terminal_width=wide) as context:
+        given, wide = _given_arguments(arguments), _narrow_terminal()
+        with cli.make_context(
+            "vaultmem", given, color=_click_colour(), terminal_width=wide
+        ) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -147,10 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # the edge: no stack of calls reaches a person
         from vaultmem.surfaces.cli import error_messages
 
-        return error_messages.answer(error, _colour())
+        return error_messages.answer_error(error, _click_colour())
 
 
-def _given(arguments: Sequence[str] | None) -> list[str]:
+def _given_arguments(arguments: Sequence[str] | None) -> list[str]:
     return list(sys.argv[1:] if arguments is None else arguments)
 
 
@@ -160,13 +164,13 @@ def _narrow_terminal() -> int | None:
     return max(36, columns - 2) if columns < 52 else None
 
 
-def _colour() -> bool | None:
+def _click_colour() -> bool | None:
     """Colours are for terminals, and for those who have not said no."""
     if not (sys.stdout.isatty() or sys.stderr.isatty()):
         return None
     from vaultmem import config
 
-    return False if config.no_colour() else None
+    return False if config.is_colour_refused() else None
 
 
 def _speak_utf8() -> None:

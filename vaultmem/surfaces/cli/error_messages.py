@@ -24,7 +24,7 @@ _NEAR: Final = re.compile(r"Near it are: (.+)\.\Z")
 _ANY: Final = "Recall or list memories to see which there are."
 
 
-def answer(error: Exception, colour: bool | None) -> int:
+def answer_error(error: Exception, colour: bool | None) -> int:
     """Say what is wrong; returns the exit code for it."""
     if isinstance(error, click.UsageError):
         wrong_use(error)
@@ -33,18 +33,18 @@ def answer(error: Exception, colour: bool | None) -> int:
         error.show()
         return 2
     if isinstance(error, VaultmemError):
-        screen.complain(_for_people(one_line(error.message)), color=colour)
+        screen.say_complaint(_sentence_for_people(one_line(error.message)), color=colour)
         return error.exit_code
-    if not _stands_somewhere():
-        screen.complain("The folder you are in is gone; change to another one and try again.")
+    if not _is_in_a_vault():
+        screen.say_complaint("The folder you are in is gone; change to another one and try again.")
         return 3
     if isinstance(error, OSError):
         return _refused_by_the_system(error)
-    unforeseen(error, in_full=config.debugging())
+    say_unforeseen_error(error, in_full=config.is_debugging())
     return 3
 
 
-def _for_people(text: str) -> str:
+def _sentence_for_people(text: str) -> str:
     """What agents are told, as one says it to a person at a terminal."""
     text = text.replace(_ANY, "See what there is: vaultmem recent")
     if text.startswith("No vault here") and Path(".obsidian").is_dir():
@@ -52,7 +52,7 @@ def _for_people(text: str) -> str:
     return _NEAR.sub(r"Did you mean: \1?", text)
 
 
-def nearest(given: str, names: Iterable[str]) -> str:
+def nearest_name(given: str, names: Iterable[str]) -> str:
     """The one name that was probably meant."""
     import difflib
 
@@ -61,20 +61,20 @@ def nearest(given: str, names: Iterable[str]) -> str:
 
 def wrong_use(error: click.UsageError) -> None:
     """How the command is used, what is wrong, and what was probably meant."""
-    if meant := _meant(error):
+    if meant := _meant_command(error):
         full = isinstance(error, click.BadParameter)  # names the option too
         said = (error.format_message() if full else error.message).rstrip(".")
         error = click.UsageError(f"{said}; did you mean {meant!r}?", error.ctx)
     error.show()
 
 
-def _meant(error: click.UsageError) -> str:
+def _meant_command(error: click.UsageError) -> str:
     context = error.ctx
     if context is None:
         return ""
     if isinstance(error, click.NoSuchOption):
         known = (name for each in context.command.get_params(context) for name in each.opts)
-        return nearest(error.option_name, (name for name in known if name.startswith("--")))
+        return nearest_name(error.option_name, (name for name in known if name.startswith("--")))
     if isinstance(error, click.BadParameter) and error.param:
         choices = getattr(error.param.type, "choices", ())
         given = _NOT_A_CHOICE.match(error.message)
@@ -82,10 +82,10 @@ def _meant(error: click.UsageError) -> str:
         group = context.command
         choices = group.list_commands(context) if isinstance(group, click.Group) else ()
         given = _NO_COMMAND.match(error.message)
-    return nearest(given[1], map(str, choices)) if given else ""
+    return nearest_name(given[1], map(str, choices)) if given else ""
 
 
-def _stands_somewhere() -> bool:
+def _is_in_a_vault() -> bool:
     try:
         return bool(os.getcwd())
     except OSError:
@@ -95,22 +95,24 @@ def _stands_somewhere() -> bool:
 def _refused_by_the_system(error: OSError) -> int:
     if error.filename is None and error.errno in _UNWRITTEN:
         if not isinstance(error, BrokenPipeError):
-            screen.complain(f"The answer could not be written: {error.strerror}.")
+            screen.say_complaint(f"The answer could not be written: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
         return 0 if isinstance(error, BrokenPipeError) else 3
     where = f"{error.filename}: " if error.filename is not None else ""
-    screen.complain(screen.safe(f"The system refused: {where}{error.strerror or error}."))
+    screen.say_complaint(
+        screen.safe_for_screen(f"The system refused: {where}{error.strerror or error}.")
+    )
     return 3
 
 
-def unforeseen(error: Exception, *, in_full: bool) -> None:
+def say_unforeseen_error(error: Exception, *, in_full: bool) -> None:
     """A mistake of ours: no stack of calls for someone who wanted a note, unless they ask."""
     if in_full:
         import traceback
 
         traceback.print_exception(error)
-    said = " ".join(screen.safe(str(error)).split())[:300]
-    screen.complain(
+    said = " ".join(screen.safe_for_screen(str(error)).split())[:300]
+    screen.say_complaint(
         f"Something unexpected happened: {type(error).__name__}{': ' if said else ''}{said}\n"
         "This is a fault of vaultmem, not yours."
         + ("" if in_full else " See where it is: set VAULTMEM_DEBUG=1 and run it again.")

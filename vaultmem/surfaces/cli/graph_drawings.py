@@ -15,17 +15,17 @@ _WIDTH, _HEIGHT = 260, 60
 _APART: Final = 340  # pixels between neighbours on the circle
 
 
-def dot(edges: Sequence[Edge]) -> str:
+def dot_drawing(edges: Sequence[Edge]) -> str:
     def quoted(text: str) -> str:
-        return '"' + screen.one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return '"' + screen.one_screen_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
     lines = [f"  {quoted(a)} -> {quoted(b)} [label={quoted(r)}];" for a, r, b in edges]
     return "\n".join(["digraph vault {", "  rankdir=LR;", *lines, "}"])
 
 
-def mermaid(edges: Sequence[Edge]) -> str:
+def mermaid_drawing(edges: Sequence[Edge]) -> str:
     def quoted(text: str) -> str:
-        return screen.one_line(text).replace("&", "&amp;").replace('"', "&quot;")
+        return screen.one_screen_line(text).replace("&", "&amp;").replace('"', "&quot;")
 
     names = dict.fromkeys(name for source, _, target in edges for name in (source, target))
     marks = {name: f"n{number}" for number, name in enumerate(names, 1)}
@@ -34,7 +34,7 @@ def mermaid(edges: Sequence[Edge]) -> str:
     return "\n".join(["graph LR", *boxes, *lines])
 
 
-def canvas(edges: Sequence[Edge], files: Mapping[str, str]) -> dict[str, Any]:
+def canvas_drawing(edges: Sequence[Edge], files: Mapping[str, str]) -> dict[str, Any]:
     """Everything on one circle; what has a note is shown as that note."""
     names = list(dict.fromkeys([*files, *(n for a, _, b in edges for n in (a, b))]))
     radius = max(_APART, _APART * len(names) / math.tau)
@@ -47,14 +47,21 @@ def canvas(edges: Sequence[Edge], files: Mapping[str, str]) -> dict[str, Any]:
             if name in files
             else {"type": "text", "text": name}
         )
-        nodes.append({"id": _mark(name), **shown, **place, "width": _WIDTH, "height": _HEIGHT})
+        nodes.append(
+            {"id": _canvas_mark(name), **shown, **place, "width": _WIDTH, "height": _HEIGHT}
+        )
     lines = [
-        {"id": _mark(a, r, b), "fromNode": _mark(a), "toNode": _mark(b), "label": r}
+        {
+            "id": _canvas_mark(a, r, b),
+            "fromNode": _canvas_mark(a),
+            "toNode": _canvas_mark(b),
+            "label": r,
+        }
         for a, r, b in edges
     ]
     return {"nodes": nodes, "edges": lines}
 
 
-def _mark(*parts: str) -> str:
+def _canvas_mark(*parts: str) -> str:
     """The same id for the same thing, so that a drawing made again can be compared."""
     return hashlib.blake2b("\0".join(parts).encode(errors="replace"), digest_size=8).hexdigest()

@@ -37,15 +37,8 @@ def open_vault(folder: str | None, *, strict: bool = True) -> Vault:
     return Vault.open(folder, strict=strict)
 
 
-def open_reader(folder: str | None, *, strict: bool = True) -> Vault:
-    """For commands that only look: nothing else is loaded, so they answer sooner."""
-    from vaultmem.vault import Vault
-
-    return Vault.open(folder, strict=strict)
-
-
 def progress(what: str) -> AbstractContextManager[Progress]:
     """Show a person that `what` is under way, and how far it is."""
     from vaultmem.surfaces.cli import progress as waiting
 
-    return waiting.shown(what)
+    return waiting.progress_line(what)

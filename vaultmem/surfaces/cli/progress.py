@@ -25,12 +25,12 @@ _ENOUGH: Final = 1.0  # seconds of work, after which a guess is worth something
 
 
 @contextlib.contextmanager
-def shown(what: str) -> Iterator[Progress]:
+def progress_line(what: str) -> Iterator[Progress]:
     """Show that `what` is under way; call what this gives with how much is done of how much."""
     if is_quiet() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    line = _Line(what)
+    line = _ProgressLine(what)
     line.start()
     try:
         yield line.show
@@ -38,7 +38,7 @@ def shown(what: str) -> Iterator[Progress]:
         line.end()
 
 
-class _Line(threading.Thread):
+class _ProgressLine(threading.Thread):
     def __init__(self, what: str) -> None:
         super().__init__(daemon=True)
         self._what = what
@@ -56,7 +56,7 @@ class _Line(threading.Thread):
     def run(self) -> None:
         wait = _AFTER
         while not self._ended.wait(wait):
-            self._write(self._text())
+            self._write(self._line_text())
             wait = _EVERY
 
     def end(self) -> None:
@@ -68,20 +68,22 @@ class _Line(threading.Thread):
 
     def _write(self, text: str) -> None:
         """In place of what stood there; blanks rather than a control code that some terminals lack."""
-        cut = text[: screen.width() - 1]
+        cut = text[: screen.screen_width() - 1]
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write("\r" + cut.ljust(self._length))
             sys.stderr.flush()
         self._length = len(cut)
 
-    def _text(self) -> str:
+    def _line_text(self) -> str:
         passed = time.monotonic() - self._began
         if not self._so_far:
-            return f"{self._what} … {duration(passed) if passed >= 1 else ''}"
+            return f"{self._what} … {duration_left(passed) if passed >= 1 else ''}"
         done, total = self._so_far
-        return f"{self._what}  {_bar(done, total)}  {done:,} of {total:,}{self._left()}"
+        return (
+            f"{self._what}  {_progress_bar(done, total)}  {done:,} of {total:,}{self._time_left()}"
+        )
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         """By the speed since the first step: what came before it, like loading, is no measure."""
         if self._first is None or self._so_far is None:
             return ""
@@ -89,16 +91,16 @@ class _Line(threading.Thread):
         passed, made = time.monotonic() - self._first[0], done - self._first[1]
         if passed < _ENOUGH or made <= 0 or done >= total:
             return ""
-        return f"  {duration(passed / made * (total - done))} left"
+        return f"  {duration_left(passed / made * (total - done))} left"
 
 
-def _bar(done: int, total: int) -> str:
-    wide = min(_BAR, max(6, screen.width() - 44))
+def _progress_bar(done: int, total: int) -> str:
+    wide = min(_BAR, max(6, screen.screen_width() - 44))
     filled = wide * min(done, total) // max(1, total)
     return "[" + "#" * filled + "-" * (wide - filled) + "]"
 
 
-def duration(seconds: float) -> str:
+def duration_left(seconds: float) -> str:
     """`8 s`, `3 min`, `1 h 20 min`: as exact as a person needs it."""
     if seconds < 90:
         return f"{seconds:.0f} s"

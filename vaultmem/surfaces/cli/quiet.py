@@ -14,7 +14,7 @@ def is_quiet() -> bool:
     return bool(context and context.meta.get(_KEY))
 
 
-def _be_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         ctx.meta[_KEY] = True
 
@@ -24,6 +24,6 @@ option = click.option(
     "-q",
     is_flag=True,
     expose_value=False,
-    callback=_be_quiet,
+    callback=_set_quiet,
     help="Say nothing beside the answer, unless something is wrong.",
 )

@@ -10,8 +10,8 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -20,6 +20,8 @@ from vaultmem.notes import note
 from vaultmem.notes.note import printable
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli.quiet import is_quiet
+
+T = TypeVar("T")
 
 _WIDEST: Final = 100  # longer lines are hard to read
 _NARROWEST: Final = 12  # column that still says something
@@ -38,7 +40,7 @@ BOLD: Final[Style] = {"bold": True}
 _for_people: Final = contextvars.ContextVar("for_people", default=False)
 
 
-def for_a_person() -> bool:
+def is_for_a_person() -> bool:
     """Whether the answer goes to a terminal, and not to a pipe or a file."""
     return sys.stdout.isatty() or _for_people.get()
 
@@ -53,68 +55,77 @@ def laid_out_for_people() -> Iterator[None]:
         _for_people.reset(before)
 
 
-def width() -> int:
+def screen_width() -> int:
     return max(40, min(shutil.get_terminal_size().columns, _WIDEST))
 
 
-def safe(text: str) -> str:
+def safe_for_screen(text: str) -> str:
     """Note text is data: no character of it may steer the terminal."""
     return _CONTROLS.sub("\ufffd", with_unix_line_ends(printable(text)))
 
 
-def one_line(text: str) -> str:
+def one_screen_line(text: str) -> str:
     return " ".join(note.one_line(text).split())
 
 
-def line(text: str, indent: int = 0) -> str:
+def screen_line(text: str, indent: int = 0) -> str:
     """One line, which hangs where a person's terminal is too narrow for it."""
-    plain = one_line(text)
-    return paragraphs(plain, indent) if for_a_person() else " " * indent + plain
+    plain = one_screen_line(text)
+    return wrapped_paragraphs(plain, indent) if is_for_a_person() else " " * indent + plain
 
 
-def say(text: str, **style: Any) -> None:
+def say_line(text: str, **style: Any) -> None:
     """A message beside the answer."""
     if not is_quiet():
         click.echo(click.style(text, **style) if style else text, err=True)
 
 
-def complain(text: str, **style: Any) -> None:
+def say_complaint(text: str, **style: Any) -> None:
     """What must be heard, with --quiet too. On a terminal a long text has a line for each
     sentence, and commands in it stay whole, to be copied."""
-    if sys.stderr.isatty() and columns(text) > width():
+    if sys.stderr.isatty() and screen_columns(text) > screen_width():
         text = _BETWEEN_SENTENCES.sub("\n", text)
     click.secho(text, err=True, **{"fg": "red"} | style)
 
 
-def warn(warnings: Iterable[str]) -> None:
+def print_warnings(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        complain(safe(warning), fg="yellow")
+        say_complaint(safe_for_screen(warning), fg="yellow")
 
 
-def count(number: int, word: str) -> str:
+def counted_words(number: int, word: str) -> str:
     many = word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
     return f"{number:,} {word if number == 1 else many}"
 
 
-def labels(tags: Iterable[str], *words: str | None) -> str:
+def tag_labels(tags: Iterable[str], *words: str | None) -> str:
     """A line of small print: `semantic · user · #git`."""
-    return " · ".join(one_line(word) for word in (*words, *(f"#{tag}" for tag in tags)) if word)
+    return " · ".join(
+        one_screen_line(word) for word in (*words, *(f"#{tag}" for tag in tags)) if word
+    )
 
 
-def done(what: str, path: str, memory_id: str) -> None:
+def print_result(result: T, as_json: bool, show: Callable[[T], None]) -> None:
+    if as_json:
+        click.echo(render.to_json(result))
+    else:
+        show(result)
+
+
+def say_done(what: str, path: str, memory_id: str) -> None:
     """Where a change was made; in a pipe the id and the path."""
     if is_quiet():
         return
-    if for_a_person():
-        click.echo(click.style(what, fg="green") + "  " + one_line(path))
+    if is_for_a_person():
+        click.echo(click.style(what, fg="green") + "  " + one_screen_line(path))
     else:
-        click.echo(f"{one_line(memory_id)}\t{one_line(path)}")
+        click.echo(f"{one_screen_line(memory_id)}\t{one_screen_line(path)}")
 
 
 # --- columns -------------------------------------------------------------------------------
 
 
-def table(
+def print_table(
     rows: Sequence[Sequence[str]],
     styles: Sequence[Style] = (),
     *,
@@ -123,14 +134,14 @@ def table(
 ) -> None:
     """Aligned columns, of which those in `give` are cut, the first of them first, where a
     line is too long; in a pipe tabs, and nothing cut."""
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    if not for_a_person():
+    cells = [[one_screen_line(cell) for cell in row] for row in rows]
+    if not is_for_a_person():
         for row in cells:
             click.echo("\t".join(row))
         return
-    widths = _widths(cells, indent, give)
+    widths = _column_widths(cells, indent, give)
     for row in cells:
-        texts = [_fit(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+        texts = [_fit_to_column(cell, wide) for cell, wide in zip(row, widths, strict=True)]
         texts[-1] = texts[-1].rstrip()
         looks = [*styles, *({} for _ in texts)]
         line = "  ".join(
@@ -139,9 +150,9 @@ def table(
         click.echo(" " * indent + line)
 
 
-def _widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) -> list[int]:
-    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
-    over = indent + sum(widths) + 2 * (len(widths) - 1) - width()
+def _column_widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) -> list[int]:
+    widths = [max(map(screen_columns, column)) for column in zip(*cells, strict=True)]
+    over = indent + sum(widths) + 2 * (len(widths) - 1) - screen_width()
     widest = sorted(range(len(widths)), key=widths.__getitem__, reverse=True)
     for column, least in (*((c, _NARROWEST) for c in give), *((c, _AT_LEAST) for c in widest)):
         cut = max(0, min(over, widths[column] - least))
@@ -150,20 +161,20 @@ def _widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) ->
     return widths
 
 
-def _fit(text: str, wide: int) -> str:
+def _fit_to_column(text: str, wide: int) -> str:
     """Exactly so many columns: filled with blanks, or cut."""
-    if columns(text) > wide:
-        ends = itertools.accumulate(map(_columns, text))
+    if screen_columns(text) > wide:
+        ends = itertools.accumulate(map(_letter_columns, text))
         text = text[: sum(end < wide for end in ends)] + "…"
-    return text + " " * (wide - columns(text))
+    return text + " " * (wide - screen_columns(text))
 
 
-def columns(text: str) -> int:
+def screen_columns(text: str) -> int:
     """How many columns a terminal needs: East Asian letters take two, accents none."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_letter_columns, text))
 
 
-def _columns(letter: str) -> int:
+def _letter_columns(letter: str) -> int:
     if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
@@ -172,27 +183,27 @@ def _columns(letter: str) -> int:
 # --- text ----------------------------------------------------------------------------------
 
 
-def paragraphs(text: str, indent: int = 0) -> str:
+def wrapped_paragraphs(text: str, indent: int = 0) -> str:
     """Text for the terminal's width; code and tables keep their lines."""
     lines: list[str] = []
     in_code = False
-    for line in safe(text).split("\n"):
+    for line in safe_for_screen(text).split("\n"):
         fence = line.lstrip().startswith(_CODE)
         kept = in_code or fence or line.startswith(("    ", "\t", "|"))
         in_code ^= fence
-        lines += [line] if kept else _wrapped(line, width() - indent)
+        lines += [line] if kept else _wrapped_line(line, screen_width() - indent)
     return "\n".join(" " * indent + line if line else "" for line in lines)
 
 
-def _wrapped(line: str, wide: int) -> list[str]:
+def _wrapped_line(line: str, wide: int) -> list[str]:
     """A line broken at blanks, or between letters of scripts without blanks; lists hang."""
-    if columns(line) <= wide:
+    if screen_columns(line) <= wide:
         return [line]
     start = re.match(r"\s*(?:[-*+] |\d+[.)] |> )?", line)
     hang = " " * (len(start[0]) if start else 0)
     lines, current = [], ""
     for piece in _PIECES.findall(line):
-        if current.strip() and columns(current + piece) > wide:
+        if current.strip() and screen_columns(current + piece) > wide:
             lines.append(current.rstrip())
             current = hang
             piece = piece.lstrip()
@@ -203,14 +214,14 @@ def _wrapped(line: str, wide: int) -> list[str]:
 # --- time ----------------------------------------------------------------------------------
 
 
-def when(moment: dt.datetime | str | None) -> str:
+def moment_for_people(moment: dt.datetime | str | None) -> str:
     """A moment as a person says it; exact in a pipe. A text is what a person wrote."""
     if moment is None or isinstance(moment, str):
         return moment or ""
-    return friendly(moment) if for_a_person() else render.rfc3339(moment)
+    return friendly_moment(moment) if is_for_a_person() else render.rfc3339(moment)
 
 
-def friendly(moment: dt.datetime, now: dt.datetime | None = None) -> str:
+def friendly_moment(moment: dt.datetime, now: dt.datetime | None = None) -> str:
     """`5 minutes ago`, `today 09:40`, `yesterday 18:05`, `5 Jan 09:40`, `5 Jan 2025`, local."""
     now = (now or dt.datetime.now(dt.UTC)).astimezone()
     try:
@@ -221,7 +232,7 @@ def friendly(moment: dt.datetime, now: dt.datetime | None = None) -> str:
     if 0 <= passed < 60:
         return "just now"
     if 60 <= passed < 3600:
-        return count(int(passed // 60), "minute") + " ago"
+        return counted_words(int(passed // 60), "minute") + " ago"
     days = (now.date() - local.date()).days
     if days in (0, 1):
         return f"{'yesterday' if days else 'today'} {local:%H:%M}"
@@ -240,11 +251,11 @@ _DIFF: Final[Mapping[str, Style]] = {
 }
 
 
-def diff(text: str) -> None:
-    for line in safe(text).removesuffix("\n").split("\n") if text else ():
+def print_diff(text: str) -> None:
+    for line in safe_for_screen(text).removesuffix("\n").split("\n") if text else ():
         style = next((look for start, look in _DIFF.items() if line.startswith(start)), {})
         click.secho(line, **style)
 
 
-def size(octets: int) -> str:
+def size_for_people(octets: int) -> str:
     return f"{octets} B" if octets < 1024 else f"{octets / 1024:.1f} kB"

@@ -13,7 +13,7 @@ VARIABLE: Final = "_VAULTMEM_COMPLETE"  # how a shell asks
 MOST: Final = 100  # more is a list that nobody reads
 
 
-def _names(what: str) -> Complete:
+def _complete_names(what: str) -> Complete:
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         try:
             from vaultmem.notes.note import one_line
@@ -28,16 +28,16 @@ def _names(what: str) -> Complete:
     return complete
 
 
-titles: Final = _names("titles")
-tags: Final = _names("tags")
-projects: Final = _names("projects")
-entities: Final = _names("entities")
+titles: Final = _complete_names("titles")
+tags: Final = _complete_names("tags")
+projects: Final = _complete_names("projects")
+entities: Final = _complete_names("entities")
 
 
-def one_of(*values: str) -> Complete:
+def complete_one_of(*values: str) -> Complete:
     """Values that are known but not the only ones: a vault may have kinds of its own."""
     return lambda ctx, param, incomplete: [v for v in values if v.startswith(incomplete)]
 
 
-types: Final = one_of("semantic", "episodic", "procedural", "entity", "session")
-scopes: Final = one_of("user", "project", "session")
+types: Final = complete_one_of("semantic", "episodic", "procedural", "entity", "session")
+scopes: Final = complete_one_of("user", "project", "session")

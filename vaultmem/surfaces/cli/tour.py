@@ -27,13 +27,13 @@ _STORED: Final = f"{_NOTE}. The old one works 5 minutes longer."
 _PROTOCOL: Final = "2025-06-18"
 
 
-def guide(place: Path, *, kept: bool, pauses: bool) -> int:
+def guide_tour(place: Path, *, kept: bool, pauses: bool) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # in one order with what is said on stderr
     tour = Tour(place, pauses=pauses and sys.stdout.isatty())
     with screen.laid_out_for_people():
         tour.welcome()
-        with _agent(tour.laptop) as agent:
+        with _tour_agent(tour.laptop) as agent:
             tour.an_agent_stores(agent)
             tour.you_edit()
             tour.it_recalls(agent)
@@ -60,15 +60,15 @@ class Tour:
     def welcome(self) -> None:
         click.secho("A short tour of vaultmem", bold=True)
         self.say("Everything here is real, in a vault of its own; yours is not touched.")
-        self.title("A vault is a folder of Markdown notes")
+        self.print_title("A vault is a folder of Markdown notes")
         git = ["--git"] if shutil.which("git") else []
-        self.command("init", "laptop", *git, "--quiet")
+        self.run_command("init", "laptop", *git, "--quiet")
         os.chdir(self.laptop)
         names = sorted(each.name for each in self.laptop.iterdir() if each.name[0] != ".")
         self.result("  ".join(names))
 
     def an_agent_stores(self, agent: Agent) -> None:
-        self.title("An agent learns something and stores it")
+        self.print_title("An agent learns something and stores it")
         kind = {"type": "semantic", "scope": "user", "tags": ["auth"]}
         done = self.tool(agent, "store_memory", content=_STORED, **kind)
         self.result(f"remembered in {done['path']}")
@@ -76,50 +76,50 @@ class Tour:
         self.result((self.laptop / done["path"]).read_text(encoding="utf-8"))
 
     def you_edit(self) -> None:
-        self.title("You correct it, in Obsidian or any editor")
-        self.edit(self.laptop, " 5 minutes", " 10 minutes")
+        self.print_title("You correct it, in Obsidian or any editor")
+        self.edit_by_hand(self.laptop, " 5 minutes", " 10 minutes")
 
     def it_recalls(self, agent: Agent) -> None:
-        self.title("Later the agent asks, and finds what you wrote")
+        self.print_title("Later the agent asks, and finds what you wrote")
         question = "how long does an old token work?"
         self.until_it_knows(agent, question, "10 minutes")
         found = self.tool(agent, "recall_memories", query=question)
         hit = found["memories"][0]
         self.result(f"{hit['content']} (from {hit['path']})")
         self.say("So can you:")
-        self.command("search", "old token")
+        self.run_command("search", "old token")
 
     def a_fact_changes(self, agent: Agent) -> None:
-        self.title("Facts have a time: the new one closes the old one")
+        self.print_title("Facts have a time: the new one closes the old one")
         about = {"subject": "AuthService", "predicate": "signs_with"}
         self.tool(agent, "assert_fact", **about, object="HS256", valid_from="2025-03-01")
         self.tool(agent, "assert_fact", **about, object="RS256", valid_from="2026-02-01")
-        self.command("facts", "AuthService")
-        self.command("facts", "AuthService", "--as-of", "2025-06-01")
+        self.run_command("facts", "AuthService")
+        self.run_command("facts", "AuthService", "--as-of", "2025-06-01")
 
     def two_machines_sync(self, agent: Agent) -> None:
-        self.title("Two machines change the same note, and git carries it")
-        self.shell("git", "init", "--quiet", "--bare", "--initial-branch=main", "../shared.git")
-        self.shell("git", "remote", "add", "origin", "../shared.git")
-        self.command("sync")
+        self.print_title("Two machines change the same note, and git carries it")
+        self.run_shell("git", "init", "--quiet", "--bare", "--initial-branch=main", "../shared.git")
+        self.run_shell("git", "remote", "add", "origin", "../shared.git")
+        self.run_command("sync")
         os.chdir(self.place)
-        self.shell("git", "clone", "--quiet", "shared.git", "desktop")
+        self.run_shell("git", "clone", "--quiet", "shared.git", "desktop")
         self.say("On the desktop you edit the text; on the laptop an agent adds a tag:")
-        self.edit(self.desktop, "every 24 hours", "every 12 hours")
+        self.edit_by_hand(self.desktop, "every 24 hours", "every 12 hours")
         self.tool(agent, "tag_memory", memory_id=_NOTE, add=["security"])
-        self.command("--vault", "desktop", "sync", "--quiet")
-        self.command("--vault", "laptop", "sync", "--quiet")
+        self.run_command("--vault", "desktop", "sync", "--quiet")
+        self.run_command("--vault", "laptop", "sync", "--quiet")
         self.say("The laptop's note has both changes now:")
-        self.command("--vault", "laptop", "show", _NOTE)
+        self.run_command("--vault", "laptop", "show", _NOTE)
 
     def a_mistake_is_undone(self, agent: Agent) -> None:
-        self.title("An agent gets it wrong, and you take it back")
+        self.print_title("An agent gets it wrong, and you take it back")
         os.chdir(self.laptop)
         wrong = {"old_text": "tokens rotate", "new_text": "tokens never rotate"}
         self.tool(agent, "update_memory", memory_id=_NOTE, **wrong)
-        self.command("history", _NOTE)
-        self.command("restore", _NOTE)
-        self.command("search", "tokens", "rotate")
+        self.run_command("history", _NOTE)
+        self.run_command("restore", _NOTE)
+        self.run_command("search", "tokens", "rotate")
 
     def farewell(self, kept: Path | None) -> None:
         click.echo()
@@ -135,7 +135,7 @@ class Tour:
 
     # --- showing -------------------------------------------------------------------------
 
-    def title(self, text: str) -> None:
+    def print_title(self, text: str) -> None:
         self._step += 1
         self.pause(1.2)
         click.echo()
@@ -143,10 +143,10 @@ class Tour:
         self.pause(0.3)
 
     def say(self, text: str) -> None:
-        click.echo(screen.paragraphs(text))
+        click.echo(screen.wrapped_paragraphs(text))
 
     def result(self, text: str) -> None:
-        click.secho(screen.paragraphs(text.rstrip("\n"), 2), dim=True)
+        click.secho(screen.wrapped_paragraphs(text.rstrip("\n"), 2), dim=True)
         self.pause(0.6)
 
     def pause(self, seconds: float) -> None:
@@ -156,7 +156,7 @@ class Tour:
 
     # --- doing ---------------------------------------------------------------------------
 
-    def command(self, *arguments: str) -> None:
+    def run_command(self, *arguments: str) -> None:
         """A command of ours, as it would be typed."""
         from vaultmem.surfaces.cli import main
 
@@ -165,7 +165,7 @@ class Tour:
             raise Unavailable("The tour ends here, because this did not work.")
         self.pause(0.8)
 
-    def shell(self, *command: str) -> None:
+    def run_shell(self, *command: str) -> None:
         self._typed(*command)
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
@@ -178,21 +178,21 @@ class Tour:
 
     def tool(self, agent: Agent, name: str, **arguments: Any) -> dict[str, Any]:
         """A call of an agent, over the protocol that agents speak."""
-        words = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
-        shown = screen.paragraphs(f"{name}({words})", 8).lstrip()
+        words = ", ".join(f"{key}={_short_value(value)}" for key, value in arguments.items())
+        shown = screen.wrapped_paragraphs(f"{name}({words})", 8).lstrip()
         click.secho("agent → ", fg="magenta", nl=False)
         click.echo(shown)
         self.pause(0.5)
-        return agent.call(name, **arguments)
+        return agent.call_tool(name, **arguments)
 
-    def edit(self, vault: Path, old: str, new: str) -> None:
+    def edit_by_hand(self, vault: Path, old: str, new: str) -> None:
         """What a person does in an editor: the file is another one now, and nobody was told."""
         file = self.note(vault)
         before = file.read_text(encoding="utf-8")
         after = before.replace(old, new)
         file.write_text(after, encoding="utf-8", newline="")
         changed = difflib.ndiff(before.splitlines(), after.splitlines())
-        screen.diff("\n".join(line for line in changed if line[:1] in "+-"))
+        screen.print_diff("\n".join(line for line in changed if line[:1] in "+-"))
         self.pause(0.6)
 
     def note(self, vault: Path) -> Path:
@@ -202,13 +202,13 @@ class Tour:
         """The server sees an edit within half a second; a slow machine gets more."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            found = agent.call("recall_memories", query=question)["memories"]
+            found = agent.call_tool("recall_memories", query=question)["memories"]
             if any(words in each["content"] for each in found):
                 return
             time.sleep(0.1)
 
 
-def _short(value: object) -> str:
+def _short_value(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) < 100 else text[:98] + '…"'
 
@@ -234,7 +234,7 @@ class Agent:
         self._ask("initialize", protocolVersion=_PROTOCOL, capabilities={}, clientInfo=about)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    def call_tool(self, tool: str, **arguments: Any) -> dict[str, Any]:
         result = self._ask("tools/call", name=tool, arguments=arguments)
         answer: dict[str, Any] = result["structuredContent"]
         if result.get("isError"):
@@ -258,7 +258,7 @@ class Agent:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 
-    def leave(self) -> None:
+    def leave_tour(self) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -270,9 +270,9 @@ class Agent:
 
 
 @contextlib.contextmanager
-def _agent(vault: Path) -> Iterator[Agent]:
+def _tour_agent(vault: Path) -> Iterator[Agent]:
     agent = Agent(vault)
     try:
         yield agent
     finally:
-        agent.leave()
+        agent.leave_tour()

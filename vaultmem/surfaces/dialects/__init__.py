@@ -77,6 +77,15 @@ class DialectTool:
         return schema
 
 
+def tool_listing(
+    name: str, description: str, takes: Mapping[str, Any], needs: Sequence[str]
+) -> dict[str, Any]:
+    """As most systems list a tool: what it needs is left out where it needs nothing."""
+    required = {"required": list(needs)} if needs else {}
+    schema = {"type": "object", "properties": takes, **required}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
 @dataclass(frozen=True)
 class Resources:
     listing: Callable[[Any, str | None], Mapping[str, Any]]  # (vault, cursor) -> the result
@@ -106,26 +115,26 @@ class Dialect:
 
     # --- who asks ------------------------------------------------------------------------
 
-    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
+    def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
         """Who speaks on a connection. No argument of a call ever reaches this."""
         return known
 
     # --- calls ---------------------------------------------------------------------------
 
-    def checked(self, tool: DialectTool, given: Given) -> Given:
+    def checked_call(self, tool: DialectTool, given: Given) -> Given:
         """The arguments that the tool knows, checked; unknown ones are ignored."""
         known = {name: given[name] for name in tool.schema["properties"] if name in given}
-        return arguments.checked(tool.name, tool.schema, known)
+        return arguments.checked_arguments(tool.name, tool.schema, known)
 
-    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
+    def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         """The result of a call: one line of JSON text."""
-        text = answers.text(value)
-        return {"content": [{"type": "text", "text": text}], "isError": False}
+        text = answers.answer_text(value)
+        return answers.text_result(text, is_error=False)
 
-    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+    def failure_result(self, tool: str, error: Exception) -> dict[str, Any]:
         """The result of a call that failed; or raise a Refusal."""
-        text = answers.text(answers.envelope(error))
-        return {"content": [{"type": "text", "text": text}], "isError": True}
+        text = answers.answer_text(answers.error_answer(error))
+        return answers.text_result(text, is_error=True)
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
         raise DialectError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
@@ -135,24 +144,24 @@ class Dialect:
 
     # --- life ----------------------------------------------------------------------------
 
-    def opened(self, vault: Vault) -> None:
+    def vault_opened(self, vault: Vault) -> None:
         """The vault was opened, before anything is asked of it."""
 
-    def disconnected(self, vault: Vault) -> None:
+    def client_disconnected(self, vault: Vault) -> None:
         """A client of the handshake era left; the vault is as that client saw it."""
 
-    def ended(self, vault: Vault) -> None:
+    def server_ended(self, vault: Vault) -> None:
         """The server ends; the vault is about to be closed."""
 
 
-def require_known(name: str) -> None:
+def require_known_dialect(name: str) -> None:
     if name not in ALL:
         raise InvalidInput(f"There is no dialect {name!r}; there are: {', '.join(ALL)}.")
 
 
-def load(name: str, started: ServerOptions) -> Dialect:
+def load_dialect(name: str, started: ServerOptions) -> Dialect:
     """The dialect `memory-mcp` is the class `MemoryMcpDialect` of the module `memory_mcp`."""
-    require_known(name)
+    require_known_dialect(name)
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     made: Dialect = getattr(module, f"{name.title().replace('-', '')}Dialect")(started)
     return made

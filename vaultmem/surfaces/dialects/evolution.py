@@ -17,6 +17,7 @@ from vaultmem.surfaces.dialects import (
     DialectError,
     DialectTool,
     Given,
+    tool_listing,
 )
 from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
 
@@ -33,36 +34,38 @@ _KEY: Final = re.compile(r"mem_(\d{10,17})_[0-9a-f]{6}")
 # --- what the tools do -----------------------------------------------------------------------
 
 
-def _save(vault: Vault, given: Given) -> dict[str, Any]:
+def _save_fact(vault: Vault, given: Given) -> dict[str, Any]:
     key = f"mem_{time.time_ns() // 1_000_000}_{secrets.token_hex(3)}"
-    KeyedEntries(vault).put(key, given["fact"], tags=given.get("tags") or ())
+    KeyedEntries(vault).put_entry(key, given["fact"], tags=given.get("tags") or ())
     return {"ok": True, "key": key, "user_id": vault.caller.user}
 
 
-def _search(vault: Vault, given: Given) -> dict[str, Any]:
+def _search_facts(vault: Vault, given: Given) -> dict[str, Any]:
     found = (
         KeyedEntries(vault)
-        .containing(given["query"], tag=given.get("tag") or None, limit=_limit(given, 5))
+        .entries_containing(
+            given["query"], tag=given.get("tag") or None, limit=_fact_limit(given, 5)
+        )
         .found
     )
-    results = [_shown(match.entry, score=int(match.score)) for match in found]
+    results = [_shown_fact(match.entry, score=int(match.score)) for match in found]
     return {"ok": True, "user_id": vault.caller.user, "results": results}
 
 
-def _recent(vault: Vault, given: Given) -> dict[str, Any]:
-    found = KeyedEntries(vault).entries(limit=_limit(given, 10))
-    return {"ok": True, "user_id": vault.caller.user, "results": [_shown(e) for e in found]}
+def _recent_facts(vault: Vault, given: Given) -> dict[str, Any]:
+    found = KeyedEntries(vault).keyed_entries(limit=_fact_limit(given, 10))
+    return {"ok": True, "user_id": vault.caller.user, "results": [_shown_fact(e) for e in found]}
 
 
-def _forget(vault: Vault, given: Given) -> dict[str, Any]:
+def _forget_fact(vault: Vault, given: Given) -> dict[str, Any]:
     try:
-        vault.forget(KeyedEntries(vault).entry(given["key"]).id)
+        vault.forget(KeyedEntries(vault).keyed_entry(given["key"]).id)
     except NotFound:
         return {"ok": False, "key": given["key"]}
     return {"ok": True, "key": given["key"]}
 
 
-def _tags(vault: Vault, given: Given) -> dict[str, Any]:
+def _list_fact_tags(vault: Vault, given: Given) -> dict[str, Any]:
     return {
         "ok": True,
         "user_id": vault.caller.user,
@@ -70,11 +73,11 @@ def _tags(vault: Vault, given: Given) -> dict[str, Any]:
     }
 
 
-def _limit(given: Given, usual: int) -> int:
+def _fact_limit(given: Given, usual: int) -> int:
     return min(1000, max(1, int(given.get("limit") or usual)))
 
 
-def _shown(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
+def _shown_fact(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
     """Its key says to the millisecond when it was saved; the note, to the second."""
     stamped = _KEY.fullmatch(entry.key)
     created = int(stamped[1]) / 1000 if stamped else entry.created_at.timestamp()
@@ -85,19 +88,14 @@ def _shown(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
 # --- the surface -----------------------------------------------------------------------------
 
 
-def _tool(
+def _evolution_tool(
     name: str, description: str, takes: dict[str, Any], run: Any, *needs: str, writes: bool = False
 ) -> DialectTool:
-    schema: dict[str, Any] = {"type": "object", "properties": takes}
-    if needs:
-        schema["required"] = list(needs)
-    return DialectTool(
-        {"name": name, "description": description, "inputSchema": schema}, run, writes
-    )
+    return DialectTool(tool_listing(name, description, takes, needs), run, writes)
 
 
 TOOLS: Final = (
-    _tool(
+    _evolution_tool(
         "save_memory",
         "Remember a fact about the user for all later conversations: a preference, a decision, "
         "a detail of their life or work. Call it whenever the user tells you such a thing.",
@@ -109,11 +107,11 @@ TOOLS: Final = (
                 "description": "Labels such as work, preference or family. Optional.",
             },
         },
-        _save,
+        _save_fact,
         "fact",
         writes=True,
     ),
-    _tool(
+    _evolution_tool(
         "search_memory",
         "Search the remembered facts. Call it BEFORE you answer any question that depends on "
         "what is known about the user. Matches words anywhere in a fact or its tags.",
@@ -122,24 +120,24 @@ TOOLS: Final = (
             "tag": {"type": "string", "description": "Only facts with this tag. Optional."},
             "limit": {"type": "integer", "default": 5},
         },
-        _search,
+        _search_facts,
         "query",
     ),
-    _tool(
+    _evolution_tool(
         "recent_memories",
         "List the facts that were saved last, newest first.",
         {"limit": {"type": "integer", "default": 10}},
-        _recent,
+        _recent_facts,
     ),
-    _tool(
+    _evolution_tool(
         "forget",
         "Delete a fact by its key, which save_memory and search_memory give.",
         {"key": {"type": "string"}},
-        _forget,
+        _forget_fact,
         "key",
         writes=True,
     ),
-    _tool("list_tags", "List all tags in use, each with its count.", {}, _tags),
+    _evolution_tool("list_tags", "List all tags in use, each with its count.", {}, _list_fact_tags),
 )
 
 
@@ -150,13 +148,13 @@ class EvolutionDialect(Dialect):
     tools = TOOLS
     answers_bad_lines = False
 
-    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
+    def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
         """The one who starts the server says for whom; over HTTP the token says it first."""
         named = self.variables.user or known.user
         user = known.user or named if connected.over_http else self.started.user or named
         return replace(known, user=user or DEFAULT_USER)
 
-    def checked(self, tool: DialectTool, given: Given) -> Given:
+    def checked_call(self, tool: DialectTool, given: Given) -> Given:
         """One tag may come as a text; an empty text is none."""
         tags = given.get("tags")
         given = {**given, "tags": [tags]} if isinstance(tags, str) else given
@@ -164,20 +162,20 @@ class EvolutionDialect(Dialect):
             if not given.get(name) or not str(given[name]).strip():
                 what = "" if name == "key" else "non-empty "
                 raise InvalidInput(f"{tool.name} requires {what}`{name}`")
-        return super().checked(tool, given)
+        return super().checked_call(tool, given)
 
-    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+    def failure_result(self, tool: str, error: Exception) -> dict[str, Any]:
         if not isinstance(error, InvalidInput | ReadOnly):
-            raise DialectError(INTERNAL_ERROR, answers.envelope(error)["message"])
-        return _wrong(str(error))
+            raise DialectError(INTERNAL_ERROR, answers.error_answer(error)["message"])
+        return _evolution_error(str(error))
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
-        return _wrong(f"unknown tool: {name[:100]}")
+        return _evolution_error(f"unknown tool: {name[:100]}")
 
     def unknown_method(self, method: str) -> str:
         return f"method not found: {method[:100]}"
 
 
-def _wrong(sentence: str) -> dict[str, Any]:
-    text = answers.compact({"error": sentence})
-    return {"content": [{"type": "text", "text": text}], "isError": True}
+def _evolution_error(sentence: str) -> dict[str, Any]:
+    text = answers.compact_json({"error": sentence})
+    return answers.text_result(text, is_error=True)

@@ -21,7 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from vaultmem.errors import ReadOnly
-from vaultmem.limits import client_name
+from vaultmem.limits import bounded_client_name
 from vaultmem.surfaces import arguments
 from vaultmem.surfaces.dialects import ClientConnection, Dialect, DialectError, DialectTool
 from vaultmem.surfaces.mcp import server, stdio
@@ -52,15 +52,17 @@ class DialectServer(McpServer):
 
     # --- life ----------------------------------------------------------------------------
 
-    def _opened(self, vault: Vault) -> None:
-        self.dialect.opened(self._as(vault, ClientConnection()))
+    def _vault_opened(self, vault: Vault) -> None:
+        self.dialect.vault_opened(self._vault_as_connected(vault, ClientConnection()))
 
     def stop(self) -> None:
         if (vault := self.life.in_use) is not None:
-            self._tell_of_end(self.dialect.ended, self._as(vault, ClientConnection()))
+            self._tell_dialect_of_end(
+                self.dialect.server_ended, self._vault_as_connected(vault, ClientConnection())
+            )
         super().stop()
 
-    def _tell_of_end(self, tell: Callable[[Vault], None], vault: Vault) -> None:
+    def _tell_dialect_of_end(self, tell: Callable[[Vault], None], vault: Vault) -> None:
         try:
             tell(vault)
         except Exception as error:  # the edge: nobody is left to be told
@@ -68,32 +70,32 @@ class DialectServer(McpServer):
 
     # --- who asks ------------------------------------------------------------------------
 
-    def _caller(self, ctx: Context, caller: Caller) -> Caller:
-        connected = _connected(ctx)
+    def _caller_of_context(self, ctx: Context, caller: Caller) -> Caller:
+        connected = _known_connection(ctx)
         source = caller.client or connected.client or self.dialect.name
-        return self.dialect.caller(replace(caller, client=source), connected)
+        return self.dialect.caller_of_connection(replace(caller, client=source), connected)
 
-    def _as(self, vault: Vault, connected: ClientConnection) -> Vault:
-        caller = self.dialect.caller(self.options.caller or vault.caller, connected)
+    def _vault_as_connected(self, vault: Vault, connected: ClientConnection) -> Vault:
+        caller = self.dialect.caller_of_connection(self.options.caller or vault.caller, connected)
         return vault.for_caller(caller)
 
     def for_rest(self, caller: Caller) -> Vault:
-        caller = self.dialect.caller(caller, ClientConnection(over_http=True))
+        caller = self.dialect.caller_of_connection(caller, ClientConnection(over_http=True))
         return self.vault().for_caller(caller)
 
     # --- every message -------------------------------------------------------------------
 
-    async def _handle(self, ctx: Context, call_next: Any) -> Any:
+    async def _handle_message(self, ctx: Context, call_next: Any) -> Any:
         """Stands before everything that a client says."""
         if ctx.method == "initialize":
             return self._initialized_result(ctx, await call_next(ctx))
         if ctx.request_id is None or ctx.method == _ENDLESS:
-            return await self._result(ctx, call_next)
+            return await self._dialect_result(ctx, call_next)
         self._know_connection(ctx)
         async with connection_of(ctx).state.setdefault(_TURN, anyio.Lock()):
-            return await self._result(ctx, call_next)
+            return await self._dialect_result(ctx, call_next)
 
-    async def _result(self, ctx: Context, call_next: Any) -> Any:
+    async def _dialect_result(self, ctx: Context, call_next: Any) -> Any:
         try:
             return await call_next(ctx)
         except DialectError as error:
@@ -118,23 +120,25 @@ class DialectServer(McpServer):
         """Know a connection of the handshake era from its first request to its end."""
         connection = connection_of(ctx)
         known = _CONNECTED in connection.state
-        if _is_modern(ctx) or (known and ctx.method != "initialize"):
+        if _is_without_handshake(ctx) or (known and ctx.method != "initialize"):
             return
-        connection.state[_CONNECTED] = _said(ctx)
+        connection.state[_CONNECTED] = _connection_from_wire(ctx)
         if ctx.method != "initialize":
             connection.initialized.set()  # else the library refuses whoever does not greet
         if not known:
-            connection.exit_stack.push_async_callback(partial(self._leave, self._view(ctx)))
+            connection.exit_stack.push_async_callback(
+                partial(self._leave_connection, self._vault_view(ctx))
+            )
 
-    async def _leave(self, view: Callable[[], Vault]) -> None:
+    async def _leave_connection(self, view: Callable[[], Vault]) -> None:
         if self.life.in_use is not None:
-            told = self.dialect.disconnected
-            await anyio.to_thread.run_sync(lambda: self._tell_of_end(told, view()))
+            told = self.dialect.client_disconnected
+            await anyio.to_thread.run_sync(lambda: self._tell_dialect_of_end(told, view()))
 
     # --- tools ---------------------------------------------------------------------------
 
     def _offered_tools(self, ctx: Context) -> list[DialectTool]:
-        read_only = self._read_only(ctx)
+        read_only = self._is_read_only(ctx)
         return [tool for tool in self.dialect.tools if not (tool.writes and read_only)]
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
@@ -146,19 +150,21 @@ class DialectServer(McpServer):
         try:
             if tool is None:
                 return dialect.unknown_tool(params.name)
-            return await self._called(ctx, tool, params.arguments or {})
+            return await self._call_dialect_tool(ctx, tool, params.arguments or {})
         except DialectError:
             raise
         except Exception as error:  # the edge, as in the native surface
-            return dialect.failure(params.name, error)
+            return dialect.failure_result(params.name, error)
 
-    async def _called(self, ctx: Context, tool: DialectTool, given: Mapping[str, Any]) -> Any:
+    async def _call_dialect_tool(
+        self, ctx: Context, tool: DialectTool, given: Mapping[str, Any]
+    ) -> Any:
         if tool not in self._offered_tools(ctx):
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
-        arguments.require_shallow(tool.name, given)
-        checked = self.dialect.checked(tool, given)
-        return await self._work(
-            ctx, lambda vault: self.dialect.success(tool, tool.run(vault, checked))
+        arguments.require_shallow_arguments(tool.name, given)
+        checked = self.dialect.checked_call(tool, given)
+        return await self._work_on_vault(
+            ctx, lambda vault: self.dialect.success_result(tool, tool.run(vault, checked))
         )
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
@@ -171,7 +177,7 @@ class DialectServer(McpServer):
     ) -> Any:
         assert self.dialect.resources is not None
         listing, cursor = self.dialect.resources.listing, params.cursor if params else None
-        return await self._answer(ctx, lambda vault: dict(listing(vault, cursor)))
+        return await self._answer_from_vault(ctx, lambda vault: dict(listing(vault, cursor)))
 
     async def _list_templates(self, ctx: Context, params: Any) -> Any:
         assert self.dialect.resources is not None
@@ -180,7 +186,7 @@ class DialectServer(McpServer):
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         assert self.dialect.resources is not None
         read, uri = self.dialect.resources.read, params.uri
-        kind, text = await self._answer(ctx, lambda vault: read(vault, uri))
+        kind, text = await self._answer_from_vault(ctx, lambda vault: read(vault, uri))
         return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
 
     # --- the server ----------------------------------------------------------------------
@@ -194,11 +200,11 @@ class DialectServer(McpServer):
             lifespan=self._lifespan,
             cache_hints=CACHING,
             get_tool_input_schema=self._input_schema,
-            on_list_tools=server.complete(self._list_tools),
-            on_call_tool=server.complete(self._call_tool),
+            on_list_tools=server.complete_result(self._list_tools),
+            on_call_tool=server.complete_result(self._call_tool),
             **self._resource_handlers(),
         )
-        made.middleware[:] = [self._handle]
+        made.middleware[:] = [self._handle_message]
         if self.dialect.resources is not None:
             made.add_notification_handler(
                 "notifications/initialized", types.NotificationParams, self._initialized
@@ -209,28 +215,28 @@ class DialectServer(McpServer):
         if self.dialect.resources is None:
             return {}
         handlers: dict[str, Any] = {
-            "on_list_resources": server.complete(self._list_resources),
-            "on_list_resource_templates": server.complete(self._list_templates),
-            "on_read_resource": server.complete(self._read_resource),
+            "on_list_resources": server.complete_result(self._list_resources),
+            "on_list_resource_templates": server.complete_result(self._list_templates),
+            "on_read_resource": server.complete_result(self._read_resource),
             "on_subscriptions_listen": self._listen,
         }
         if self.dialect.resources.subscribe:
-            handlers["on_subscribe_resource"] = server.complete(self._subscribe)
-            handlers["on_unsubscribe_resource"] = server.complete(self._unsubscribe)
+            handlers["on_subscribe_resource"] = server.complete_result(self._subscribe)
+            handlers["on_unsubscribe_resource"] = server.complete_result(self._unsubscribe)
         return handlers
 
 
-def _is_modern(ctx: Context) -> bool:
+def _is_without_handshake(ctx: Context) -> bool:
     meta = (ctx.params or {}).get("_meta")
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
 
-def _connected(ctx: Context) -> ClientConnection:
+def _known_connection(ctx: Context) -> ClientConnection:
     kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
-    return kept or _said(ctx)
+    return kept or _connection_from_wire(ctx)
 
 
-def _said(ctx: Context) -> ClientConnection:
+def _connection_from_wire(ctx: Context) -> ClientConnection:
     """From the wire itself: the library drops what it does not know."""
     params = ctx.params or {}
     meta = params.get("_meta")
@@ -242,16 +248,9 @@ def _said(ctx: Context) -> ClientConnection:
     session = extra.get("sessionId") if isinstance(extra, Mapping) else None
     name = info.get("name")
     return ClientConnection(
-        client=client_name(name) if isinstance(name, str) and name != stdio.NAMELESS else "",
+        client=bounded_client_name(name)
+        if isinstance(name, str) and name != stdio.NAMELESS
+        else "",
         session=session if isinstance(session, str) else "",
         over_http=ctx.request is not None,
     )
-
-
-def build(
-    provide: Callable[[], Vault],
-    options: Options,
-    dialect: Dialect,
-    caller_of: CallerOf | None = None,
-) -> DialectServer:
-    return DialectServer(provide, options, dialect, caller_of)

@@ -10,11 +10,12 @@ import datetime as dt
 import hashlib
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vaultmem.base.database import Database
 from vaultmem.base.words import PLAIN_WORD
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.limits import COUNT, WORD, Whole, bounded
@@ -24,9 +25,10 @@ from vaultmem.notes.note import printable
 from vaultmem.notes.tags import as_tags
 from vaultmem.operations.input import plain_key
 from vaultmem.operations.results import Remembered, TagCount, Tags, content_of, row_moment
-from vaultmem.surfaces.dialects.given_vectors import GivenVectors
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from vaultmem.index import CatalogRow, Filters
     from vaultmem.vault import Vault
 
@@ -34,6 +36,11 @@ LASTING: Final = ("user", "project")
 _MANY: Final = 2_000  # entries; of more, only those that the index proposes are read
 _PROPOSED: Final = 1_000
 _NEWEST: Final = 500
+_LARGEST_VECTOR: Final = 65_536  # numbers in a vector
+_VECTORS_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS given "
+    "(memory TEXT PRIMARY KEY, text BLOB NOT NULL, vector BLOB NOT NULL)"
+)
 _WORDS_SHARE, _MEANING_SHARE = 0.4, 0.6
 
 
@@ -67,7 +74,7 @@ class KeyedEntries:
         self._view = vault.view
 
     @bounded(limit=Whole(1, 1_000_000))
-    def entries(
+    def keyed_entries(
         self,
         *,
         scopes: Sequence[str] = LASTING,
@@ -79,11 +86,11 @@ class KeyedEntries:
         """A page of the memories that have all of these tags, newest first."""
         rows = self._entry_rows(scopes, tags)
         ordered = rows[::-1] if oldest_first else rows
-        return tuple(self._read(ordered[offset : offset + limit]))
+        return tuple(self._read_entries(ordered[offset : offset + limit]))
 
     @bounded()
-    def entry(self, key: str, *, scopes: Sequence[str] = LASTING) -> KeyedEntry:
-        return next(self._read([self._entry_row(key, scopes)]))
+    def keyed_entry(self, key: str, *, scopes: Sequence[str] = LASTING) -> KeyedEntry:
+        return next(self._read_entries([self._entry_row(key, scopes)]))
 
     def entry_tags(self) -> Tags:
         """Every tag of the lasting memories, with how many have it."""
@@ -92,21 +99,21 @@ class KeyedEntries:
         return Tags(tuple(TagCount(*pair) for pair in self._view.gaps.tags(filters)), lacks)
 
     @bounded()
-    def containing(self, query: str, *, tag: str | None = None, limit: int = 5) -> Matches:
+    def entries_containing(self, query: str, *, tag: str | None = None, limit: int = 5) -> Matches:
         """Memories by how many of the words occur in them, as they stand; with a tag also
         those that have no more than the tag."""
-        rows = self._near(query, self._entry_rows(LASTING, [tag] if tag else ()))
+        rows = self._near_entry_rows(query, self._entry_rows(LASTING, [tag] if tag else ()))
         words = [word for word in query.lower().split() if len(word) > 1]
         found = [
-            Match(entry, sum(word in _haystack(entry) for word in words))
-            for entry in self._read(rows)
+            Match(entry, sum(word in _entry_haystack(entry) for word in words))
+            for entry in self._read_entries(rows)
         ]
         kept = [match for match in found if match.score or tag]
         kept.sort(key=lambda match: -match.score)
         return Matches(tuple(kept[:limit]), len(rows))
 
     @bounded(limit=COUNT)
-    def matching(
+    def entries_matching(
         self,
         query: str,
         *,
@@ -118,15 +125,15 @@ class KeyedEntries:
         """Memories by their words (BM25, in the query language of SQLite's FTS5); where the
         caller gave vectors for them and for the query, by 0.4 words and 0.6 meaning."""
         rows = self._entry_rows(scopes, tags)
-        entries = list(self._read(self._near(query, rows)))
+        entries = list(self._read_entries(self._near_entry_rows(query, rows)))
         if query.strip() in ("", "*"):
             words = dict.fromkeys(range(len(entries)), 0.0 if vector else 1.0)
         else:
             texts = [(e.key, e.content, " ".join(e.tags)) for e in entries]
             words = word_scores(query, texts)
-        near = self._nearness(entries, vector) if vector else {}
+        near = self._vector_nearness(entries, vector) if vector else {}
         found = [
-            Match(entry, _blend(words.get(i), near.get(i)))
+            Match(entry, _blended_score(words.get(i), near.get(i)))
             for i, entry in enumerate(entries)
             if i in words or near.get(i, 0.0) > 0
         ]
@@ -136,7 +143,7 @@ class KeyedEntries:
     # --- writing -------------------------------------------------------------------------
 
     @bounded(scope=WORD)
-    def put(
+    def put_entry(
         self,
         key: str,
         content: str,
@@ -153,8 +160,8 @@ class KeyedEntries:
         )
         if scope != "session" and vector:
             content = content_of(self._view.store.note(done.path))
-            with closing(self._given()) as vectors:
-                vectors.keep(done.memory_id, _hash(content), vector)
+            with closing(self._given_vectors()) as vectors:
+                vectors.keep_vector(done.memory_id, _content_hash(content), vector)
         return done
 
     @bounded()
@@ -208,7 +215,7 @@ class KeyedEntries:
             raise NotFound(f"There is no memory with the key {key!r}.")
         return (own or named)[0]
 
-    def _near(self, query: str, rows: list[CatalogRow]) -> list[CatalogRow]:
+    def _near_entry_rows(self, query: str, rows: list[CatalogRow]) -> list[CatalogRow]:
         """Of very many, those that the index finds and the newest."""
         if len(rows) <= _MANY:
             return rows
@@ -221,7 +228,7 @@ class KeyedEntries:
         proposed = {hit.row.path for hit in found.hits}
         return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
 
-    def _read(self, rows: Iterable[CatalogRow]) -> Iterator[KeyedEntry]:
+    def _read_entries(self, rows: Iterable[CatalogRow]) -> Iterator[KeyedEntry]:
         for row in rows:
             body = self._view.visible_body(row)
             if body is None:
@@ -241,25 +248,27 @@ class KeyedEntries:
 
     # --- vectors that the caller gave ----------------------------------------------------
 
-    def _given(self) -> GivenVectors:
+    def _given_vectors(self) -> GivenVectors:
         return GivenVectors(self._view.store.local() / "given-vectors.db")
 
-    def _nearness(self, entries: Sequence[KeyedEntry], vector: Sequence[float]) -> dict[int, float]:
+    def _vector_nearness(
+        self, entries: Sequence[KeyedEntry], vector: Sequence[float]
+    ) -> dict[int, float]:
         """How near each entry is to the query; none where it has no vector of that length."""
-        with closing(self._given()) as vectors:
-            known = vectors.near(vector, {e.id: _hash(e.content) for e in entries})
+        with closing(self._given_vectors()) as vectors:
+            known = vectors.nearness_to(vector, {e.id: _content_hash(e.content) for e in entries})
         return {i: known[e.id] for i, e in enumerate(entries) if e.id in known}
 
 
-def _haystack(entry: KeyedEntry) -> str:
+def _entry_haystack(entry: KeyedEntry) -> str:
     return f"{entry.content} {' '.join(entry.tags)}".lower()
 
 
-def _hash(content: str) -> bytes:
+def _content_hash(content: str) -> bytes:
     return hashlib.sha256(content.encode()).digest()[:16]
 
 
-def _blend(words: float | None, near: float | None) -> float:
+def _blended_score(words: float | None, near: float | None) -> float:
     if near is None:
         return words or 0.0
     return _WORDS_SHARE * (words or 0.0) + _MEANING_SHARE * near
@@ -277,20 +286,22 @@ def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, 
     db = sqlite3.connect(":memory:")
     try:
         db.execute("CREATE VIRTUAL TABLE t USING fts5(key, content, tags, tokenize=porter)")
-        db.executemany("INSERT INTO t(rowid, key, content, tags) VALUES (?,?,?,?)", _rows(texts))
-        found = _matches(db, query)
+        db.executemany(
+            "INSERT INTO t(rowid, key, content, tags) VALUES (?,?,?,?)", _entry_texts(texts)
+        )
+        found = _word_matches(db, query)
         if found:
-            return _shares(found)
-        return _partly(db, query) if found is None or _is_plain(query) else {}
+            return _score_shares(found)
+        return _partial_word_matches(db, query) if found is None or _is_plain_query(query) else {}
     finally:
         db.close()
 
 
-def _rows(texts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[int, str, str, str]]:
+def _entry_texts(texts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[int, str, str, str]]:
     return ((i, *text) for i, text in enumerate(texts))
 
 
-def _matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
+def _word_matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
     """What matches; None when it is no query."""
     sql = "SELECT rowid, -bm25(t) FROM t WHERE t MATCH ?"
     try:
@@ -299,19 +310,64 @@ def _matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
         return None
 
 
-def _shares(scores: dict[int, float]) -> dict[int, float]:
+def _score_shares(scores: dict[int, float]) -> dict[int, float]:
     best = max(scores.values(), default=0.0)
     return {i: max(0.0, score / best) if best > 0 else 1.0 for i, score in scores.items()}
 
 
-def _is_plain(query: str) -> bool:
+def _is_plain_query(query: str) -> bool:
     """No operator asks for all or none of it."""
     return re.search(r'"|\b(?:AND|NOT|NEAR)\b', query) is None
 
 
-def _partly(db: sqlite3.Connection, query: str) -> dict[int, float]:
+def _partial_word_matches(db: sqlite3.Connection, query: str) -> dict[int, float]:
     words = list(dict.fromkeys(f'"{word.lower()}"' for word in PLAIN_WORD.findall(query)))[:100]
-    scores = _matches(db, " OR ".join(words)) or {}
-    having = [_matches(db, word) or {} for word in words]
+    scores = _word_matches(db, " OR ".join(words)) or {}
+    having = [_word_matches(db, word) or {} for word in words]
     shares = {i: sum(i in each for each in having) / len(words) for i in scores}
-    return {i: score * shares[i] for i, score in _shares(scores).items()}
+    return {i: score * shares[i] for i, score in _score_shares(scores).items()}
+
+
+# --- vectors ---------------------------------------------------------------------------------
+
+
+class GivenVectors(Database):
+    """Vectors that callers computed themselves: this machine's own state, beside the notes.
+
+    A vector belongs to one text. When a person changes the note, it no longer counts.
+    """
+
+    def _connect(self) -> sqlite3.Connection:
+        db = super()._connect()
+        db.execute(_VECTORS_SCHEMA)
+        return db
+
+    def keep_vector(self, memory: str, text: bytes, vector: Sequence[float]) -> None:
+        data = _vector_array(vector).astype("<f4").tobytes()
+        self.db.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?)", (memory, text, data))
+
+    def nearness_to(self, vector: Sequence[float], texts: Mapping[str, bytes]) -> dict[str, float]:
+        """The cosine, 0 where it is negative, of those whose vector is as long and whose text
+        is still the one that the vector was given for."""
+        import numpy as np
+
+        wanted = _vector_array(vector)
+        found: dict[str, float] = {}
+        for memory, text, data in self.db.execute("SELECT memory, text, vector FROM given"):
+            if texts.get(memory) != text or len(data) != 4 * len(wanted):
+                continue
+            known = np.frombuffer(data, "<f4").astype(np.float64)
+            size = float(np.linalg.norm(known) * np.linalg.norm(wanted))
+            cosine = float(known @ wanted) / size if size else 0.0
+            found[memory] = min(1.0, max(0.0, cosine))
+        return found
+
+
+def _vector_array(vector: Sequence[float]) -> np.ndarray:
+    import numpy as np
+
+    array = np.array(vector, np.float64)
+    most = float(np.finfo(np.float32).max)
+    if not 0 < len(array) <= _LARGEST_VECTOR or not (np.abs(array) <= most).all():
+        raise InvalidInput(f"An embedding is a list of 1 to {_LARGEST_VECTOR} finite numbers.")
+    return array

@@ -48,7 +48,7 @@ _TAGS: Final = {"type": "array", "items": {"type": "string"}}
 _NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
 
 
-def _object(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+def _object_schema(required: Sequence[str], **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
@@ -56,7 +56,7 @@ COMMIT: Final = {
     "name": "commit_memory",
     "description": "Store a memory entry in the session (volatile) or vault (persistent) scope. "
     "Upserts on key collision.",
-    "inputSchema": _object(
+    "inputSchema": _object_schema(
         ("scope", "key", "content"),
         scope={"type": "string", "enum": ["session", "vault"]},
         key={
@@ -70,7 +70,7 @@ COMMIT: Final = {
             "description": "Optional pre-computed embedding vector (float32[D]).",
         },
     ),
-    "outputSchema": _object(
+    "outputSchema": _object_schema(
         ("committed", "key", "scope"),
         committed={"type": "boolean"},
         key={"type": "string"},
@@ -81,7 +81,7 @@ SEARCH: Final = {
     "name": "search_memories",
     "description": "Search memories by text query, tags, or both. Returns ranked results. "
     "Semantic ranking used if embeddings are present and a query_embedding is provided.",
-    "inputSchema": _object(
+    "inputSchema": _object_schema(
         ("query",),
         query={"type": "string", "description": "Full-text search query (FTS5 syntax supported)."},
         scope={
@@ -96,11 +96,11 @@ SEARCH: Final = {
         },
         limit={"type": "integer", "description": "Max results to return.", "default": 10},
     ),
-    "outputSchema": _object(
+    "outputSchema": _object_schema(
         ("results", "total_searched"),
         results={
             "type": "array",
-            "items": _object(
+            "items": _object_schema(
                 ("key", "content", "tags", "scope", "relevance"),
                 key={"type": "string"},
                 content={"type": "string"},
@@ -119,7 +119,7 @@ PRUNE: Final = {
     "name": "prune_memory",
     "description": "Delete memory entries. Can target a specific key, or bulk-delete by age or "
     "scope.",
-    "inputSchema": _object(
+    "inputSchema": _object_schema(
         ("scope",),
         scope={"type": "string", "enum": ["session", "vault", "all"]},
         key={
@@ -132,7 +132,7 @@ PRUNE: Final = {
         },
         tags={**_TAGS, "description": "Delete entries matching ALL these tags."},
     ),
-    "outputSchema": _object(("pruned_count",), pruned_count={"type": "integer"}),
+    "outputSchema": _object_schema(("pruned_count",), pruned_count={"type": "integer"}),
 }
 TEMPLATES: Final = (
     {
@@ -159,9 +159,9 @@ TEMPLATES: Final = (
 # --- what the tools do -----------------------------------------------------------------------
 
 
-def _commit(vault: Vault, given: Given) -> dict[str, Any]:
+def _commit_memory(vault: Vault, given: Given) -> dict[str, Any]:
     scope, key = given["scope"], given["key"]
-    KeyedEntries(vault).put(
+    KeyedEntries(vault).put_entry(
         key,
         given["content"],
         scope="session" if scope == "session" else "user",
@@ -171,8 +171,8 @@ def _commit(vault: Vault, given: Given) -> dict[str, Any]:
     return {"committed": True, "key": key, "scope": scope}
 
 
-def _search(vault: Vault, given: Given) -> dict[str, Any]:
-    found = KeyedEntries(vault).matching(
+def _search_memories(vault: Vault, given: Given) -> dict[str, Any]:
+    found = KeyedEntries(vault).entries_matching(
         given["query"],
         scopes=_SCOPES[given.get("scope", "all")],
         tags=given.get("tags", ()),
@@ -184,7 +184,7 @@ def _search(vault: Vault, given: Given) -> dict[str, Any]:
             "key": match.entry.key,
             "content": match.entry.content,
             "tags": match.entry.tags,
-            "scope": _scope(match.entry),
+            "scope": _memory_mcp_scope(match.entry),
             "relevance": round(match.score, 4),
         }
         for match in found.found
@@ -192,39 +192,35 @@ def _search(vault: Vault, given: Given) -> dict[str, Any]:
     return {"results": results, "total_searched": found.searched}
 
 
-def _prune(vault: Vault, given: Given) -> dict[str, Any]:
+def _prune_memory(vault: Vault, given: Given) -> dict[str, Any]:
     filters = {name: given[name] for name in ("key", "older_than", "tags") if given.get(name)}
     if given["scope"] != "session" and not filters:
         raise DialectError(INVALID_PARAMS, UNFILTERED)
     return {"pruned_count": KeyedEntries(vault).prune_entries(_SCOPES[given["scope"]], **filters)}
 
 
-def _scope(entry: KeyedEntry) -> str:
+def _memory_mcp_scope(entry: KeyedEntry) -> str:
     return "session" if entry.scope == "session" else "vault"
 
 
 # --- resources -------------------------------------------------------------------------------
 
 
-def _shown(entry: KeyedEntry) -> dict[str, Any]:
+def _shown_keyed_memory(entry: KeyedEntry) -> dict[str, Any]:
     return {
         "key": entry.key,
         "content": entry.content,
         "tags": entry.tags,
-        "scope": _scope(entry),
+        "scope": _memory_mcp_scope(entry),
         "created_at": entry.created_at,
         "updated_at": entry.updated_at,
     }
 
 
-def _json(value: Any) -> str:
-    return answers.text(value)
-
-
-def _listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
+def _memory_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     """The two collections first, then every vault memory by its key."""
-    offset = _number(cursor or "0", "cursor")
-    found = KeyedEntries(vault).entries(oldest_first=True, offset=offset, limit=PAGE + 1)
+    offset = _resource_number(cursor or "0", "cursor")
+    found = KeyedEntries(vault).keyed_entries(oldest_first=True, offset=offset, limit=PAGE + 1)
     page: list[dict[str, Any]] = []
     if not cursor:
         own = SESSION + quote(vault.caller.session, safe="")
@@ -237,31 +233,35 @@ def _listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
     return {"resources": page, **more}
 
 
-def _read(vault: Vault, uri: str) -> tuple[str, str]:
+def _read_memory_resource(vault: Vault, uri: str) -> tuple[str, str]:
     if uri.startswith(SESSION):
-        wanted = session_name(unquote(uri.removeprefix(SESSION)))
+        wanted = memory_mcp_session(unquote(uri.removeprefix(SESSION)))
         own = wanted == vault.caller.session  # another one's memories do not exist
-        found = KeyedEntries(vault).entries(scopes=("session",), oldest_first=True) if own else ()
-        return JSON, _json([_shown(entry) for entry in found])
+        found = (
+            KeyedEntries(vault).keyed_entries(scopes=("session",), oldest_first=True) if own else ()
+        )
+        return JSON, answers.answer_text([_shown_keyed_memory(entry) for entry in found])
     path, _, query = uri.partition("?")
     if path == VAULT:
         asked = {name: values[-1] for name, values in parse_qs(query).items()}
         offset, limit = (
-            _number(asked.get(n, u), n) for n, u in (("offset", "0"), ("limit", "100"))
+            _resource_number(asked.get(n, u), n) for n, u in (("offset", "0"), ("limit", "100"))
         )
-        found = KeyedEntries(vault).entries(
+        found = KeyedEntries(vault).keyed_entries(
             oldest_first=True, offset=offset, limit=min(MOST, max(1, limit))
         )
         found = found[:limit]
-        return JSON, _json([_shown(entry) for entry in found])
+        return JSON, answers.answer_text([_shown_keyed_memory(entry) for entry in found])
     if path.startswith(f"{VAULT}/"):
-        return JSON, _json(
-            _shown(KeyedEntries(vault).entry(unquote(uri.removeprefix(f"{VAULT}/"))))
+        return JSON, answers.answer_text(
+            _shown_keyed_memory(
+                KeyedEntries(vault).keyed_entry(unquote(uri.removeprefix(f"{VAULT}/")))
+            )
         )
     raise NotFound(f"There is no resource {uri}.")
 
 
-def _number(text: str, name: str) -> int:
+def _resource_number(text: str, name: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise InvalidInput(f"{name} must be a whole number, not {text!r}.")
     return int(text)
@@ -270,7 +270,7 @@ def _number(text: str, name: str) -> int:
 # --- sessions --------------------------------------------------------------------------------
 
 
-def session_name(id: str) -> str:
+def memory_mcp_session(id: str) -> str:
     """A session's id as a name that no other id shares, whatever a file system makes of it."""
     if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,99}", id):
         return id
@@ -283,46 +283,46 @@ class MemoryMcpDialect(Dialect):
     server_info = SERVER
     capabilities = CAPABILITIES
     tools = (
-        DialectTool(COMMIT, _commit, writes=True),
-        DialectTool(SEARCH, _search),
-        DialectTool(PRUNE, _prune, writes=True),
+        DialectTool(COMMIT, _commit_memory, writes=True),
+        DialectTool(SEARCH, _search_memories),
+        DialectTool(PRUNE, _prune_memory, writes=True),
     )
-    resources = Resources(_listing, _read, TEMPLATES)
+    resources = Resources(_memory_resources, _read_memory_resource, TEMPLATES)
 
     def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
         self._left: set[Caller] = set()  # whose sessions are still to be cleared
 
-    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
+    def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
         """A client may name its session when it connects; else the server has one."""
         own = self.started.session or self.variables.session or DEFAULT_SESSION
-        caller = replace(known, session=session_name(connected.session or own))
+        caller = replace(known, session=memory_mcp_session(connected.session or own))
         self._left.add(caller)
         return caller
 
-    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
-        return answers.success(value)
+    def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
+        return answers.success_answer(value)
 
-    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
+    def failure_result(self, tool: str, error: Exception) -> dict[str, Any]:
         if isinstance(error, InvalidInput | OutsideVault):
             raise DialectError(INVALID_PARAMS, str(error))
-        return answers.failure(error)
+        return answers.failure_answer(error)
 
     # --- volatile memories end with their session ------------------------------------------
 
-    def opened(self, vault: Vault) -> None:
+    def vault_opened(self, vault: Vault) -> None:
         """What a server that was killed has left behind."""
         if not self.started.over_http:
-            self._clear(vault)
+            self._clear_session_of(vault)
 
-    def disconnected(self, vault: Vault) -> None:
-        self._clear(vault)
+    def client_disconnected(self, vault: Vault) -> None:
+        self._clear_session_of(vault)
 
-    def ended(self, vault: Vault) -> None:
+    def server_ended(self, vault: Vault) -> None:
         for caller in tuple(self._left):
-            self._clear(vault.for_caller(caller))
+            self._clear_session_of(vault.for_caller(caller))
 
-    def _clear(self, vault: Vault) -> None:
+    def _clear_session_of(self, vault: Vault) -> None:
         if not (self.variables.keep_session or vault.caller.read_only):
             vault.clear_session()
         self._left.discard(vault.caller)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput, NotFound, StorageFull
-from vaultmem.surfaces import answers, shortening
+from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import (
     INVALID_PARAMS,
     ClientConnection,
@@ -51,20 +51,20 @@ _HEADINGS: Final = {
 # --- memories --------------------------------------------------------------------------------
 
 
-def _store(vault: Vault, given: Given) -> dict[str, Any]:
+def _store_surreal_memory(vault: Vault, given: Given) -> dict[str, Any]:
     has_model = vault.load_model()  # that system embeds before it answers
     stored = vault.remember(
         given["content"],
         type=given["type"],
         scope=given["scope"],
         importance=given.get("importance"),
-        tags=_tags(given.get("tags")),
+        tags=_surreal_tags(given.get("tags")),
         source=given.get("source"),
         related_entities=given.get("related_entities", ()),
-        session_id=_plain_session(given),
+        session_id=_given_surreal_session(given),
     )
     answer = {
-        "memory_id": _ref(stored.memory_id),
+        "memory_id": _plain_surreal_id(stored.memory_id),
         "embedding_generated": stored.embedding_generated,
         "graph_edges_created": stored.graph_edges_created,
         "scope": stored.scope,
@@ -72,19 +72,19 @@ def _store(vault: Vault, given: Given) -> dict[str, Any]:
     }
     if not stored.embedding_generated and not has_model:
         answer |= {"warning": "embedding_failed", "searchable_by": "keyword_only"}
-    return answer | _caveats(
-        [*stored.warnings, *_unembedded(stored.embedding_generated, has_model)]
+    return answer | _surreal_caveats(
+        [*stored.warnings, *_unembedded_warning(stored.embedding_generated, has_model)]
     )
 
 
-def _unembedded(done: bool, has_model: bool) -> Iterable[str]:
+def _unembedded_warning(done: bool, has_model: bool) -> Iterable[str]:
     if not done and has_model:
         yield "embedding_pending: the memory is found by its words, and soon by its meaning."
     elif not done:
         yield "embedding_failed: there is no model; the memory is stored, and found by its words."
 
 
-def _recall(vault: Vault, given: Given) -> dict[str, Any]:
+def _recall_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     within = given.get("time_range", {})
     found = vault.recall(
         given["query"],
@@ -93,16 +93,16 @@ def _recall(vault: Vault, given: Given) -> dict[str, Any]:
         strategy=given.get("strategy", "hybrid"),
         limit=given.get("limit", 10),
         min_importance=given.get("min_importance"),
-        tags=_tags(given.get("tags")),
+        tags=_surreal_tags(given.get("tags")),
         after=within.get("after"),
         before=within.get("before"),
         include_forgotten=given.get("include_forgotten", False),
         profile="seed",
     )
-    whole = _whole(vault, [hit.id for hit in found.memories])
+    whole = _whole_surreal_memories(vault, [hit.id for hit in found.memories])
     memories = [
         {
-            "id": _ref(hit.id),
+            "id": _plain_surreal_id(hit.id),
             "content": whole[hit.id].content if hit.id in whole else hit.content,
             "type": hit.type,
             "scope": hit.scope,
@@ -111,7 +111,7 @@ def _recall(vault: Vault, given: Given) -> dict[str, Any]:
             "tags": hit.tags,
             "created_at": hit.created_at,
             "access_count": hit.access_count,
-            "source": _origin(vault, hit.source),
+            "source": _surreal_source(vault, hit.source),
         }
         for hit in found.memories
     ]
@@ -121,15 +121,19 @@ def _recall(vault: Vault, given: Given) -> dict[str, Any]:
         "strategy_used": found.strategy_used,
         "query_time_ms": round(found.query_time_ms),
     }
-    return answer | _caveats(found.warnings)
+    return answer | _surreal_caveats(found.warnings)
 
 
-def _forget(vault: Vault, given: Given) -> dict[str, Any]:
+def _forget_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     done = vault.forget(given["memory_id"], reason=given.get("reason"))
-    return {"memory_id": _ref(done.memory_id), "status": done.status, "reason": done.reason}
+    return {
+        "memory_id": _plain_surreal_id(done.memory_id),
+        "status": done.status,
+        "reason": done.reason,
+    }
 
 
-def _update(vault: Vault, given: Given) -> dict[str, Any]:
+def _update_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     tags, entities = given.get("tags", {}), given.get("related_entities", {})
     if "content" in given:
         vault.load_model()
@@ -137,55 +141,55 @@ def _update(vault: Vault, given: Given) -> dict[str, Any]:
         given["memory_id"],
         content=given.get("content"),
         importance=given.get("importance"),
-        add_tags=_tags(tags.get("add")),
-        remove_tags=_tags(tags.get("remove")),
-        metadata=dict(_properties(given.get("metadata", {}))),
+        add_tags=_surreal_tags(tags.get("add")),
+        remove_tags=_surreal_tags(tags.get("remove")),
+        metadata=dict(_surreal_metadata(given.get("metadata", {}))),
         add_entities=entities.get("add") or (),
         remove_entities=entities.get("remove") or (),
         shown_whole=True,  # so recall has it there
     )
     answer = {
-        "memory_id": _ref(done.memory_id),
+        "memory_id": _plain_surreal_id(done.memory_id),
         "updated_fields": done.updated_fields,
         "re_embedded": done.re_embedded,
         "version": vault.history(done.memory_id).number,
     }
-    return answer | _caveats(done.warnings)
+    return answer | _surreal_caveats(done.warnings)
 
 
-def _tag(vault: Vault, given: Given) -> dict[str, Any]:
-    add, remove = _tags(given.get("add")), _tags(given.get("remove"))
+def _tag_surreal(vault: Vault, given: Given) -> dict[str, Any]:
+    add, remove = _surreal_tags(given.get("add")), _surreal_tags(given.get("remove"))
     if add or remove:
         done = vault.tag(given["memory_id"], add=add, remove=remove)
-        return {"memory_id": _ref(done.memory_id), "tags": done.tags}
+        return {"memory_id": _plain_surreal_id(done.memory_id), "tags": done.tags}
     found = vault.get([given["memory_id"]]).memories
     if not found:
         raise NotFound(f"There is no memory {given['memory_id']!r}.")
-    return {"memory_id": _ref(found[0].id), "tags": found[0].tags}
+    return {"memory_id": _plain_surreal_id(found[0].id), "tags": found[0].tags}
 
 
-def _promote(vault: Vault, given: Given) -> dict[str, Any]:
+def _promote_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     done = vault.promote(given["memory_id"], given["target_scope"], reason=given.get("reason"))
     return {
-        "memory_id": _ref(done.memory_id),
+        "memory_id": _plain_surreal_id(done.memory_id),
         "previous_scope": done.previous_scope,
         "new_scope": done.new_scope,
         "reason": done.reason,
     }
 
 
-def _reflect(vault: Vault, given: Given) -> dict[str, Any]:
+def _reflect_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     done = vault.consolidate(
-        session_id=_plain_session(given),
+        session_id=_given_surreal_session(given),
         strategy=given.get("strategy", "full"),
         dry_run=given.get("dry_run", False),
     )
     made = [
         {
-            "id": _ref(memory.id) if memory.id else None,
+            "id": _plain_surreal_id(memory.id) if memory.id else None,
             "content": memory.content,
             "type": memory.type,
-            "derived_from": [_ref(source) for source in memory.derived_from],
+            "derived_from": [_plain_surreal_id(source) for source in memory.derived_from],
             "scope": memory.scope,
         }
         for memory in done.consolidated_memories
@@ -208,7 +212,7 @@ def _reflect(vault: Vault, given: Given) -> dict[str, Any]:
 # --- looking around --------------------------------------------------------------------------
 
 
-def _graph(vault: Vault, given: Given) -> dict[str, Any]:
+def _search_surreal_graph(vault: Vault, given: Given) -> dict[str, Any]:
     wanted = {name: value for name, value in given.items() if name != "entity"}
     try:
         found = vault.search_graph(given.get("entity"), **wanted)
@@ -224,17 +228,19 @@ def _graph(vault: Vault, given: Given) -> dict[str, Any]:
         }
         for entity in found.entities
     ]
-    memories = _whole(vault, [memory.id for memory in found.memories], counted=True)
+    memories = _whole_surreal_memories(
+        vault, [memory.id for memory in found.memories], counted=True
+    )
     return {
         "entities": entities,
-        "memories": [_shown(vault, memory) for memory in memories.values()],
+        "memories": [_shown_surreal_memory(vault, memory) for memory in memories.values()],
         "graph_stats": found.graph_stats,
     }
 
 
-def _shown(vault: Vault, memory: Memory) -> dict[str, Any]:
+def _shown_surreal_memory(vault: Vault, memory: Memory) -> dict[str, Any]:
     return {
-        "id": _ref(memory.id),
+        "id": _plain_surreal_id(memory.id),
         "content": memory.content,
         "type": memory.type,
         "scope": memory.scope,
@@ -242,12 +248,12 @@ def _shown(vault: Vault, memory: Memory) -> dict[str, Any]:
         "tags": memory.tags,
         "created_at": memory.created_at,
         "access_count": memory.access_count,
-        "source": _origin(vault, memory.source),
+        "source": _surreal_source(vault, memory.source),
     }
 
 
-def _status(vault: Vault, given: Given) -> dict[str, Any]:
-    status = answers.plain(vault.status(type=TYPES))
+def _surreal_status(vault: Vault, given: Given) -> dict[str, Any]:
+    status = answers.plain_answer(vault.status(type=TYPES))
     counts, session = status["counts"], status.get("current_session")
     told = {
         "connection": {name: status["connection"][name] for name in _CONNECTION},
@@ -255,16 +261,19 @@ def _status(vault: Vault, given: Given) -> dict[str, Any]:
         | {"by_scope": {name: counts["by_scope"][name] for name in SCOPES}}
         | {"by_type": {name: counts["by_type"][name] for name in TYPES}},
         "storage": status["storage"],
-        "current_session": session and session | {"session_id": _session(session["session_id"])},
+        "current_session": session
+        and session | {"session_id": _plain_surreal_session(session["session_id"])},
     }
     behind = status["connection"]["status"] != "connected"
-    return told | (_degraded("The index is being rebuilt; search is partial.") if behind else {})
+    return told | (
+        _surreal_degraded("The index is being rebuilt; search is partial.") if behind else {}
+    )
 
 
 _CONNECTION: Final = ("status", "mode", "path", "uptime_seconds", "version")
 
 
-def _context(vault: Vault, given: Given) -> dict[str, Any]:
+def _surreal_context(vault: Vault, given: Given) -> dict[str, Any]:
     found = vault.context(
         given.get("task_description"),
         files=given.get("files_in_context", ()),
@@ -278,10 +287,10 @@ def _context(vault: Vault, given: Given) -> dict[str, Any]:
         "tokens_used": found.tokens_used,
         "truncated": found.truncated,
     }
-    return answer | _caveats(found.warnings)
+    return answer | _surreal_caveats(found.warnings)
 
 
-def _session_text(vault: Vault) -> str:
+def _surreal_session_text(vault: Vault) -> str:
     told = vault.session_summary()
     current = vault.status().current_session
     started = told.started_at or (current.started_at if current else None)
@@ -289,67 +298,69 @@ def _session_text(vault: Vault) -> str:
     served = f"{told.queries} queries, {told.memories_served} unique memories served"
     lines = [
         "## Session Memory Summary",
-        f"**Session:** {_session(told.session_id)}{since}",
-        f"**Memories stored:** {told.memories_stored}{_by_type(told)}",
+        f"**Session:** {_plain_surreal_session(told.session_id)}{since}",
+        f"**Memories stored:** {told.memories_stored}{_counts_by_type(told)}",
         f"**Memories recalled:** {served}",
         f"**Key topics:** {', '.join(told.topics) or 'none yet'}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _by_type(told: SessionSummary) -> str:
+def _counts_by_type(told: SessionSummary) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in told.stored_by_type.items())
     return f" ({kinds})" if kinds else ""
 
 
-def _read(vault: Vault, uri: str) -> tuple[str, str]:
+def _read_surreal_resource(vault: Vault, uri: str) -> tuple[str, str]:
     kind = next((each["mimeType"] for each in RESOURCES if each["uri"] == uri), None)
     if kind is None:
         raise NotFound(f"There is no resource {uri}; resources/list names those there are.")
     if uri == "memory://status":
-        return kind, _pretty(_status(vault, {}))
+        return kind, _pretty_surreal_json(_surreal_status(vault, {}))
     if uri == "memory://session/summary":
-        return kind, _session_text(vault)
+        return kind, _surreal_session_text(vault)
     from vaultmem.surfaces.mcp import resources
 
-    text: str = resources.read(vault, uri)["contents"][0]["text"]
+    text: str = resources.read_resource(vault, uri)["contents"][0]["text"]
     return kind, text
 
 
 # --- shapes ----------------------------------------------------------------------------------
 
 
-def _ref(id: str) -> str:
+def _plain_surreal_id(id: str) -> str:
     return f"memory:{id}"
 
 
-def _session(id: str) -> str:
+def _plain_surreal_session(id: str) -> str:
     return f"session:{id.removeprefix('session:')}"
 
 
-def _plain_session(given: Given) -> str | None:
+def _given_surreal_session(given: Given) -> str | None:
     named = given.get("session_id", "")
     return named.removeprefix("session:") or None
 
 
-def _tags(given: Iterable[str] | None) -> Sequence[str]:
+def _surreal_tags(given: Iterable[str] | None) -> Sequence[str]:
     from vaultmem.notes.tags import as_tags
 
     return as_tags(given or ())
 
 
-def _whole(vault: Vault, ids: Sequence[str], *, counted: bool = False) -> dict[str, Memory]:
+def _whole_surreal_memories(
+    vault: Vault, ids: Sequence[str], *, counted: bool = False
+) -> dict[str, Memory]:
     return {memory.id: memory for memory in vault.get(ids, counted=counted).memories}
 
 
-def _origin(vault: Vault, source: Any) -> dict[str, Any]:
+def _surreal_source(vault: Vault, source: Any) -> dict[str, Any]:
     """An object there; a text here is the program that it came from, if that was another."""
     if isinstance(source, dict):
         return source
     return {"tool": source} if source and source != vault.caller.client else {}
 
 
-def _properties(metadata: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _surreal_metadata(metadata: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """Any value under any name there. A property's value is flat, and some names are ours."""
     from vaultmem.config import PROPERTIES
 
@@ -357,10 +368,10 @@ def _properties(metadata: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
         taken = name.strip().casefold() in (*PROPERTIES, "tag", "alias")
         items = value if isinstance(value, list) else [value]
         flat = not any(isinstance(item, dict | list) for item in items)
-        yield (f"meta_{name}" if taken else name), (value if flat else answers.compact(value))
+        yield (f"meta_{name}" if taken else name), (value if flat else answers.compact_json(value))
 
 
-def _caveats(warnings: Iterable[str]) -> dict[str, Any]:
+def _surreal_caveats(warnings: Iterable[str]) -> dict[str, Any]:
     """Warnings in that system's shape; nothing where there are none."""
     told = []
     for warning in warnings:
@@ -368,21 +379,21 @@ def _caveats(warnings: Iterable[str]) -> dict[str, Any]:
         plain = {"code": "note", "message": warning}
         told.append({"code": code, "message": message} if colon and " " not in code else plain)
     unusable = next((each["message"] for each in told if _UNUSABLE in each["message"]), None)
-    return ({"warnings": told} if told else {}) | (_degraded(unusable) if unusable else {})
+    return ({"warnings": told} if told else {}) | (_surreal_degraded(unusable) if unusable else {})
 
 
-def _degraded(message: str) -> dict[str, Any]:
+def _surreal_degraded(message: str) -> dict[str, Any]:
     return {"degraded": True, "message": message}
 
 
-def _pretty(value: Any) -> str:
-    made, _ = shortening.shortened(answers.plain(value))
+def _pretty_surreal_json(value: Any) -> str:
+    made, _ = answers.shortened_answer(answers.plain_answer(value))
     return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _summary(told: SessionSummary) -> str:
+def _surreal_session_summary(told: SessionSummary) -> str:
     lines = [
-        f"- Memories stored: {told.memories_stored}{_by_type(told)}",
+        f"- Memories stored: {told.memories_stored}{_counts_by_type(told)}",
         f"- Memories recalled: {told.queries} queries, {told.memories_served} memories",
         *([f"- Key topics: {', '.join(told.topics)}"] if told.topics else []),
     ]
@@ -398,7 +409,7 @@ class SurrealDialect(Dialect):
     capabilities = CAPABILITIES
     resources = Resources(
         listing=lambda vault, cursor: {"resources": [dict(each) for each in RESOURCES]},
-        read=_read,
+        read=_read_surreal_resource,
         subscribe=True,
     )
     settings: Mapping[str, Any] = {"sessions.keep": True}  # a database keeps them too
@@ -413,45 +424,45 @@ class SurrealDialect(Dialect):
             for listing in TOOLS
         )
 
-    def caller(self, known: Caller, connected: ClientConnection) -> Caller:
+    def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
         resumed = "" if self.started.session else self.variables.resume_session
         return replace(known, session=resumed.removeprefix("session:") or known.session)
 
-    def opened(self, vault: Vault) -> None:
+    def vault_opened(self, vault: Vault) -> None:
         self._folder = str(vault.root)
 
-    def ended(self, vault: Vault) -> None:
+    def server_ended(self, vault: Vault) -> None:
         """A short summary; what was stored for the session stays, since it may be resumed."""
         if vault.caller.read_only or vault.settings["read_only"]:
             return
         told = vault.session_summary()
         if told.memories_stored or told.observations:
-            vault.end_session(summary=_summary(told), keep=True)
+            vault.end_session(summary=_surreal_session_summary(told), keep=True)
 
-    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": _pretty(value)}]}
+    def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": _pretty_surreal_json(value)}]}
 
-    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
-        told = answers.envelope(error)
+    def failure_result(self, tool: str, error: Exception) -> dict[str, Any]:
+        told = answers.error_answer(error)
         if isinstance(error, InvalidInput):
             raise DialectError(INVALID_PARAMS, told["message"], told)
         if isinstance(error, StorageFull) and self._folder:
             disk = shutil.disk_usage(self._folder)
             told |= {"current_size": f"{disk.used} bytes", "limit": f"{disk.total} bytes"}
-        return {"content": [{"type": "text", "text": _pretty(told)}], "isError": True}
+        return {"content": [{"type": "text", "text": _pretty_surreal_json(told)}], "isError": True}
 
 
 _RUN: Final = {
-    "store_memory": _store,
-    "recall_memories": _recall,
-    "search_knowledge_graph": _graph,
-    "forget_memory": _forget,
-    "update_memory": _update,
-    "reflect_and_consolidate": _reflect,
-    "get_memory_status": _status,
-    "get_memory_context": _context,
-    "promote_memory": _promote,
-    "tag_memory": _tag,
+    "store_memory": _store_surreal_memory,
+    "recall_memories": _recall_surreal,
+    "search_knowledge_graph": _search_surreal_graph,
+    "forget_memory": _forget_surreal,
+    "update_memory": _update_surreal,
+    "reflect_and_consolidate": _reflect_surreal,
+    "get_memory_status": _surreal_status,
+    "get_memory_context": _surreal_context,
+    "promote_memory": _promote_surreal,
+    "tag_memory": _tag_surreal,
 }
 _WRITING: Final = frozenset(_RUN) - {
     *("recall_memories", "search_knowledge_graph", "get_memory_status", "get_memory_context")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vaultmem.surfaces.dialects import tool_listing
 from vaultmem.surfaces.mcp.schemas import (
     ENTITIES,
     FLAG,
@@ -12,38 +13,38 @@ from vaultmem.surfaces.mcp.schemas import (
     TEXT,
     TEXTS,
     TYPES,
-    one_of,
-    some_of,
-    text,
-    whole,
+    one_of_schema,
+    some_of_schema,
+    text_schema,
+    whole_schema,
 )
 
 
-def _tool(name: str, description: str, takes: dict[str, Any], *needs: str) -> dict[str, Any]:
-    required = {"required": list(needs)} if needs else {}
-    schema = {"type": "object", "properties": takes, **required}
-    return {"name": name, "description": description, "inputSchema": schema}
+def _surreal_tool(
+    name: str, description: str, takes: dict[str, Any], *needs: str
+) -> dict[str, Any]:
+    return tool_listing(name, description, takes, needs)
 
 
-def _texts(description: str) -> dict[str, Any]:
+def _described_texts(description: str) -> dict[str, Any]:
     return {**TEXTS, "description": description}
 
 
 TOOLS: Final = (
-    _tool(
+    _surreal_tool(
         "store_memory",
         "Store a new memory with content, classification, and metadata. "
         "Embeddings are generated automatically.",
         {
-            "content": text(
+            "content": text_schema(
                 "The memory content — an observation, fact, procedure, or interaction to remember"
             ),
-            "type": one_of(
+            "type": one_of_schema(
                 *TYPES,
                 description="Memory type: episodic (events/interactions), "
                 "semantic (facts/knowledge), procedural (how-to/patterns)",
             ),
-            "scope": one_of(
+            "scope": one_of_schema(
                 *SCOPES,
                 description="Memory scope: session (current conversation), "
                 "project (current codebase), user (cross-project)",
@@ -54,12 +55,12 @@ TOOLS: Final = (
                 "description": "Importance score from 0.0 to 1.0. Higher values are recalled "
                 "more often and resisted during consolidation.",
             },
-            "tags": _texts("Freeform labels for categorization and filtering"),
+            "tags": _described_texts("Freeform labels for categorization and filtering"),
             "source": {
                 "type": "object",
                 "properties": {
-                    "tool": text("MCP tool that produced this memory"),
-                    "file": text("File path relevant to this memory"),
+                    "tool": text_schema("MCP tool that produced this memory"),
+                    "file": text_schema("File path relevant to this memory"),
                     "conversation_turn": {
                         "type": "integer",
                         "description": "Conversation turn number",
@@ -73,10 +74,10 @@ TOOLS: Final = (
                     "type": "object",
                     "properties": {
                         "name": TEXT,
-                        "type": text(
+                        "type": text_schema(
                             "Entity type: component, file, person, concept, library, service, etc."
                         ),
-                        "relationship": text(
+                        "relationship": text_schema(
                             "Relationship label: uses, depends_on, authored_by, implements, etc."
                         ),
                     },
@@ -84,33 +85,35 @@ TOOLS: Final = (
                 },
                 "description": "Entities to link in the knowledge graph",
             },
-            "session_id": text("Session ID to associate with. Defaults to the current session."),
+            "session_id": text_schema(
+                "Session ID to associate with. Defaults to the current session."
+            ),
         },
         *("content", "type", "scope"),
     ),
-    _tool(
+    _surreal_tool(
         "recall_memories",
         "Retrieve memories by semantic query with scope filtering, search strategy selection, "
         "and relevance ranking.",
         {
-            "query": text("Natural language query for semantic search"),
-            "scope": some_of(*SCOPES)
+            "query": text_schema("Natural language query for semantic search"),
+            "scope": some_of_schema(*SCOPES)
             | {"description": "Scope filter. Single value or array. Defaults to all scopes."},
-            "type": some_of(*TYPES)
+            "type": some_of_schema(*TYPES)
             | {"description": "Type filter. Single value or array. Defaults to all types."},
-            "strategy": one_of(
+            "strategy": one_of_schema(
                 *("vector", "keyword", "hybrid", "graph"),
                 default="hybrid",
                 description="Search strategy: vector (embedding similarity), keyword (full-text), "
                 "hybrid (both + RRF), graph (entity traversal)",
             ),
-            "limit": whole(1, 50, default=10, description="Maximum number of results"),
+            "limit": whole_schema(1, 50, default=10, description="Maximum number of results"),
             "min_importance": {
                 **SHARE,
                 "default": 0,
                 "description": "Minimum importance score to include",
             },
-            "tags": _texts("Filter to memories with ANY of these tags"),
+            "tags": _described_texts("Filter to memories with ANY of these tags"),
             "time_range": {
                 "type": "object",
                 "properties": {
@@ -127,40 +130,40 @@ TOOLS: Final = (
         },
         "query",
     ),
-    _tool(
+    _surreal_tool(
         "search_knowledge_graph",
         "Traverse the knowledge graph to discover entity relationships and connected memories.",
         {
-            "entity": text("Entity name to look up. Omit for a graph overview."),
-            "relationship_type": text(
+            "entity": text_schema("Entity name to look up. Omit for a graph overview."),
+            "relationship_type": text_schema(
                 "Filter edges by relationship type (e.g., uses, depends_on, authored_by)"
             ),
-            "direction": one_of("outgoing", "incoming", "both", default="both"),
-            "depth": whole(1, 3, default=1, description="Maximum traversal hops"),
+            "direction": one_of_schema("outgoing", "incoming", "both", default="both"),
+            "depth": whole_schema(1, 3, default=1, description="Maximum traversal hops"),
             "include_memories": {
                 **FLAG,
                 "default": True,
                 "description": "Include memories linked to discovered entities",
             },
-            "limit": whole(1, 100, default=20),
+            "limit": whole_schema(1, 100, default=20),
         },
     ),
-    _tool(
+    _surreal_tool(
         "forget_memory",
         "Soft-delete a memory. The memory is excluded from recall by default but remains in "
         "the database.",
         {
-            "memory_id": text("The memory record ID (e.g., memory:ulid)"),
-            "reason": text("Reason for forgetting (stored for audit trail)"),
+            "memory_id": text_schema("The memory record ID (e.g., memory:ulid)"),
+            "reason": text_schema("Reason for forgetting (stored for audit trail)"),
         },
         "memory_id",
     ),
-    _tool(
+    _surreal_tool(
         "update_memory",
         "Update a memory's content, metadata, importance, tags, or entity relationships.",
         {
-            "memory_id": text("The memory record ID"),
-            "content": text("New content (triggers re-embedding)"),
+            "memory_id": text_schema("The memory record ID"),
+            "content": text_schema("New content (triggers re-embedding)"),
             "importance": SHARE,
             "tags": {"type": "object", "properties": {"add": TEXTS, "remove": TEXTS}},
             "metadata": {
@@ -170,18 +173,21 @@ TOOLS: Final = (
             },
             "related_entities": {
                 "type": "object",
-                "properties": {"add": ENTITIES, "remove": _texts("Entity names to unlink")},
+                "properties": {
+                    "add": ENTITIES,
+                    "remove": _described_texts("Entity names to unlink"),
+                },
             },
         },
         "memory_id",
     ),
-    _tool(
+    _surreal_tool(
         "reflect_and_consolidate",
         "Analyze session memories and produce consolidated insights — summarize episodic memories "
         "into semantic ones, extract recurring patterns into procedural memories.",
         {
-            "session_id": text("Session to consolidate. Defaults to current session."),
-            "strategy": one_of(
+            "session_id": text_schema("Session to consolidate. Defaults to current session."),
+            "strategy": one_of_schema(
                 *("summarize", "extract_patterns", "full"),
                 default="full",
                 description="Consolidation strategy: summarize (compress episodic→semantic), "
@@ -195,64 +201,64 @@ TOOLS: Final = (
             },
         },
     ),
-    _tool(
+    _surreal_tool(
         "get_memory_status",
         "Return connection health, memory counts by scope and type, storage statistics, and "
         "current session info.",
         {},
     ),
-    _tool(
+    _surreal_tool(
         "get_memory_context",
         "Assemble a pre-formatted context block of relevant memories for the current task. "
         "Used by hooks for automatic context injection.",
         {
-            "task_description": text(
+            "task_description": text_schema(
                 "What Claude is currently working on (improves relevance ranking)"
             ),
-            "files_in_context": _texts(
+            "files_in_context": _described_texts(
                 "File paths currently in Claude's context (for project memory filtering)"
             ),
-            "max_tokens": whole(
+            "max_tokens": whole_schema(
                 100, 8000, default=2000, description="Token budget for the context block"
             ),
             "sections": {
                 "type": "array",
-                "items": one_of(
+                "items": one_of_schema(
                     "preferences", "project_context", "session_history", "relevant_procedures"
                 ),
                 "description": "Which sections to include. Defaults to all.",
             },
         },
     ),
-    _tool(
+    _surreal_tool(
         "promote_memory",
         "Promote a memory from a narrower scope to a broader one "
         "(session→project, session→user, project→user).",
         {
-            "memory_id": text("Memory to promote"),
-            "target_scope": one_of(
+            "memory_id": text_schema("Memory to promote"),
+            "target_scope": one_of_schema(
                 *("project", "user"),
                 description="Target scope (must be broader than the memory's current scope)",
             ),
-            "reason": text("Reason for promotion"),
+            "reason": text_schema("Reason for promotion"),
         },
         *("memory_id", "target_scope"),
     ),
-    _tool(
+    _surreal_tool(
         "tag_memory",
         "Add or remove tags on a memory for organization and filtering.",
         {
-            "memory_id": text("Memory to tag"),
-            "add": _texts("Tags to add"),
-            "remove": _texts("Tags to remove"),
+            "memory_id": text_schema("Memory to tag"),
+            "add": _described_texts("Tags to add"),
+            "remove": _described_texts("Tags to remove"),
         },
         "memory_id",
     ),
 )
 
 RESOURCES: Final = tuple(
-    {"uri": f"memory://{path}", "name": name, "description": text, "mimeType": kind}
-    for path, name, text, kind in (
+    {"uri": f"memory://{path}", "name": name, "description": text_schema, "mimeType": kind}
+    for path, name, text_schema, kind in (
         (
             "status",
             "Memory System Status",

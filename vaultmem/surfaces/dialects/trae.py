@@ -12,6 +12,7 @@ from vaultmem.errors import NotFound
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import Dialect, DialectTool, Given
 from vaultmem.surfaces.http.routes import Rest
+from vaultmem.surfaces.mcp.schemas import text_schema, whole_schema
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Memory, RecalledMemory
@@ -39,52 +40,54 @@ _ALSO: Final = {"session": "session_id", "text": "content", "kind": "type"}
 # --- what the tools do -----------------------------------------------------------------------
 
 
-def _search(vault: Vault, given: Given) -> dict[str, Any]:
+def _search_trae(vault: Vault, given: Given) -> dict[str, Any]:
     found = vault.recall(
         given["query"],
         strategy="keyword",
-        limit=_count(given, "limit", 20),
-        project=_project(given),
+        limit=_trae_count(given, "limit", 20),
+        project=_trae_project(given),
     )
-    return {"results": [_hit(vault, each) for each in found.memories]}
+    return {"results": [_trae_hit(vault, each) for each in found.memories]}
 
 
-def _timeline(vault: Vault, given: Given) -> dict[str, Any]:
-    window = _count(given, "window", 10)
+def _trae_timeline(vault: Vault, given: Given) -> dict[str, Any]:
+    window = _trae_count(given, "window", 10)
     found = vault.timeline(
         observation_id=given["observation_id"],
         before=int(given.get("before", window)),
         after=int(given.get("after", window)),
     )
-    return _items(_observed(each) for each in found.observations)
+    return _trae_items(_trae_observation(each) for each in found.observations)
 
 
-def _get(vault: Vault, given: Given) -> dict[str, Any]:
+def _get_trae_observations(vault: Vault, given: Given) -> dict[str, Any]:
     found = vault.get(given["ids"])
-    return _items(_remembered(each) for each in found.memories) | {"missing": list(found.missing)}
+    return _trae_items(_trae_memory(each) for each in found.memories) | {
+        "missing": list(found.missing)
+    }
 
 
-def _inject(vault: Vault, given: Given) -> dict[str, Any]:
+def _inject_trae_context(vault: Vault, given: Given) -> dict[str, Any]:
     block = vault.context(
         given["query"],
-        project=_project(given),
-        related=_count(given, "limit", 12),
+        project=_trae_project(given),
+        related=_trae_count(given, "limit", 12),
         max_tokens=_TOKENS,
     )
     return {"context": block.context_block}
 
 
-def _start(vault: Vault, given: Given) -> dict[str, Any]:
-    started = vault.start_session(project=_project(given), session_id=ulid_now().lower())
+def _start_trae_session(vault: Vault, given: Given) -> dict[str, Any]:
+    started = vault.start_session(project=_trae_project(given), session_id=ulid_now().lower())
     return {"session_id": started.session_id}
 
 
-def _log(vault: Vault, given: Given) -> dict[str, Any]:
+def _log_trae_observation(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
     content = given["content"]
     logged = vault.log(
-        content if _public(content).strip() else PRIVATE,
+        content if _without_trae_private(content).strip() else PRIVATE,
         session_id=given["session_id"],
         type=given.get("type"),
         tags=as_tags(given.get("tags", ())),
@@ -92,36 +95,36 @@ def _log(vault: Vault, given: Given) -> dict[str, Any]:
     return {"observation_id": logged.observation_id, "session_id": logged.session_id}
 
 
-def _end(vault: Vault, given: Given) -> dict[str, Any]:
+def _end_trae_session(vault: Vault, given: Given) -> dict[str, Any]:
     ended = vault.end_session(session_id=given["session_id"])
     return {"session_id": ended.session_id, "summary": ended.summary}
 
 
-def _event(vault: Vault, given: Given) -> dict[str, Any]:
+def _take_trae_event(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.hooks import answer
 
-    told = {"event": given["event"], "payload": _public(given["payload"])}
+    told = {"event": given["event"], "payload": _without_trae_private(given["payload"])}
     return {"ok": True, **answer.to_event(vault, told)}
 
 
-def _public(value: Any) -> Any:
+def _without_trae_private(value: Any) -> Any:
     """Without private passages, however deep in an event they are."""
     from vaultmem.notes.masking import without_private
 
     if isinstance(value, str):
         return without_private(value)
     if isinstance(value, list):
-        return [_public(item) for item in value]
+        return [_without_trae_private(item) for item in value]
     if isinstance(value, dict):
-        return {name: _public(item) for name, item in value.items()}
+        return {name: _without_trae_private(item) for name, item in value.items()}
     return value
 
 
-def _count(given: Given, name: str, usual: int) -> int:
+def _trae_count(given: Given, name: str, usual: int) -> int:
     return min(1000, max(1, int(given.get(name) or usual)))
 
 
-def _project(given: Given) -> str | None:
+def _trae_project(given: Given) -> str | None:
     """A project is named, or given as the folder it lies in."""
     return re.split(r"[\\/]", str(given.get("project") or "").rstrip("\\/"))[-1] or None
 
@@ -129,7 +132,7 @@ def _project(given: Given) -> str | None:
 # --- shapes ----------------------------------------------------------------------------------
 
 
-def _hit(vault: Vault, hit: RecalledMemory) -> dict[str, Any]:
+def _trae_hit(vault: Vault, hit: RecalledMemory) -> dict[str, Any]:
     seen = vault.observation(hit.id) if hit.block else None
     return {
         "id": hit.id,
@@ -142,7 +145,7 @@ def _hit(vault: Vault, hit: RecalledMemory) -> dict[str, Any]:
     }
 
 
-def _observed(seen: ObservationView) -> dict[str, Any]:
+def _trae_observation(seen: ObservationView) -> dict[str, Any]:
     return {
         "id": seen.id,
         "session_id": seen.session_id,
@@ -153,7 +156,7 @@ def _observed(seen: ObservationView) -> dict[str, Any]:
     }
 
 
-def _remembered(memory: Memory) -> dict[str, Any]:
+def _trae_memory(memory: Memory) -> dict[str, Any]:
     made = memory.created_at
     return {
         "id": memory.id,
@@ -165,7 +168,7 @@ def _remembered(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _items(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _trae_items(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """By trae-mem's name, and by the one that the rest of this product uses."""
     items = list(found)
     return {"items": items, "observations": items}
@@ -177,11 +180,11 @@ _TEXT: Final = {"type": "string"}
 _PROJECT: Final = {"type": "string", "description": "项目名称或路径"}
 
 
-def _whole(usual: int) -> dict[str, Any]:
+def _whole_number_schema(usual: int) -> dict[str, Any]:
     return {"type": "integer", "default": usual}
 
 
-def _tool(
+def _trae_tool(
     name: str,
     description: str,
     run: Any,
@@ -196,46 +199,50 @@ def _tool(
 
 
 TOOLS: Final = (
-    _tool(
+    _trae_tool(
         "search",
         "全文检索：在持久化记忆中搜索。Full-text search in memory.",
-        _search,
-        {"query": _TEXT, "limit": _whole(20), "project": _PROJECT},
+        _search_trae,
+        {"query": _TEXT, "limit": _whole_number_schema(20), "project": _PROJECT},
         ["query"],
     ),
-    _tool(
+    _trae_tool(
         "timeline",
         "按 observation_id 拉时间窗。What was observed before and after an observation.",
-        _timeline,
-        {"observation_id": _TEXT, "before": _whole(10), "after": _whole(10)},
+        _trae_timeline,
+        {
+            "observation_id": _TEXT,
+            "before": _whole_number_schema(10),
+            "after": _whole_number_schema(10),
+        },
         ["observation_id"],
     ),
-    _tool(
+    _trae_tool(
         "get_observations",
         "按 ID 批量取详情。Observations in full, by their ids.",
-        _get,
+        _get_trae_observations,
         {"ids": {"type": "array", "items": _TEXT}},
         ["ids"],
     ),
-    _tool(
+    _trae_tool(
         "inject",
         "生成可注入上下文块（最近会话摘要与相关观测）。A block of context to start from.",
-        _inject,
-        {"query": _TEXT, "limit": _whole(12), "project": _PROJECT},
+        _inject_trae_context,
+        {"query": _TEXT, "limit": _whole_number_schema(12), "project": _PROJECT},
         ["query"],
     ),
-    _tool(
+    _trae_tool(
         "start_session",
         "创建 session。Start a session.",
-        _start,
+        _start_trae_session,
         {"project": _PROJECT},
         [],
         writes=True,
     ),
-    _tool(
+    _trae_tool(
         "log",
         "写入 observation；<private> 片段不入库。Log an observation; private passages are left out.",
-        _log,
+        _log_trae_observation,
         {
             "session_id": _TEXT,
             "content": _TEXT,
@@ -245,18 +252,18 @@ TOOLS: Final = (
         ["session_id", "content"],
         writes=True,
     ),
-    _tool(
+    _trae_tool(
         "end_session",
         "结束 session 并生成摘要。End a session and sum it up.",
-        _end,
+        _end_trae_session,
         {"session_id": _TEXT},
         ["session_id"],
         writes=True,
     ),
-    _tool(
+    _trae_tool(
         "hook_event",
         "适配生命周期事件（把 Trae 事件写进记忆）。Take a life-cycle event.",
-        _event,
+        _take_trae_event,
         {"event": {"type": "string", "enum": list(EVENTS)}, "payload": {"type": "object"}},
         ["event", "payload"],
         writes=True,
@@ -267,17 +274,8 @@ TOOLS: Final = (
 # --- HTTP ------------------------------------------------------------------------------------
 
 
-def _asked(given: Given) -> dict[str, Any]:
+def _trae_query(given: Given) -> dict[str, Any]:
     return {"query": given["q"], **{k: v for k, v in given.items() if k != "q"}}
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-def _bounded(usual: int, least: int, description: str) -> dict[str, Any]:
-    bounds = {"minimum": least, "maximum": 1000, "default": usual}
-    return {"type": "integer", **bounds, "description": description}
 
 
 ROUTES: Final = (
@@ -285,11 +283,11 @@ ROUTES: Final = (
         "/search",
         "Find observations and memories by their words.",
         {"query": "string", "results": "array"},
-        lambda vault, given: {"query": given["q"], **_search(vault, _asked(given))},
+        lambda vault, given: {"query": given["q"], **_search_trae(vault, _trae_query(given))},
         {
-            "q": _text("what to look for"),
-            "limit": _bounded(20, 1, "how many at most"),
-            "project": _text("of this project"),
+            "q": text_schema("what to look for"),
+            "limit": whole_schema(1, 1000, default=20, description="how many at most"),
+            "project": text_schema("of this project"),
         },
         ("q",),
         try_it="/search?q=login",
@@ -300,13 +298,15 @@ ROUTES: Final = (
         {"observation_id": "string", "items": "array"},
         lambda vault, given: {
             "observation_id": given["observation_id"],
-            **_timeline(vault, given),
+            **_trae_timeline(vault, given),
         },
         {
-            "observation_id": _text("the observation in the middle"),
-            "window": _bounded(10, 1, "how many before it, and how many after it"),
-            "before": _bounded(10, 0, "how many before it"),
-            "after": _bounded(10, 0, "how many after it"),
+            "observation_id": text_schema("the observation in the middle"),
+            "window": whole_schema(
+                1, 1000, default=10, description="how many before it, and how many after it"
+            ),
+            "before": whole_schema(0, 1000, default=10, description="how many before it"),
+            "after": whole_schema(0, 1000, default=10, description="how many after it"),
         },
         ("observation_id",),
         try_it="/timeline?observation_id=01ke6nz8a0b1c2d3e4f5g6h7jk",
@@ -315,11 +315,14 @@ ROUTES: Final = (
         "/inject",
         "A block of text for a model's context.",
         {"query": "string", "context": "string"},
-        lambda vault, given: {"query": given["q"], **_inject(vault, _asked(given))},
+        lambda vault, given: {
+            "query": given["q"],
+            **_inject_trae_context(vault, _trae_query(given)),
+        },
         {
-            "q": _text("the task, in a few words"),
-            "project": _text("the project's name or folder"),
-            "limit": _bounded(12, 1, "how many observations at most"),
+            "q": text_schema("the task, in a few words"),
+            "project": text_schema("the project's name or folder"),
+            "limit": whole_schema(1, 1000, default=12, description="how many observations at most"),
         },
         ("q",),
         try_it="/inject?q=fix+the+login&project=Atlas",
@@ -335,33 +338,29 @@ class TraeDialect(Dialect):
     tools = TOOLS
     routes = ROUTES
 
-    def checked(self, tool: DialectTool, given: Given) -> Given:
+    def checked_call(self, tool: DialectTool, given: Given) -> Given:
         """Its own clients say session, text, kind, window; tags may come as an object."""
         renamed = {_ALSO.get(n, n) if tool.name != _EVENT else n: v for n, v in given.items()}
         if isinstance(renamed.get("tags"), dict):
             renamed["tags"] = list(renamed["tags"])
         if isinstance(window := renamed.get("window"), int):
             renamed = {"before": window, "after": window, **renamed}
-        return super().checked(tool, renamed)
+        return super().checked_call(tool, renamed)
 
-    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
-        result = answers.success(value)
+    def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
+        result = answers.success_answer(value)
         if "context" in value and tool.name == _INJECT:
             result["content"][0]["text"] = value["context"]
         return result
 
-    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": _sentence(error)}], "isError": True}
+    def failure_result(self, tool: str, error: Exception) -> dict[str, Any]:
+        return answers.text_result(answers.error_answer(error)["message"], is_error=True)
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
-        return self.failure(name, NotFound(f"未知工具: {name[:100]}"))
+        return self.failure_result(name, NotFound(f"未知工具: {name[:100]}"))
 
     def unknown_method(self, method: str) -> str:
         return f"method_not_found: {method[:100]}"
 
 
 _EVENT, _INJECT = "trae_mem_hook_event", "trae_mem_inject"
-
-
-def _sentence(error: Exception) -> str:
-    return str(answers.envelope(error)["message"])

@@ -6,6 +6,7 @@ import logging
 import re
 import uuid
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, ReadOnly
@@ -17,6 +18,7 @@ from vaultmem.surfaces.dialects import (
     DialectTool,
     Given,
     ServerOptions,
+    tool_listing,
 )
 from vaultmem.surfaces.mcp.schemas import TYPES
 
@@ -45,47 +47,42 @@ _PAGE: Final = 100
 # --- memories --------------------------------------------------------------------------------
 
 
-def _remember(vault: Vault, given: Given) -> dict[str, Any]:
+def _remember_drawer(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
-    palace, _ = _entered(vault, given["palace"], make=True)
+    palace, _ = _entered_palace(vault, given["palace"], make=True)
     tags = [tag for tag in given.get("tags", ()) if isinstance(tag, str)]
     stored = palace.remember(
-        given["text"], scope="project", room=_room(given.get("room")), tags=as_tags(tags)
+        given["text"], scope="project", room=_palace_room(given.get("room")), tags=as_tags(tags)
     )
-    drawer = drawer_of(stored.memory_id)
+    drawer = drawer_uuid(stored.memory_id)
     return {"drawer_id": drawer, "palace": given["palace"], "status": "stored"}
 
 
-def _recall(vault: Vault, given: Given) -> dict[str, Any]:
-    return _layered(vault, given, layer=2)
-
-
-def _recall_deep(vault: Vault, given: Given) -> dict[str, Any]:
-    return _layered(vault, given, layer=3)
-
-
-def _layered(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
+def _recall_palace_layers(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
     """What the question finds, best first, and where there is room the palace's identity and
     essentials. Layer 2 looks at the palace's drawers, layer 3 at all of its notes."""
-    palace, about = _entered(vault, given["palace"])
+    palace, about = _entered_palace(vault, given["palace"])
     top, types = min(given.get("top_k", 10), _MOST), TYPES if layer == 2 else ()
-    scores, layers = _found(palace, about, given["query"], types, top), _standing(palace, about)
+    scores, layers = (
+        _palace_scores(palace, about, given["query"], types, top),
+        _palace_standing_layers(palace, about),
+    )
     results = [
         {
-            "drawer_id": drawer_of(memory.id),
+            "drawer_id": drawer_uuid(memory.id),
             "content": about.description if memory.id == about.id else memory.content,
             "score": scores.get(memory.id, 0.0),
             "layer": layers.get(memory.id, layer),
             "tags": memory.tags,
             "importance": memory.importance,
         }
-        for memory in _read(palace, _together(list(scores), layers, top))
+        for memory in _read_drawers(palace, _palace_layers_together(list(scores), layers, top))
     ]
     return {"palace": given["palace"], "query": given["query"], "results": results}
 
 
-def _found(
+def _palace_scores(
     palace: Vault, about: Project, query: str, types: tuple[str, ...], top: int
 ) -> dict[str, float]:
     if not top or not query.strip():
@@ -95,7 +92,7 @@ def _found(
     return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
 
 
-def _standing(palace: Vault, about: Project) -> dict[str, int]:
+def _palace_standing_layers(palace: Vault, about: Project) -> dict[str, int]:
     """What counts whatever is asked: the palace's identity (0), which is its description and
     what is tagged so, and its essentials (1), which are its most important drawers."""
 
@@ -109,19 +106,19 @@ def _standing(palace: Vault, about: Project) -> dict[str, int]:
     return described | essentials | {memory.id: 0 for memory in listed(_IDENTITY)}
 
 
-def _together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
+def _palace_layers_together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
     """What the question found goes first, yet leaves a place for the identity."""
     standing = sorted((each for each in layers if each not in found), key=lambda each: layers[each])
     kept = found[: max(top - 1, 1)] if standing and layers[standing[0]] == 0 else found
     return list(dict.fromkeys((*kept, *standing, *found)))[:top]
 
 
-def _list(vault: Vault, given: Given) -> dict[str, Any]:
+def _list_drawers(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
-    palace, about = _entered(vault, given["palace"])
+    palace, about = _entered_palace(vault, given["palace"])
     left, offset, ids = min(given.get("limit", 50), _MOST), 0, []
-    rooms = _rooms(given["room"]) if "room" in given else ()
+    rooms = _palace_rooms(given["room"]) if "room" in given else ()
     tag = (as_tags([given["tag"]]) or [given["tag"]])[0] if "tag" in given else None
     while left > 0:
         page = palace.list(
@@ -139,39 +136,39 @@ def _list(vault: Vault, given: Given) -> dict[str, Any]:
             break
     drawers = [
         {
-            "drawer_id": drawer_of(memory.id),
+            "drawer_id": drawer_uuid(memory.id),
             "content": memory.content,
             "importance": memory.importance,
             "tags": memory.tags,
             "created_at": memory.created_at,
         }
-        for memory in _read(palace, ids)
+        for memory in _read_drawers(palace, ids)
     ]
     return {"palace": given["palace"], "drawers": drawers}
 
 
-def _read(palace: Vault, ids: Sequence[str]) -> Iterator[Memory]:
+def _read_drawers(palace: Vault, ids: Sequence[str]) -> Iterator[Memory]:
     for start in range(0, len(ids), _PAGE):
         yield from palace.get(ids[start : start + _PAGE], counted=False).memories
 
 
-def _forget(vault: Vault, given: Given) -> dict[str, Any]:
-    palace, about = _entered(vault, given["palace"])
+def _forget_drawer(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, about = _entered_palace(vault, given["palace"])
     wanted = given["drawer_id"]
-    found = palace.get([memory_of(wanted)], counted=False).memories
-    if not any(_is_drawer(memory, about) for memory in found):
+    found = palace.get([drawer_memory_id(wanted)], counted=False).memories
+    if not any(_is_drawer_of_palace(memory, about) for memory in found):
         raise NotFound(f"There is no drawer {wanted} in the palace {about.name}.")
     palace.remove(found[0].id)
     return {"status": "deleted", "drawer_id": wanted, "palace": given["palace"]}
 
 
-def _is_drawer(memory: Memory, about: Project) -> bool:
+def _is_drawer_of_palace(memory: Memory, about: Project) -> bool:
     """What all projects share is no palace's to delete, and neither is a journal's line."""
     own = (memory.project or "").casefold() == about.name.casefold()
     return own and memory.type in TYPES and memory.block is None
 
 
-def drawer_of(id: str) -> str:
+def drawer_uuid(id: str) -> str:
     """An id as the UUID of the same 128 bits; for a person's note, which has a path instead of
     an id, a UUID that shows it and cannot be used to delete it."""
     from ulid_transform import ulid_to_bytes_or_none
@@ -180,7 +177,7 @@ def drawer_of(id: str) -> str:
     return str(uuid.UUID(bytes=raw) if raw else uuid.uuid5(uuid.NAMESPACE_URL, id))
 
 
-def memory_of(drawer: str) -> str:
+def drawer_memory_id(drawer: str) -> str:
     from ulid_transform import bytes_to_ulid
 
     try:
@@ -189,7 +186,7 @@ def memory_of(drawer: str) -> str:
         raise InvalidInput(f"memory_forget: invalid drawer_id UUID: {drawer[:100]}") from None
 
 
-def _room(given: str | None) -> str:
+def _palace_room(given: str | None) -> str:
     """One of the known rooms in its own spelling, or any other as it is."""
     text = " ".join((given or "").split())
     custom = re.fullmatch(r"Custom\((.*)\)", text)
@@ -197,16 +194,16 @@ def _room(given: str | None) -> str:
     return {name.casefold(): name for name in ROOMS}.get(text.casefold(), text) or GENERAL
 
 
-def _rooms(given: str) -> tuple[str, ...]:
+def _palace_rooms(given: str) -> tuple[str, ...]:
     """A memory that was stored without a room is in the general one."""
-    room = _room(given)
+    room = _palace_room(given)
     return (room, "") if room == GENERAL else (room,)
 
 
 # --- palaces ---------------------------------------------------------------------------------
 
 
-def _entered(vault: Vault, name: str, *, make: bool = False) -> tuple[Vault, Project]:
+def _entered_palace(vault: Vault, name: str, *, make: bool = False) -> tuple[Vault, Project]:
     """The vault with nothing in it but a palace's notes and those that all projects share."""
     try:
         about = vault.project(name)
@@ -217,7 +214,7 @@ def _entered(vault: Vault, name: str, *, make: bool = False) -> tuple[Vault, Pro
     return vault.for_caller(replace(vault.caller, project=about.name)), about
 
 
-def _create(vault: Vault, given: Given) -> dict[str, Any]:
+def _create_palace(vault: Vault, given: Given) -> dict[str, Any]:
     try:
         vault.make_project(given["name"], given.get("description", ""))
     except AlreadyExists:
@@ -227,12 +224,12 @@ def _create(vault: Vault, given: Given) -> dict[str, Any]:
     return {"palace_id": given["name"], "status": "created"}
 
 
-def _palaces(vault: Vault, given: Given) -> dict[str, Any]:
+def _list_palaces(vault: Vault, given: Given) -> dict[str, Any]:
     return {"palaces": [project.name for project in vault.projects().projects]}
 
 
-def _info(vault: Vault, given: Given) -> dict[str, Any]:
-    _, about = _entered(vault, given["palace"])
+def _palace_info(vault: Vault, given: Given) -> dict[str, Any]:
+    _, about = _entered_palace(vault, given["palace"])
     return {
         "id": about.name,
         "name": about.name,
@@ -244,8 +241,8 @@ def _info(vault: Vault, given: Given) -> dict[str, Any]:
 # --- the knowledge graph ---------------------------------------------------------------------
 
 
-def _assert(vault: Vault, given: Given) -> dict[str, Any]:
-    palace, _ = _entered(vault, given["palace"], make=True)
+def _assert_palace_fact(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, _ = _entered_palace(vault, given["palace"], make=True)
     palace.assert_fact(
         given["subject"],
         re.sub(r"[^\w-]+", "_", given["predicate"]).strip("_-")[:64] or given["predicate"],
@@ -257,8 +254,8 @@ def _assert(vault: Vault, given: Given) -> dict[str, Any]:
     return {"status": "asserted"}
 
 
-def _query(vault: Vault, given: Given) -> dict[str, Any]:
-    palace, _ = _entered(vault, given["palace"])
+def _query_palace_facts(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, _ = _entered_palace(vault, given["palace"])
     triples = [
         {
             "subject": given["subject"],
@@ -291,7 +288,7 @@ _LIMIT: Final = {"type": "integer", "description": "Max results (default 50)"}
 _DRAWER: Final = {"type": "string", "description": "UUID of the drawer to delete"}
 
 
-def _tool(
+def _trusty_tool(
     name: str,
     description: str,
     takes: dict[str, Any],
@@ -300,14 +297,11 @@ def _tool(
     *,
     writes: bool = False,
 ) -> DialectTool:
-    schema = {"type": "object", "properties": takes, **({"required": list(needs)} if needs else {})}
-    return DialectTool(
-        {"name": name, "description": description, "inputSchema": schema}, run, writes
-    )
+    return DialectTool(tool_listing(name, description, takes, needs), run, writes)
 
 
 TOOLS: Final[tuple[DialectTool, ...]] = (
-    _tool(
+    _trusty_tool(
         "memory_remember",
         "Store a memory (drawer) in a palace room.",
         {
@@ -317,33 +311,33 @@ TOOLS: Final[tuple[DialectTool, ...]] = (
             "tags": {"type": "array", "items": _TEXT},
         },
         ("palace", "text"),
-        _remember,
+        _remember_drawer,
         writes=True,
     ),
-    _tool(
+    _trusty_tool(
         "memory_recall",
         "Recall memories using L0+L1+L2 progressive retrieval.",
         {"palace": _TEXT, "query": _TEXT, "top_k": _TOP},
         ("palace", "query"),
-        _recall,
+        partial(_recall_palace_layers, layer=2),
     ),
-    _tool(
+    _trusty_tool(
         "memory_recall_deep",
         "Deep recall using L3 full HNSW search.",
         {"palace": _TEXT, "query": _TEXT, "top_k": _TOP},
         ("palace", "query"),
-        _recall_deep,
+        partial(_recall_palace_layers, layer=3),
     ),
-    _tool(
+    _trusty_tool(
         "palace_create",
         "Create a new memory palace.",
         {"name": _TEXT, "description": _TEXT},
         ("name",),
-        _create,
+        _create_palace,
         writes=True,
     ),
-    _tool("palace_list", "List all palaces on this machine.", {}, (), _palaces),
-    _tool(
+    _trusty_tool("palace_list", "List all palaces on this machine.", {}, (), _list_palaces),
+    _trusty_tool(
         "kg_assert",
         "Assert a fact in the temporal knowledge graph.",
         {
@@ -355,42 +349,42 @@ TOOLS: Final[tuple[DialectTool, ...]] = (
             "provenance": _TEXT,
         },
         ("palace", "subject", "predicate", "object"),
-        _assert,
+        _assert_palace_fact,
         writes=True,
     ),
-    _tool(
+    _trusty_tool(
         "kg_query",
         "Query active knowledge-graph triples for a subject.",
         {"palace": _TEXT, "subject": _TEXT},
         ("palace", "subject"),
-        _query,
+        _query_palace_facts,
     ),
-    _tool(
+    _trusty_tool(
         "memory_list",
         "List drawers in a palace, optionally filtered by room type or tag.",
         {"palace": _TEXT, "room": _ROOM, "tag": _TAG, "limit": _LIMIT},
         ("palace",),
-        _list,
+        _list_drawers,
     ),
-    _tool(
+    _trusty_tool(
         "memory_forget",
         "Delete a drawer from a palace by its UUID.",
         {"palace": _TEXT, "drawer_id": _DRAWER},
         ("palace", "drawer_id"),
-        _forget,
+        _forget_drawer,
         writes=True,
     ),
-    _tool(
+    _trusty_tool(
         "palace_info",
         "Get metadata and stats for a single palace.",
         {"palace": _TEXT},
         ("palace",),
-        _info,
+        _palace_info,
     ),
 )
 
 
-def _with_default(tool: DialectTool) -> DialectTool:
+def _with_default_palace(tool: DialectTool) -> DialectTool:
     """As it is listed where a palace is known: `palace` is still taken, but not required."""
     schema = dict(tool.schema)
     if "required" in schema:
@@ -409,16 +403,16 @@ class TrustyDialect(Dialect):
         super().__init__(started)
         if started.palace:
             self.server_info = SERVER | {"default_palace": started.palace}
-            self.tools = tuple(map(_with_default, TOOLS))
+            self.tools = tuple(map(_with_default_palace, TOOLS))
 
-    def opened(self, vault: Vault) -> None:
+    def vault_opened(self, vault: Vault) -> None:
         if self.started.palace:
             try:
-                _entered(vault, self.started.palace, make=True)
+                _entered_palace(vault, self.started.palace, make=True)
             except (InvalidInput, ReadOnly, NotFound) as error:
                 log.warning("The palace %s cannot be made: %s", self.started.palace, error)
 
-    def checked(self, tool: DialectTool, given: Given) -> Given:
+    def checked_call(self, tool: DialectTool, given: Given) -> Given:
         """An argument of another type counts as missing."""
         properties = tool.schema["properties"]
         known = {name: given.get(name) for name in properties}
@@ -431,30 +425,26 @@ class TrustyDialect(Dialect):
         for name in tool.schema.get("required", ()):
             if name not in kept:
                 raise DialectError(INTERNAL_ERROR, f"missing '{name}'")
-        arguments.within(tool.name, kept)
+        arguments.require_within_bounds(tool.name, kept)
         return kept
 
-    def success(self, tool: DialectTool, value: Any) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": answers.text(value)}]}
+    def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": answers.answer_text(value)}]}
 
-    def failure(self, tool: str, error: Exception) -> dict[str, Any]:
-        raise DialectError(INTERNAL_ERROR, answers.envelope(error)["message"])
+    def failure_result(self, tool: str, error: Exception) -> dict[str, Any]:
+        raise DialectError(INTERNAL_ERROR, answers.error_answer(error)["message"])
 
     def unknown_tool(self, name: str) -> dict[str, Any]:
         raise DialectError(INTERNAL_ERROR, f"unknown tool: {name[:100]}")
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: Any) -> bool:
+def _is_trusty_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 _IS_A: Final = {
     "string": lambda value: isinstance(value, str),
     "array": lambda value: isinstance(value, list),
-    "integer": _is_count,
-    "number": _is_number,
+    "integer": lambda value: _is_trusty_number(value) and isinstance(value, int) and value >= 0,
+    "number": _is_trusty_number,
 }

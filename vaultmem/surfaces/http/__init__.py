@@ -47,7 +47,7 @@ class HttpSocket:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def parse_address(text: str) -> tuple[str, int]:
+def parse_http_address(text: str) -> tuple[str, int]:
     """`HOST:PORT`; either may be left out. Without a host it is this machine alone."""
     found = _ADDRESS.fullmatch(text.strip())
     if not found:
@@ -59,14 +59,14 @@ def parse_address(text: str) -> tuple[str, int]:
     return host, port
 
 
-def caller_of(request: Any) -> Caller | None:
+def caller_of_request(request: Any) -> Caller | None:
     """Who sent this HTTP request; None when it did not come through the guard."""
     from vaultmem.surfaces.http.guard import CALLER
 
     return None if request is None else request.scope.get(CALLER)
 
 
-def serve(
+def serve_http(
     make: Callable[[], McpServer],
     host: str,
     port: int,
@@ -78,13 +78,13 @@ def serve(
     routes: Iterable[Rest] = (),
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let what runs finish and return."""
-    http_socket = open_socket(host, port, caller, token_file, hosts, title, routes)
+    http_socket = open_http_socket(host, port, caller, token_file, hosts, title, routes)
     from vaultmem.surfaces.http import app
 
-    app.run(make, http_socket, GRACE_SECONDS)
+    app.run_http(make, http_socket, GRACE_SECONDS)
 
 
-def open_socket(
+def open_http_socket(
     host: str,
     port: int,
     caller: Caller | None,
@@ -97,10 +97,10 @@ def open_socket(
     from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.http import guard, tokens
 
-    known = tokens.read(token_file, say) if token_file else ()
+    known = tokens.read_tokens(token_file, say_http) if token_file else ()
     caller = caller or Caller()
-    bearers = {token: tokens.pinned(caller, token) for token in known}
-    family, address = _resolved(host, port)
+    bearers = {token: tokens.pinned_caller(caller, token) for token in known}
+    family, address = _resolved_address(host, port)
     near = ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
     if not near and not known:
         raise InvalidInput(
@@ -108,17 +108,17 @@ def open_socket(
             "--token-file FILE. Without one, serve on 127.0.0.1."
         )
     if not near:
-        say("Tokens travel unencrypted here: put a proxy with TLS in front of it.")
+        say_http("Tokens travel unencrypted here: put a proxy with TLS in front of it.")
     names = guard.host_names((*hosts, host) if not near else hosts)
     policy = guard.Policy(caller, bearers, names)
-    return HttpSocket(_bound(family, address), policy, title, tuple(routes))
+    return HttpSocket(_bound_socket(family, address), policy, title, tuple(routes))
 
 
-def say(sentence: str) -> None:
+def say_http(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
+def _resolved_address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     host = DEFAULT_HOST if host == "localhost" else host
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -127,7 +127,7 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     return found[0][0], found[0][4]
 
 
-def _bound(family: socket.AddressFamily, address: Any) -> socket.socket:
+def _bound_socket(family: socket.AddressFamily, address: Any) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere it would let two servers share a port
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

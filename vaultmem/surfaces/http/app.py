@@ -31,9 +31,17 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vaultmem import __version__
 from vaultmem.errors import Busy, Unavailable, VaultmemError
-from vaultmem.surfaces import answers, render, shortening
-from vaultmem.surfaces.http import HttpSocket, routes, say
-from vaultmem.surfaces.http.guard import CALLER, Guard, Message, Receive, Scope, Send, envelope
+from vaultmem.surfaces import answers, render
+from vaultmem.surfaces.http import HttpSocket, routes, say_http
+from vaultmem.surfaces.http.guard import (
+    CALLER,
+    Guard,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    refusal_envelope,
+)
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
@@ -67,7 +75,7 @@ class Site:
     def __init__(self, make: Callable[[], McpServer], http_socket: HttpSocket) -> None:
         self._make = make
         self._http_socket = http_socket
-        self._routes = routes.with_others(http_socket.routes)
+        self._routes = routes.routes_with_others(http_socket.routes)
         self._server: McpServer | None = None
         self._mcp: Starlette | None = None
         self._ready = anyio.Event()
@@ -78,12 +86,20 @@ class Site:
 
     def _starlette(self) -> Starlette:
         rest = [
-            Route(route.path.replace("}", ":path}"), partial(self._answer, route), methods=["GET"])
+            Route(
+                route.path.replace("}", ":path}"),
+                partial(self._answer_route, route),
+                methods=["GET"],
+            )
             for route in self._routes
         ]
         app = Starlette(
-            routes=[*rest, Route("/mcp", _Asgi(self._speak))],
-            exception_handlers={HTTPException: _no_route, VaultmemError: _told, Exception: _told},
+            routes=[*rest, Route("/mcp", _AsgiRoute(self._speak_mcp))],
+            exception_handlers={
+                HTTPException: _no_route_response,
+                VaultmemError: _http_error_response,
+                Exception: _http_error_response,
+            },
         )
         app.router.redirect_slashes = False
         return app
@@ -92,9 +108,9 @@ class Site:
         """Build the MCP surface and keep it open until the end."""
         try:
             server = await anyio.to_thread.run_sync(self._make, abandon_on_cancel=True)
-            mcp = await anyio.to_thread.run_sync(_http_app, server)
+            mcp = await anyio.to_thread.run_sync(_mcp_http_app, server)
         except Exception as error:
-            say(f"MCP cannot be served: {error}")
+            say_http(f"MCP cannot be served: {error}")
             self._ready.set()
             return
         async with mcp.router.lifespan_context(mcp):
@@ -103,7 +119,7 @@ class Site:
             server.start()
             await self._ended.wait()
 
-    async def _built(self) -> McpServer:
+    async def _built_mcp_server(self) -> McpServer:
         with anyio.move_on_after(READY_SECONDS):
             await self._ready.wait()
         if self._server is not None:
@@ -114,12 +130,12 @@ class Site:
 
     # --- REST ----------------------------------------------------------------------------
 
-    async def _answer(self, route: routes.Rest, request: Request) -> Response:
-        given = route.read(request.query_params.multi_items(), request.path_params)
+    async def _answer_route(self, route: routes.Rest, request: Request) -> Response:
+        given = route.read_parameters(request.query_params.multi_items(), request.path_params)
         if route.run is None:
-            return Response(self._page(route.path), media_type=route.media)
-        server = await self._built()
-        work = partial(_work, server, route, given, request.scope[CALLER])
+            return Response(self._docs_page(route.path), media_type=route.media)
+        server = await self._built_mcp_server()
+        work = partial(_work_route, server, route, given, request.scope[CALLER])
         with anyio.move_on_after(ANSWER_SECONDS):
             text = await anyio.to_thread.run_sync(
                 work, abandon_on_cancel=True, limiter=self._limiter
@@ -127,25 +143,25 @@ class Site:
             return Response(text, media_type=route.media)
         raise Busy("This takes longer than a request may last. Try again, or ask for less.")
 
-    def _page(self, path: str) -> str:
+    def _docs_page(self, path: str) -> str:
         with_token = bool(self._http_socket.policy.bearers)
         match path:
             case "/health":
                 return json.dumps({"status": "ok", "version": __version__})
             case "/openapi.json":
                 return render.to_json(routes.openapi(self._routes, with_token=with_token))
-        return routes.page(self._routes, self._http_socket.url, with_token=with_token)
+        return routes.routes_page(self._routes, self._http_socket.url, with_token=with_token)
 
     # --- MCP -----------------------------------------------------------------------------
 
-    async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._built()
+    async def _speak_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._built_mcp_server()
         assert self._mcp is not None
-        scope["user"] = _owner(scope[CALLER])
-        if not _only_listens(scope):
+        scope["user"] = _session_owner(scope[CALLER])
+        if not _is_listening_only(scope):
             await self._mcp(scope, receive, send)
             return
-        open_end = _OpenEnd(send)
+        open_end = _OpenEndedSend(send)
         with anyio.CancelScope() as listener:
             self._listeners.add(listener)
             try:
@@ -168,7 +184,7 @@ class Site:
         self._ended.set()
 
 
-class _Asgi:
+class _AsgiRoute:
     """Starlette takes a method for an endpoint of its own kind; an object it calls as ASGI."""
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Any]) -> None:
@@ -178,7 +194,7 @@ class _Asgi:
         await self._app(scope, receive, send)
 
 
-class _OpenEnd:
+class _OpenEndedSend:
     """Sends on, and ends a response that was cut off, so that the client sees a clean end."""
 
     def __init__(self, send: Send) -> None:
@@ -194,7 +210,7 @@ class _OpenEnd:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _http_app(server: McpServer) -> Starlette:
+def _mcp_http_app(server: McpServer) -> Starlette:
     from mcp.server.transport_security import TransportSecuritySettings
 
     # The guard has looked at Host and Origin already, and knows the names from the settings.
@@ -203,7 +219,7 @@ def _http_app(server: McpServer) -> Starlette:
     return app
 
 
-def _owner(caller: Caller) -> Any:
+def _session_owner(caller: Caller) -> Any:
     """To the SDK a session belongs to whoever opened it; to others it does not exist."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
@@ -211,33 +227,36 @@ def _owner(caller: Caller) -> Any:
     return AuthenticatedUser(AccessToken(token="", client_id=repr(caller), scopes=[]))
 
 
-def _only_listens(scope: Scope) -> bool:
+def _is_listening_only(scope: Scope) -> bool:
     return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
-def _work(server: McpServer, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
+def _work_route(server: McpServer, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
     assert route.run is not None
-    answer = render.plain(route.run(server.for_rest(caller), given))
-    return render.to_json(shortening.shortened(answer, LARGEST_ANSWER)[0])
+    answer = render.plain_json(route.run(server.for_rest(caller), given))
+    return render.to_json(answers.shortened_answer(answer, LARGEST_ANSWER)[0])
 
 
 # --- errors -----------------------------------------------------------------------------------
 
 
-async def _told(request: Request, error: Exception) -> Response:
-    told = answers.envelope(error)
+async def _http_error_response(request: Request, error: Exception) -> Response:
+    told = answers.error_answer(error)
     status = _STATUS.get(told["error"], 500) if isinstance(error, VaultmemError) else 500
     return Response(render.to_json(told), status, media_type="application/json")
 
 
-async def _no_route(request: Request, error: Exception) -> Response:
+async def _no_route_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         code, message = "invalid_input", f"{request.url.path} answers to GET only."
     else:
         code, message = "not_found", "There is no such route. GET /docs lists them all."
     return Response(
-        envelope(code, message), error.status_code, error.headers, media_type="application/json"
+        refusal_envelope(code, message),
+        error.status_code,
+        error.headers,
+        media_type="application/json",
     )
 
 
@@ -260,7 +279,7 @@ class _Connection(H11Protocol):
         self.loop.call_later(HEAD_SECONDS, self._look, self.cycle)
 
     def send_400_response(self, msg: str) -> None:
-        body = envelope("invalid_input", "This is not a request that can be read as HTTP.")
+        body = refusal_envelope("invalid_input", "This is not a request that can be read as HTTP.")
         headers = [
             ("content-type", "application/json"),
             ("content-length", str(len(body))),
@@ -281,7 +300,7 @@ class _Server(uvicorn.Server):
         yield  # signals are not its business: stdio may be served beside it
 
 
-def run(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
+def run_http(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
     built: list[McpServer] = []
 
     def make_once() -> McpServer:
@@ -289,14 +308,14 @@ def run(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> N
         return built[0]
 
     try:
-        anyio.run(_until_signal, make_once, http_socket, grace)
+        anyio.run(_serve_until_signal, make_once, http_socket, grace)
     finally:
         for server in built:
             server.stop()
-    _leave()
+    _leave_http()
 
 
-def _leave() -> None:
+def _leave_http() -> None:
     """A thread that is still inside a library (embedding, say) would abort the process when the
     interpreter is taken down around it. Notes are safe on disk by now: just go."""
     if threading.active_count() > 1:
@@ -304,7 +323,9 @@ def _leave() -> None:
         os._exit(0)
 
 
-async def _until_signal(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
+async def _serve_until_signal(
+    make: Callable[[], McpServer], http_socket: HttpSocket, grace: int
+) -> None:
     """Signals ask for an end, which comes within `grace`; only after it do they force one."""
     stop = anyio.Event()
     loop = asyncio.get_running_loop()
@@ -312,34 +333,34 @@ async def _until_signal(make: Callable[[], McpServer], http_socket: HttpSocket, 
     for number in caught:
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
     try:
-        await listen(make, http_socket, stop, grace)
+        await listen_http(make, http_socket, stop, grace)
     finally:
         for number in caught:
             signal.signal(number, signal.SIG_DFL)
 
 
-async def listen(
+async def listen_http(
     make: Callable[[], McpServer], http_socket: HttpSocket, stop: anyio.Event, grace: int
 ) -> None:
     site = Site(make, http_socket)
-    server = _Server(_configured(site, http_socket, grace))
-    announce(http_socket)
+    server = _Server(_uvicorn_config(site, http_socket, grace))
+    announce_address(http_socket)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(site.hold)
-        tasks.start_soon(_end, stop, site, server)
+        tasks.start_soon(_end_at_signal, stop, site, server)
         await server.serve(sockets=[http_socket.socket])
         site.end()
         if not site.is_built:
             tasks.cancel_scope.cancel()
 
 
-async def _end(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
+async def _end_at_signal(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
     await stop.wait()
     server.should_exit = True
     site.end_listeners()
 
 
-def _configured(site: Site, http_socket: HttpSocket, grace: int) -> uvicorn.Config:
+def _uvicorn_config(site: Site, http_socket: HttpSocket, grace: int) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # we say it in sentences
     return uvicorn.Config(
         Guard(site.app, http_socket.policy),
@@ -357,10 +378,10 @@ def _configured(site: Site, http_socket: HttpSocket, grace: int) -> uvicorn.Conf
     )
 
 
-def announce(http_socket: HttpSocket) -> None:
+def announce_address(http_socket: HttpSocket) -> None:
     title = http_socket.title or "the vault"
-    say(f"Serving {title} on {http_socket.url}")
-    say(f"  MCP at {http_socket.url}/mcp, REST at {http_socket.url}/docs; Ctrl-C ends it.")
+    say_http(f"Serving {title} on {http_socket.url}")
+    say_http(f"  MCP at {http_socket.url}/mcp, REST at {http_socket.url}/docs; Ctrl-C ends it.")
     if count := len(http_socket.policy.bearers):
         known = "1 token is" if count == 1 else f"{count} tokens are"
-        say(f"  {known} known; clients send the header Authorization: Bearer TOKEN")
+        say_http(f"  {known} known; clients send the header Authorization: Bearer TOKEN")

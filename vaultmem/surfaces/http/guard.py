@@ -54,10 +54,10 @@ class HttpRefusal:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def body(self) -> bytes:
-        return envelope(self.error, self.message, retry_possible=self.retry_possible)
+        return refusal_envelope(self.error, self.message, retry_possible=self.retry_possible)
 
 
-def envelope(
+def refusal_envelope(
     error: str, message: str, *, retry_possible: bool = False, degraded: bool = False
 ) -> bytes:
     told = {"error": error, "message": message}
@@ -73,11 +73,15 @@ class Policy:
 
     def refusal(self, scope: Scope) -> HttpRefusal | None:
         """Why this request may not come in; otherwise `scope` says who is calling."""
-        return self._wrong_host(scope) or self._foreign(scope) or self._unknown(scope)
+        return (
+            self._wrong_host_refusal(scope)
+            or self._foreign_origin_refusal(scope)
+            or self._unknown_token_refusal(scope)
+        )
 
-    def _wrong_host(self, scope: Scope) -> HttpRefusal | None:
-        host = _split(_only(scope, b"host"))
-        if host and (host[0] in LOOPBACK | self.hosts or host[0] == _arrived_at(scope)):
+    def _wrong_host_refusal(self, scope: Scope) -> HttpRefusal | None:
+        host = _host_and_port(_only_header(scope, b"host"))
+        if host and (host[0] in LOOPBACK | self.hosts or host[0] == _arrived_at_host(scope)):
             return None
         return HttpRefusal(
             421,
@@ -86,17 +90,17 @@ class Policy:
             "started, or add the name to http.hosts in .vaultmem/config.toml.",
         )
 
-    def _foreign(self, scope: Scope) -> HttpRefusal | None:
-        own = _split(_only(scope, b"host"))
-        origins = _all(scope, b"origin")
-        elsewhere = _only(scope, b"sec-fetch-site") in ("cross-site", "same-site")
-        if not elsewhere and all(self._is_own(origin, own) for origin in origins):
+    def _foreign_origin_refusal(self, scope: Scope) -> HttpRefusal | None:
+        own = _host_and_port(_only_header(scope, b"host"))
+        origins = _headers_named(scope, b"origin")
+        elsewhere = _only_header(scope, b"sec-fetch-site") in ("cross-site", "same-site")
+        if not elsewhere and all(self._is_own_origin(origin, own) for origin in origins):
             return None
         return HttpRefusal(403, "forbidden", "Pages of other web sites may not use this server.")
 
-    def _is_own(self, origin: str, own: tuple[str, str] | None) -> bool:
+    def _is_own_origin(self, origin: str, own: tuple[str, str] | None) -> bool:
         scheme, _, authority = origin.partition("://")
-        page = _split(authority)
+        page = _host_and_port(authority)
         if own is None or page is None or scheme not in ("http", "https"):
             return False
         if page[0] in self.hosts:
@@ -104,12 +108,12 @@ class Policy:
         same_name = page[0] == own[0] or {page[0], own[0]} <= LOOPBACK
         return same_name and (page[1] or _DEFAULT_PORT[scheme]) == (own[1] or _DEFAULT_PORT[scheme])
 
-    def _unknown(self, scope: Scope) -> HttpRefusal | None:
+    def _unknown_token_refusal(self, scope: Scope) -> HttpRefusal | None:
         scope[CALLER] = self.caller
         if not self.bearers or scope["path"] in OPEN:
             return None
-        kind, _, presented = _only(scope, b"authorization").partition(" ")
-        token = tokens.bearer(self.bearers, presented.strip().encode("latin-1"))
+        kind, _, presented = _only_header(scope, b"authorization").partition(" ")
+        token = tokens.token_of_bearer(self.bearers, presented.strip().encode("latin-1"))
         if token is not None and kind.lower() == "bearer":
             scope[CALLER] = self.bearers[token]
             return None
@@ -127,26 +131,26 @@ _DEFAULT_PORT: Final = {"http": "80", "https": "443"}
 def host_names(given: Iterable[str]) -> frozenset[str]:
     """Names from the settings, with or without scheme and port, as they are compared."""
     bare = (urlsplit(name).netloc if "://" in name else name for name in given)
-    return frozenset(split[0] for name in bare if (split := _split(name.strip())))
+    return frozenset(split[0] for name in bare if (split := _host_and_port(name.strip())))
 
 
-def _split(authority: str) -> tuple[str, str] | None:
+def _host_and_port(authority: str) -> tuple[str, str] | None:
     """`[::1]:8765` -> `::1`, `8765`."""
     found = _AUTHORITY.fullmatch(authority.lower())
     return (found[1].strip("[]"), found[2] or "") if found else None
 
 
-def _all(scope: Scope, name: bytes) -> list[str]:
+def _headers_named(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
-def _only(scope: Scope, name: bytes) -> str:
+def _only_header(scope: Scope, name: bytes) -> str:
     """The header's value; empty when it is missing or given twice."""
-    values = _all(scope, name)
+    values = _headers_named(scope, name)
     return values[0].strip() if len(values) == 1 else ""
 
 
-def _arrived_at(scope: Scope) -> str:
+def _arrived_at_host(scope: Scope) -> str:
     address = (scope.get("server") or ("",))[0]
     try:
         parsed = ipaddress.ip_address(address)
@@ -163,24 +167,24 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        send = _with_headers(send)
+        send = _with_security_headers(send)
         refusal = self.policy.refusal(scope)
         if refusal is None:
-            body = await _body(scope, receive)
+            body = await _request_body(scope, receive)
             if body is None:
                 return
             if isinstance(body, bytes):
-                await self.app(scope, _replayed(body, receive), send)
+                await self.app(scope, _replayed_receive(body, receive), send)
                 return
             refusal = body
-        await refuse(refusal, scope, receive, send)
+        await send_refusal(refusal, scope, receive, send)
 
 
-async def _body(scope: Scope, receive: Receive) -> bytes | HttpRefusal | None:
+async def _request_body(scope: Scope, receive: Receive) -> bytes | HttpRefusal | None:
     """The whole body, bounded in size and time, however it is sent; None when the client left."""
-    if not _has_body(scope):
+    if not _request_has_body(scope):
         return b""
-    length = _only(scope, b"content-length")
+    length = _only_header(scope, b"content-length")
     if length.isdigit() and int(length[:20]) > LARGEST_BODY:
         return _TOO_LARGE
     body = bytearray()
@@ -206,12 +210,12 @@ _TOO_LARGE: Final = HttpRefusal(
 )
 
 
-def _has_body(scope: Scope) -> bool:
+def _request_has_body(scope: Scope) -> bool:
     names = {key for key, _ in scope["headers"]}
-    return b"transfer-encoding" in names or _only(scope, b"content-length") not in ("", "0")
+    return b"transfer-encoding" in names or _only_header(scope, b"content-length") not in ("", "0")
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replayed_receive(body: bytes, receive: Receive) -> Receive:
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -220,7 +224,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def refuse(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def send_refusal(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without reading on. A client that is still sending gets the answer first and a
     moment to read it: closing at once would reset the connection and lose the answer."""
     body = refusal.body()
@@ -229,7 +233,7 @@ async def refuse(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Sen
         (b"content-length", str(len(body)).encode()),
         *refusal.headers,
     ]
-    sending = _has_body(scope)
+    sending = _request_has_body(scope)
     if sending:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
@@ -241,7 +245,7 @@ async def refuse(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Sen
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _with_headers(send: Send) -> Send:
+def _with_security_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             given = list(message.get("headers", ()))

@@ -45,17 +45,17 @@ class Token:
     read_only: bool = False
 
 
-def read(path: str, warn: Callable[[str], None]) -> tuple[Token, ...]:
+def read_tokens(path: str, warn: Callable[[str], None]) -> tuple[Token, ...]:
     """The tokens of a file; no message ever shows one."""
-    text = _text(path, warn)
+    text = _token_file_text(path, warn)
     named = path.endswith(".toml") or _TOML.search(text) is not None
-    tokens = _named(path, text) if named else _single(path, text)
+    tokens = _named_tokens(path, text) if named else _single_token(path, text)
     if len({token.digest for token in tokens}) < len(tokens):
         raise InvalidInput(f"{path} gives the same token to two names. Each needs its own.")
     return tokens
 
 
-def bearer(tokens: Iterable[Token], presented: bytes) -> Token | None:
+def token_of_bearer(tokens: Iterable[Token], presented: bytes) -> Token | None:
     """Whose token this is. Every token is compared, so that the time tells nothing."""
     digest = hashlib.sha256(presented).digest()
     found = None
@@ -65,7 +65,7 @@ def bearer(tokens: Iterable[Token], presented: bytes) -> Token | None:
     return found
 
 
-def pinned(caller: Caller, token: Token) -> Caller:
+def pinned_caller(caller: Caller, token: Token) -> Caller:
     """The caller behind a token: the server's own pins, narrowed by the token's. Bearers of
     different tokens are different clients, so each has a session of its own."""
     for what, mine, theirs in (
@@ -89,7 +89,7 @@ def pinned(caller: Caller, token: Token) -> Caller:
     )
 
 
-def _text(path: str, warn: Callable[[str], None]) -> str:
+def _token_file_text(path: str, warn: Callable[[str], None]) -> str:
     file = Path(path).expanduser()
     try:
         with file.open("rb") as opened:
@@ -110,7 +110,7 @@ def _text(path: str, warn: Callable[[str], None]) -> str:
     return text
 
 
-def _single(path: str, text: str) -> tuple[Token, ...]:
+def _single_token(path: str, text: str) -> tuple[Token, ...]:
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     if len(lines) != 1:
@@ -120,12 +120,12 @@ def _single(path: str, text: str) -> tuple[Token, ...]:
         )
     return (
         Token(
-            _digest(lines[0], path),
+            _token_digest(lines[0], path),
         ),
     )
 
 
-def _named(path: str, text: str) -> tuple[Token, ...]:
+def _named_tokens(path: str, text: str) -> tuple[Token, ...]:
     try:
         data = small_files.parse_toml(text)
     except ValueError as error:  # its message may quote the line: only say where
@@ -135,10 +135,10 @@ def _named(path: str, text: str) -> tuple[Token, ...]:
     tables = data.pop("tokens", None)
     if data or not isinstance(tables, dict) or not tables:
         raise InvalidInput(f'{path} must hold tables [tokens.NAME], each with token = "…".')
-    return tuple(_table(path, name, table) for name, table in tables.items())
+    return tuple(_token_of_table(path, name, table) for name, table in tables.items())
 
 
-def _table(path: str, name: str, table: Any) -> Token:
+def _token_of_table(path: str, name: str, table: Any) -> Token:
     place = f"[tokens.{name}] in {path}"
     if not isinstance(table, dict) or "token" not in table:
         raise InvalidInput(f'{place} has no token = "…".')
@@ -153,10 +153,10 @@ def _table(path: str, name: str, table: Any) -> Token:
         if value == "" and key != "token":
             raise InvalidInput(f"{place}: {key} is empty. Name one, or leave the line out.")
     rest = {key: value for key, value in table.items() if key != "token"}
-    return Token(_digest(table["token"], place), name, **rest)
+    return Token(_token_digest(table["token"], place), name, **rest)
 
 
-def _digest(token: str, place: str) -> bytes:
+def _token_digest(token: str, place: str) -> bytes:
     if len(token) < SHORTEST:
         raise InvalidInput(
             f"The token of {place} is shorter than {SHORTEST} characters, so it could be guessed. "

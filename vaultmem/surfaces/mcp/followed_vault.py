@@ -46,7 +46,7 @@ class FollowedVault:
             if self._vault is None:
                 vault = self._provide()
                 self._opened(vault)
-                vault.on_write.append(self.changed)
+                vault.on_write.append(self.vault_changed)
                 self._vault = vault
             return self._vault
 
@@ -55,13 +55,15 @@ class FollowedVault:
         """The vault, if it was opened and is not about to be closed."""
         return None if self._stopping.is_set() else self._vault
 
-    def start(self) -> None:
+    def start_following(self) -> None:
         """Open the vault and follow its files, in a thread."""
         if self._started is None:
-            self._started = threading.Thread(target=self._start, name="vaultmem-open", daemon=True)
+            self._started = threading.Thread(
+                target=self._start_follower, name="vaultmem-open", daemon=True
+            )
             self._started.start()
 
-    def _start(self) -> None:
+    def _start_follower(self) -> None:
         if self._stopping.wait(PAUSE_SECONDS):
             return
         said = ""
@@ -69,7 +71,7 @@ class FollowedVault:
             try:
                 self._follow(self.vault())
             except Exception as error:  # the edge of a thread; it is tried again, as by every call
-                told = str(answers.envelope(error)["message"])
+                told = str(answers.error_answer(error)["message"])
                 if told != said:
                     log.error("The vault cannot be followed: %s", told)
                 said = told
@@ -82,15 +84,15 @@ class FollowedVault:
         with self._opening:
             if not self._stopping.is_set():
                 self._revisions = RevisionWatch(lambda: vault.revision)
-                self.follower = vault.follower(self.changed, watch=self._watch)
+                self.follower = vault.follower(self.vault_changed, watch=self._watch)
                 self.follower.start()
 
-    def changed(self, what: object) -> None:
+    def vault_changed(self, what: object) -> None:
         if self._revisions is not None:
             self._revisions.told()
         self._notify()
 
-    def stop(self) -> None:
+    def stop_following(self) -> None:
         with self._opening:
             if self._stopping.is_set():
                 return

@@ -76,27 +76,27 @@ class Notifier:
         self._gathering = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def bind(self) -> None:
+    def bind_loop(self) -> None:
         """Called in the loop that serves; changes before that concern nobody."""
         self._loop = asyncio.get_running_loop()
 
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         """Something in the vault changed. From any thread; returns at once."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             try:
-                loop.call_soon_threadsafe(self._gather)
+                loop.call_soon_threadsafe(self._gather_changes)
             except RuntimeError:  # it closed just now
                 log.debug("nobody is left to be told of a change")
 
-    def _gather(self) -> None:
+    def _gather_changes(self) -> None:
         if not self._gathering:
             self._gathering = True
-            task = asyncio.get_running_loop().create_task(self._tell())
+            task = asyncio.get_running_loop().create_task(self._tell_listeners())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _tell(self) -> None:
+    async def _tell_listeners(self) -> None:
         await asyncio.sleep(GATHER_SECONDS)
         self._gathering = False  # what changes from here on is another burst
         await self.publish(ResourcesListChanged())
@@ -111,24 +111,24 @@ class Notifier:
 
     # --- the handshake era ---------------------------------------------------------------
 
-    def remember(self, ctx: Context) -> Listener:
+    def remember_listener(self, ctx: Context) -> Listener:
         """The listener of this request's connection, kept until the connection ends."""
         # The session object belongs to one request; only the connection behind it lasts.
         connection = connection_of(ctx)
         if id(connection) not in self._listeners:
-            self._listeners[id(connection)] = Listener(partial(_send, ctx.session))
+            self._listeners[id(connection)] = Listener(partial(_send_notification, ctx.session))
             connection.exit_stack.callback(self._listeners.pop, id(connection), None)
         return self._listeners[id(connection)]
 
     async def subscribe(self, ctx: Context, uri: str, look: Look) -> None:
-        listener = self.remember(ctx)
+        listener = self.remember_listener(ctx)
         listener.subscriptions[uri] = await _subscription(uri, look)
 
     def subscriptions(self, ctx: Context) -> int:
-        return len(self.remember(ctx).subscriptions)
+        return len(self.remember_listener(ctx).subscriptions)
 
     def unsubscribe(self, ctx: Context, uri: str) -> None:
-        self.remember(ctx).subscriptions.pop(uri, None)
+        self.remember_listener(ctx).subscriptions.pop(uri, None)
 
     # --- the 2026 era --------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class Notifier:
             del self._listeners[id(bus)]
 
 
-async def _send(session: ServerSession, event: ServerEvent) -> None:
+async def _send_notification(session: ServerSession, event: ServerEvent) -> None:
     if isinstance(event, ResourceUpdated):
         await session.send_resource_updated(event.uri)
     elif isinstance(event, ResourcesListChanged):
@@ -176,17 +176,17 @@ class RevisionWatch:
 
     def told(self) -> None:
         """Our clients know of everything up to now."""
-        self._told = self._last = self._now()
+        self._told = self._last = self._revision_now()
 
     def has_news(self) -> bool:
-        now = self._now()
+        now = self._revision_now()
         stands, self._last = now == self._last, now
         if not stands or now == self._told:
             return False
         self._told = now
         return True
 
-    def _now(self) -> int:
+    def _revision_now(self) -> int:
         try:
             return self._revision()
         except VaultmemError as error:

@@ -50,7 +50,7 @@ REVIEW: Final = "review-memories"
 _MOST_LISTED: Final = 40
 
 
-def _argument(name: str, text: str, *, required: bool = False) -> dict[str, Any]:
+def _prompt_argument(name: str, text: str, *, required: bool = False) -> dict[str, Any]:
     return {"name": name, "description": text, "required": required}
 
 
@@ -60,44 +60,47 @@ LISTING: Final[tuple[dict[str, Any], ...]] = (
         "title": "Recall before answering",
         "description": "Look into memory first, then answer with what it says.",
         "arguments": [
-            _argument("question", "What to answer.", required=True),
-            _argument("project", "Only this project's memories."),
+            _prompt_argument("question", "What to answer.", required=True),
+            _prompt_argument("project", "Only this project's memories."),
         ],
     },
     {
         "name": "session-wrap-up",
         "title": "Wrap up this session",
         "description": "Keep what was learned, close the journal.",
-        "arguments": [_argument("session_id", "Another session than the current one.")],
+        "arguments": [_prompt_argument("session_id", "Another session than the current one.")],
     },
     {
         "name": REVIEW,
         "title": "Review memories",
         "description": "Go through memories: correct, merge, forget.",
         "arguments": [
-            _argument("project", "Only this project's memories."),
-            _argument("tag", "Only memories with this tag."),
+            _prompt_argument("project", "Only this project's memories."),
+            _prompt_argument("tag", "Only memories with this tag."),
         ],
     },
 )
 
 
-def get(name: str, given: Mapping[str, str], to_review: Sequence[str] = ()) -> dict[str, Any]:
+def get_prompt(
+    name: str, given: Mapping[str, str], to_review: Sequence[str] = ()
+) -> dict[str, Any]:
     prompt = next((each for each in LISTING if each["name"] == name), None)
     if prompt is None:
         known = ", ".join(each["name"] for each in LISTING)
         raise MCPError(
-            types.INVALID_PARAMS, f"There is no prompt {limits.shown(name)}; there are {known}."
+            types.INVALID_PARAMS,
+            f"There is no prompt {limits.shown_wrong_value(name)}; there are {known}.",
         )
     for argument in prompt["arguments"]:
         if argument["required"] and not given.get(argument["name"], "").strip():
             raise MCPError(types.INVALID_PARAMS, f"{name} needs {argument['name']}.")
     try:
         for known in prompt["arguments"]:
-            limits.TABLE[known["name"]].taken(known["name"], given.get(known["name"], ""))
+            limits.TABLE[known["name"]].bounded_value(known["name"], given.get(known["name"], ""))
     except InvalidInput as error:
         raise MCPError(types.INVALID_PARAMS, str(error)) from None
-    text = _TEXTS[name](given) + (_listed(to_review) if name == REVIEW else "")
+    text = _TEXTS[name](given) + (_listed_items(to_review) if name == REVIEW else "")
     content = {"type": "text", "text": text}
     return {
         "description": prompt["description"],
@@ -105,7 +108,7 @@ def get(name: str, given: Mapping[str, str], to_review: Sequence[str] = ()) -> d
     }
 
 
-def _answering(given: Mapping[str, str]) -> str:
+def _answering_prompt(given: Mapping[str, str]) -> str:
     project = f", project {given['project']!r}" if given.get("project") else ""
     return (
         f"Search my memory with recall_memories (two or three short queries{project}) before you "
@@ -114,7 +117,7 @@ def _answering(given: Mapping[str, str]) -> str:
     )
 
 
-def _wrapping_up(given: Mapping[str, str]) -> str:
+def _wrapping_up_prompt(given: Mapping[str, str]) -> str:
     session = f" (session_id {given['session_id']!r})" if given.get("session_id") else ""
     return (
         f"Wrap up this session{session}. 1. Look back: what was decided, learned, corrected or "
@@ -124,7 +127,7 @@ def _wrapping_up(given: Mapping[str, str]) -> str:
     )
 
 
-def _reviewing(given: Mapping[str, str]) -> str:
+def _reviewing_prompt(given: Mapping[str, str]) -> str:
     wanted = [f"{name} {given[name]!r}" for name in ("project", "tag") if given.get(name)]
     which = f" with {' and '.join(wanted)}" if wanted else ""
     return (
@@ -134,7 +137,7 @@ def _reviewing(given: Mapping[str, str]) -> str:
     )
 
 
-def _listed(items: Sequence[str]) -> str:
+def _listed_items(items: Sequence[str]) -> str:
     """What upkeep has found; titles are data like the notes themselves."""
     if not items:
         return ""
@@ -150,9 +153,9 @@ def _listed(items: Sequence[str]) -> str:
 
 
 _TEXTS: Final[Mapping[str, Callable[[Mapping[str, str]], str]]] = {
-    "recall-before-answering": _answering,
-    "session-wrap-up": _wrapping_up,
-    REVIEW: _reviewing,
+    "recall-before-answering": _answering_prompt,
+    "session-wrap-up": _wrapping_up_prompt,
+    REVIEW: _reviewing_prompt,
 }
 
 
@@ -162,10 +165,10 @@ MOST_VALUES: Final = 100
 _LONGEST: Final = 300  # characters of a value that is proposed
 
 
-def complete(vault: Vault, argument: str, begun: str) -> dict[str, Any]:
+def complete_argument(vault: Vault, argument: str, begun: str) -> dict[str, Any]:
     """What an argument may be, given how it begins: ids, tags, projects, entities, sessions."""
     find = _COMPLETIONS.get(argument)
-    start = limits.TABLE["value"].taken(argument, begun).casefold()
+    start = limits.TABLE["value"].bounded_value(argument, begun).casefold()
     found = find(vault, begun) if find else ()
     values = [v for v in found if len(v) <= _LONGEST and v.casefold().startswith(start)]
     values = list(dict.fromkeys(values))
@@ -179,31 +182,31 @@ def complete(vault: Vault, argument: str, begun: str) -> dict[str, Any]:
     }
 
 
-def _ids(vault: Vault, begun: str) -> Iterable[str]:
+def _memory_ids(vault: Vault, begun: str) -> Iterable[str]:
     for memory in vault.list(order="recent", limit=1000).memories:
         yield from (memory.path, memory.id)
 
 
-def _tags(vault: Vault, begun: str) -> Iterable[str]:
+def _tags_beginning(vault: Vault, begun: str) -> Iterable[str]:
     return [each.tag for each in vault.tags().tags]
 
 
-def _projects(vault: Vault, begun: str) -> Iterable[str]:
+def _projects_beginning(vault: Vault, begun: str) -> Iterable[str]:
     return [each.name for each in vault.projects().projects]
 
 
-def _entities(vault: Vault, begun: str) -> Iterable[str]:
+def _entities_beginning(vault: Vault, begun: str) -> Iterable[str]:
     return vault.entity_names(begun, MOST_VALUES + 1)
 
 
-def _sessions(vault: Vault, begun: str) -> Iterable[str]:
+def _sessions_beginning(vault: Vault, begun: str) -> Iterable[str]:
     return [each.session_id for each in reversed(vault.timeline(before=200).observations)]
 
 
 _COMPLETIONS: Final[Mapping[str, Callable[[Any, str], Iterable[str]]]] = {
-    **dict.fromkeys(("key", "id", "ids", "memory_id"), _ids),
-    **dict.fromkeys(("tag", "tags"), _tags),
-    "project": _projects,
-    **dict.fromkeys(("entity", "subject", "object"), _entities),
-    "session_id": _sessions,
+    **dict.fromkeys(("key", "id", "ids", "memory_id"), _memory_ids),
+    **dict.fromkeys(("tag", "tags"), _tags_beginning),
+    "project": _projects_beginning,
+    **dict.fromkeys(("entity", "subject", "object"), _entities_beginning),
+    "session_id": _sessions_beginning,
 }

@@ -46,17 +46,20 @@ TEMPLATES: Final = tuple(
 # --- listing -----------------------------------------------------------------------------
 
 
-def listing(vault: Vault, cursor: str | None) -> dict[str, Any]:
+def list_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     """One page: the fixed resources first, then the notes by title."""
-    offset = _offset(cursor)
+    offset = _cursor_offset(cursor)
     found = vault.list(order="title", limit=PAGE, offset=offset)
-    first = [_fixed(path) for path in FIXED] if cursor is None else []
-    page = {"resources": first + [_entry(answers.plain(memory)) for memory in found.memories]}
+    first = [_fixed_resource(path) for path in FIXED] if cursor is None else []
+    page = {
+        "resources": first
+        + [_resource_entry(answers.plain_answer(memory)) for memory in found.memories]
+    }
     more = {} if found.next_offset is None else {"nextCursor": f"notes-{found.next_offset}"}
     return page | more
 
 
-def _offset(cursor: str | None) -> int:
+def _cursor_offset(cursor: str | None) -> int:
     if cursor is None:
         return 0
     match = re.fullmatch(r"notes-(\d{1,9})", cursor)
@@ -65,14 +68,14 @@ def _offset(cursor: str | None) -> int:
     return int(match[1])
 
 
-def _fixed(path: str) -> dict[str, Any]:
+def _fixed_resource(path: str) -> dict[str, Any]:
     title, text, kind = FIXED[path]
     return {"uri": ROOT + path, "name": path, "title": title, "description": text, "mimeType": kind}
 
 
-def _entry(memory: Mapping[str, Any]) -> dict[str, Any]:
+def _resource_entry(memory: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "uri": uri_of(memory["path"]),
+        "uri": memory_uri(memory["path"]),
         "name": memory["path"],
         "title": memory["title"],
         "mimeType": MARKDOWN,
@@ -80,32 +83,32 @@ def _entry(memory: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def uri_of(path: str) -> str:
+def memory_uri(path: str) -> str:
     return f"{ROOT}vault/{quote(path)}"
 
 
 # --- reading -----------------------------------------------------------------------------
 
 
-def read(vault: Vault, uri: str) -> dict[str, Any]:
-    kind, text = _text(vault, uri)
+def read_resource(vault: Vault, uri: str) -> dict[str, Any]:
+    kind, text = _resource_text(vault, uri)
     return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
 
 
-def _text(vault: Vault, uri: str) -> tuple[str, str]:
-    require_known(uri)
+def _resource_text(vault: Vault, uri: str) -> tuple[str, str]:
+    require_known_resource(uri)
     path, _, query = uri.removeprefix(ROOT).partition("?")
     if path in _READERS:
         return FIXED[path][2], _READERS[path](vault)
     if path == "vault":
-        return JSON, _page(vault, query)
+        return JSON, _list_page_resource(vault, query)
     first, _, rest = path.partition("/")
     if first == "session":
-        return JSON, _journal(vault, unquote(rest))
-    return MARKDOWN, _note(vault, unquote(rest), uri)
+        return JSON, _journal_resource(vault, unquote(rest))
+    return MARKDOWN, _note_resource(vault, unquote(rest), uri)
 
 
-def is_known(uri: str) -> bool:
+def is_known_resource(uri: str) -> bool:
     """One of ours by its form; whether the note is there is another question."""
     path = uri.removeprefix(ROOT) if uri.startswith(ROOT) else ""
     bare = path.partition("?")[0]
@@ -114,25 +117,29 @@ def is_known(uri: str) -> bool:
     )
 
 
-def require_known(uri: str) -> None:
+def require_known_resource(uri: str) -> None:
     if len(uri) > LONGEST:
-        raise unknown(uri[:100], f"A resource's address has at most {LONGEST:,} characters.")
-    if not is_known(uri):
-        raise unknown(uri, "There is no such resource; resources/list names those there are.")
+        raise unknown_resource(
+            uri[:100], f"A resource's address has at most {LONGEST:,} characters."
+        )
+    if not is_known_resource(uri):
+        raise unknown_resource(
+            uri, "There is no such resource; resources/list names those there are."
+        )
 
 
-def unknown(uri: str, message: str) -> MCPError:
+def unknown_resource(uri: str, message: str) -> MCPError:
     return MCPError(types.INVALID_PARAMS, message, {"uri": uri})
 
 
-def _note(vault: Vault, key: str, uri: str) -> str:
+def _note_resource(vault: Vault, key: str, uri: str) -> str:
     found = vault.get([key])
     if not found.memories:
-        raise unknown(uri, f"There is no note {key!r} in this vault.")
-    return _cut(answers.plain(found.memories[0].content))
+        raise unknown_resource(uri, f"There is no note {key!r} in this vault.")
+    return _cut_resource_text(answers.plain_answer(found.memories[0].content))
 
 
-def _cut(text: str) -> str:
+def _cut_resource_text(text: str) -> str:
     """A note of which the end says how much of it is missing."""
     if len(text) <= limits.SHOWN:
         return text
@@ -142,17 +149,17 @@ def _cut(text: str) -> str:
     )
 
 
-def version(vault: Vault, uri: str) -> str:
+def resource_version(vault: Vault, uri: str) -> str:
     """What a note is at now; unlike reading it, this counts as no use of the memory."""
     return vault.source(unquote(uri.removeprefix(f"{ROOT}vault/"))).version
 
 
-def _journal(vault: Vault, session: str) -> str:
-    told = answers.plain(vault.session_summary(session))
-    return _json(told | {"log": vault.timeline(session_id=session).observations})
+def _journal_resource(vault: Vault, session: str) -> str:
+    told = answers.plain_answer(vault.session_summary(session))
+    return _resource_json(told | {"log": vault.timeline(session_id=session).observations})
 
 
-def _page(vault: Vault, query: str) -> str:
+def _list_page_resource(vault: Vault, query: str) -> str:
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     numbers: dict[str, Any] = {}
     for name, least, most in (("offset", 0, 10**9), ("limit", 1, MOST)):
@@ -161,24 +168,26 @@ def _page(vault: Vault, query: str) -> str:
             reason = f"{name} must be a whole number between {least} and {most}."
             raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}vault?{query}"})
         numbers[name] = int(text)
-    return _json(vault.list(order="title", **numbers))
+    return _resource_json(vault.list(order="title", **numbers))
 
 
-def _json(value: Any) -> str:
-    return answers.text(value)
+def _resource_json(value: Any) -> str:
+    return answers.answer_text(value)
 
 
 # --- the fixed ones ----------------------------------------------------------------------
 
 
-def _status(vault: Vault) -> str:
-    return _json(replace(vault.status(), settings=None))
+def _status_resource(vault: Vault) -> str:
+    return _resource_json(replace(vault.status(), settings=None))
 
 
-def _graph(vault: Vault) -> str:
+def _graph_resource(vault: Vault) -> str:
     from vaultmem.notes.note import one_line
 
-    graph: dict[str, Any] = answers.plain(vault.search_graph(include_memories=False, limit=100))
+    graph: dict[str, Any] = answers.plain_answer(
+        vault.search_graph(include_memories=False, limit=100)
+    )
     stats = graph["graph_stats"]
     entities, edges = stats.get("total_entities", 0), stats.get("total_relationships", 0)
     lines = ["## Knowledge graph", "", f"{entities} entities, {edges} relationships", ""]
@@ -189,18 +198,20 @@ def _graph(vault: Vault) -> str:
             f"  - {edge['type']} {'→' if edge['direction'] == 'outgoing' else '←'} {edge['target']}"
             for edge in entity["relationships"]
         ]
-    return _cut("\n".join([*map(one_line, lines), ""]))
+    return _cut_resource_text("\n".join([*map(one_line, lines), ""]))
 
 
-def _preferences(vault: Vault) -> str:
+def _preferences_resource(vault: Vault) -> str:
     return vault.context(sections=("preferences",), max_tokens=4000).context_block
 
 
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "status": _status,
-    "session/summary": lambda vault: _cut(answers.plain(vault.session_summary().text)),
-    "project/knowledge-graph": _graph,
-    "user/preferences": _preferences,
-    "recent": lambda vault: _json(vault.recent(20)),
-    "conflicts": lambda vault: _json(vault.conflicts()),
+    "status": _status_resource,
+    "session/summary": lambda vault: _cut_resource_text(
+        answers.plain_answer(vault.session_summary().text)
+    ),
+    "project/knowledge-graph": _graph_resource,
+    "user/preferences": _preferences_resource,
+    "recent": lambda vault: _resource_json(vault.recent(20)),
+    "conflicts": lambda vault: _resource_json(vault.conflicts()),
 }

@@ -32,39 +32,39 @@ _CARRIED: Final = "2026-07-28"  # from then on the wish is carried by the call i
 _ASKED: Final = "prose"  # the state of a call that comes again
 
 
-def is_offered(ctx: ServerRequestContext[Any, Any]) -> bool:
+def is_sampling_offered(ctx: ServerRequestContext[Any, Any]) -> bool:
     offered = ctx.session.client_capabilities
-    asks = _is_carried(ctx) or ctx.session.can_send_request
+    asks = _is_carried_by_request(ctx) or ctx.session.can_send_request
     return offered is not None and offered.sampling is not None and asks
 
 
-def brought(params: types.CallToolRequestParams) -> dict[str, str] | None:
+def brought_samples(params: types.CallToolRequestParams) -> dict[str, str] | None:
     """What a call that comes again brings along; None for one that comes the first time."""
     if params.request_state != _ASKED:
         return None
     answers = (params.input_responses or {}).items()
-    return {key: text for key, answer in answers if (text := _text(answer))}
+    return {key: text for key, answer in answers if (text := _text_of_sample(answer))}
 
 
-async def ask(
+async def ask_for_prose(
     ctx: ServerRequestContext[Any, Any], wanted: Sequence[ProseWanted]
 ) -> Mapping[str, str] | types.InputRequiredResult:
     """The client's prose by key, as far as it came in time; or the wish to give as an answer."""
-    asked = {each.key: _request(each) for each in wanted}
-    if _is_carried(ctx):
+    asked = {each.key: _sampling_request(each) for each in wanted}
+    if _is_carried_by_request(ctx):
         return types.InputRequiredResult(input_requests={**asked}, request_state=_ASKED)
     told: dict[str, str] = {}
     with anyio.move_on_after(SECONDS):
         for key, request in asked.items():
-            told[key] = await _answered(ctx, request)
+            told[key] = await _sampled_text(ctx, request)
     return told
 
 
-async def _answered(
+async def _sampled_text(
     ctx: ServerRequestContext[Any, Any], request: types.CreateMessageRequest
 ) -> str:
     try:
-        return _text(
+        return _text_of_sample(
             await ctx.session.send_request(
                 request,
                 types.CreateMessageResult,
@@ -76,11 +76,11 @@ async def _answered(
         return ""
 
 
-def _is_carried(ctx: ServerRequestContext[Any, Any]) -> bool:
+def _is_carried_by_request(ctx: ServerRequestContext[Any, Any]) -> bool:
     return is_version_at_least(ctx.protocol_version, _CARRIED)
 
 
-def _request(wanted: ProseWanted) -> types.CreateMessageRequest:
+def _sampling_request(wanted: ProseWanted) -> types.CreateMessageRequest:
     said = types.TextContent(type="text", text=wanted.text)
     return types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
@@ -91,6 +91,6 @@ def _request(wanted: ProseWanted) -> types.CreateMessageRequest:
     )
 
 
-def _text(answer: object) -> str:
+def _text_of_sample(answer: object) -> str:
     content = getattr(answer, "content", None)
     return content.text if isinstance(content, types.TextContent) else ""

@@ -64,24 +64,24 @@ ENTITIES: Final = {
 }
 
 
-def text(description: str) -> dict[str, Any]:
+def text_schema(description: str) -> dict[str, Any]:
     return {"type": "string", "description": description}
 
 
-def whole(low: int, high: int | None = None, **more: Any) -> dict[str, Any]:
+def whole_schema(low: int, high: int | None = None, **more: Any) -> dict[str, Any]:
     bound = {"minimum": low} | ({} if high is None else {"maximum": high})
     return {"type": "integer", **bound, **more}
 
 
-def one_of(*words: str, **more: Any) -> dict[str, Any]:
+def one_of_schema(*words: str, **more: Any) -> dict[str, Any]:
     return {"type": "string", "enum": list(words), **more}
 
 
-def some_of(*words: str) -> dict[str, Any]:
-    one = one_of(*words)
+def some_of_schema(*words: str) -> dict[str, Any]:
+    one = one_of_schema(*words)
     return {"oneOf": [one, {"type": "array", "items": one}]}
 
 
 SCOPES: Final = ("session", "project", "user")
 TYPES: Final = ("episodic", "semantic", "procedural")
-WHICH: Final = text("id, path or title")
+WHICH: Final = text_schema("id, path or title")

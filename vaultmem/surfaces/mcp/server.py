@@ -22,7 +22,7 @@ from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
 from vaultmem.errors import NotFound, ReadOnly, VaultmemError
-from vaultmem.limits import client_name, shown
+from vaultmem.limits import bounded_client_name, shown_wrong_value
 from vaultmem.notes.masking import without_private
 from vaultmem.surfaces import answers, arguments
 from vaultmem.surfaces.mcp import prompts, resources, sampling, tools
@@ -73,7 +73,7 @@ class AnnouncingServer(Server[Any]):
         return super().create_initialization_options(changing, *more, **named)
 
 
-def complete(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
+def complete_result(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Any:
     """Handlers return plain dicts; the 2026 era wants to be told that they are complete."""
 
     async def answer(ctx: Context, params: Any) -> Any:
@@ -94,7 +94,9 @@ class McpServer:
         self._caller_of = caller_of or (lambda request: None)
         self._slots: anyio.CapacityLimiter | None = None
         self._asked_for: set[str] = set()  # prose, by key
-        self.life = FollowedVault(provide, self._opened, self.notifier.changed, watch=options.watch)
+        self.life = FollowedVault(
+            provide, self._vault_opened, self.notifier.notify_changed, watch=options.watch
+        )
         self.server = self._make_server()
 
     # --- the vault -----------------------------------------------------------------------
@@ -103,12 +105,12 @@ class McpServer:
         return self.life.vault()
 
     def start(self) -> None:
-        self.life.start()
+        self.life.start_following()
 
     def stop(self) -> None:
-        self.life.stop()
+        self.life.stop_following()
 
-    def _opened(self, vault: Vault) -> None:
+    def _vault_opened(self, vault: Vault) -> None:
         """Before anything is asked of it."""
 
     def for_rest(self, caller: Caller) -> Vault:
@@ -116,23 +118,23 @@ class McpServer:
 
     # --- who asks ------------------------------------------------------------------------
 
-    def _named(self, ctx: Context) -> Caller | None:
+    def _named_caller(self, ctx: Context) -> Caller | None:
         """Who the request or the options say it is, if they do."""
         return self._caller_of(ctx.request) or self.options.caller
 
-    def _read_only(self, ctx: Context) -> bool:
-        caller = self._named(ctx)
+    def _is_read_only(self, ctx: Context) -> bool:
+        caller = self._named_caller(ctx)
         return self.options.read_only or (caller is not None and caller.read_only)
 
-    def _view(self, ctx: Context) -> Callable[[], Vault]:
+    def _vault_view(self, ctx: Context) -> Callable[[], Vault]:
         """The vault as this request's sender may see it; to be opened in a thread."""
-        named, read_only = self._named(ctx), self._read_only(ctx)
+        named, read_only = self._named_caller(ctx), self._is_read_only(ctx)
         client = ctx.session.client_params
 
         def view() -> Vault:
             vault = self.vault()
-            caller = self._caller(ctx, named or vault.caller)
-            name = caller.client or client_name(
+            caller = self._caller_of_context(ctx, named or vault.caller)
+            name = caller.client or bounded_client_name(
                 without_private(client.client_info.name) if client else ""
             )
             refused = read_only or caller.read_only
@@ -140,49 +142,51 @@ class McpServer:
 
         return view
 
-    def _caller(self, ctx: Context, caller: Caller) -> Caller:
+    def _caller_of_context(self, ctx: Context, caller: Caller) -> Caller:
         return caller
 
-    async def _work(self, ctx: Context, do: Callable[[Vault], T]) -> T:
-        view = self._view(ctx)
+    async def _work_on_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
+        view = self._vault_view(ctx)
         if self._slots is None:
             self._slots = anyio.CapacityLimiter(AT_ONCE)
         return await anyio.to_thread.run_sync(lambda: do(view()), limiter=self._slots)
 
     # --- tools ---------------------------------------------------------------------------
 
-    def _tools(self, ctx: Context) -> tuple[Tool, ...]:
-        return tools.served(self.options.toolsets, read_only=self._read_only(ctx))
+    def _offered_native_tools(self, ctx: Context) -> tuple[Tool, ...]:
+        return tools.served_tools(self.options.toolsets, read_only=self._is_read_only(ctx))
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
-        return {"tools": [tool.listing() for tool in self._tools(ctx)]}
+        return {"tools": [tool.listing() for tool in self._offered_native_tools(ctx)]}
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
-            message = f"There is no tool {shown(params.name)}{tools.near(params.name)}"
+            message = f"There is no tool {shown_wrong_value(params.name)}{tools.nearest_tool(params.name)}"
             raise MCPError(types.INVALID_PARAMS, message)
         try:
             self._require_served(ctx, tool)
-            given = arguments.checked(tool.name, tool.schema, params.arguments)
+            given = arguments.checked_arguments(tool.name, tool.schema, params.arguments)
             if tool.name == tools.CONSOLIDATE and not given.get("dry_run"):
                 return await self._consolidate(ctx, params, given)
-            result = await self._work(ctx, lambda vault: answers.success(tool.run(vault, given)))
+            result = await self._work_on_vault(
+                ctx, lambda vault: answers.success_answer(tool.run(vault, given))
+            )
         except Exception as error:  # the edge: an agent gets a sentence, never a traceback
-            return answers.failure(error)
+            return answers.failure_answer(error)
         return result
 
     async def _consolidate(
         self, ctx: Context, params: types.CallToolRequestParams, given: dict[str, Any]
     ) -> Any:
         """With prose of the client's own model, where it offers one."""
-        prose = sampling.brought(params)
+        prose = sampling.brought_samples(params)
         warnings: tuple[str, ...] = ()
-        if prose is None and sampling.is_offered(ctx):
-            wanted = await self._work(ctx, lambda vault: vault.prose_wanted(**given))
+        if prose is None and sampling.is_sampling_offered(ctx):
+            wanted = await self._work_on_vault(ctx, lambda vault: vault.prose_wanted(**given))
             wanted = tuple(each for each in wanted if each.key not in self._asked_for)
             self._asked_for |= {each.key for each in wanted}  # who declined is not asked again
-            told = await sampling.ask(ctx, wanted) if wanted else {}
+            told = await sampling.ask_for_prose(ctx, wanted) if wanted else {}
             if isinstance(told, types.InputRequiredResult):
                 return told.model_dump(by_alias=True, mode="json", exclude_none=True)
             warnings = (sampling.LATE,) if len(told) < len(wanted) else ()
@@ -190,12 +194,12 @@ class McpServer:
 
         def run(vault: Vault) -> dict[str, Any]:
             done = vault.consolidate(**given, prose=prose)
-            return answers.success(replace(done, warnings=(*warnings, *done.warnings)))
+            return answers.success_answer(replace(done, warnings=(*warnings, *done.warnings)))
 
-        return await self._work(ctx, run)
+        return await self._work_on_vault(ctx, run)
 
     def _require_served(self, ctx: Context, tool: Tool) -> None:
-        if tool in self._tools(ctx):
+        if tool in self._offered_native_tools(ctx):
             return
         if tool.toolset in self.options.toolsets:
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
@@ -210,34 +214,38 @@ class McpServer:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> Any:
         cursor = params.cursor if params else None
-        return await self._answer(ctx, lambda vault: resources.listing(vault, cursor))
+        return await self._answer_from_vault(
+            ctx, lambda vault: resources.list_resources(vault, cursor)
+        )
 
     async def _list_templates(self, ctx: Context, params: Any) -> Any:
         return {"resourceTemplates": list(resources.TEMPLATES)}
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
-        return await self._answer(ctx, lambda vault: resources.read(vault, params.uri))
+        return await self._answer_from_vault(
+            ctx, lambda vault: resources.read_resource(vault, params.uri)
+        )
 
-    async def _answer(self, ctx: Context, do: Callable[[Vault], T]) -> T:
+    async def _answer_from_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
         """Outside of tools an error is a JSON-RPC error, with the same envelope as its data."""
         try:
-            return await self._work(ctx, do)
+            return await self._work_on_vault(ctx, do)
         except MCPError:
             raise
         except Exception as error:  # the edge, as for tools
-            told = answers.envelope(error)
+            told = answers.error_answer(error)
             wrong = told["error"] in ("not_found", "invalid_input", "outside_vault")
             code = types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR
             raise MCPError(code, told["message"], told) from None
 
     # --- subscriptions -------------------------------------------------------------------
 
-    def _look(self, ctx: Context, uri: str) -> Look:
-        view = self._view(ctx)
+    def _look_at_resource(self, ctx: Context, uri: str) -> Look:
+        view = self._vault_view(ctx)
 
         def look() -> str:
             try:
-                return resources.version(view(), uri)
+                return resources.resource_version(view(), uri)
             except VaultmemError:
                 return ""
             except Exception:  # the edge: nobody asked, so nobody is told
@@ -247,10 +255,10 @@ class McpServer:
         return look
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
-        resources.require_known(params.uri)
+        resources.require_known_resource(params.uri)
         if self.notifier.subscriptions(ctx) >= MOST_SUBSCRIPTIONS:
             raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
-        await self.notifier.subscribe(ctx, params.uri, self._look(ctx, params.uri))
+        await self.notifier.subscribe(ctx, params.uri, self._look_at_resource(ctx, params.uri))
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
@@ -261,11 +269,15 @@ class McpServer:
         wanted = params.notifications.resource_subscriptions or ()
         if len(wanted) > MOST_SUBSCRIPTIONS:
             raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
-        looks = {uri: self._look(ctx, uri) for uri in wanted if resources.is_known(uri)}
+        looks = {
+            uri: self._look_at_resource(ctx, uri)
+            for uri in wanted
+            if resources.is_known_resource(uri)
+        }
         return await self.notifier.listen(ctx, params, looks)
 
     async def _initialized(self, ctx: Context, params: Any) -> None:
-        self.notifier.remember(ctx)
+        self.notifier.remember_listener(ctx)
 
     # --- prompts and completions ---------------------------------------------------------
 
@@ -275,15 +287,15 @@ class McpServer:
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
         given = params.arguments or {}
         if params.name != prompts.REVIEW:
-            return prompts.get(params.name, given)
-        return await self._answer(
-            ctx, lambda vault: prompts.get(params.name, given, vault.to_review())
+            return prompts.get_prompt(params.name, given)
+        return await self._answer_from_vault(
+            ctx, lambda vault: prompts.get_prompt(params.name, given, vault.to_review())
         )
 
     async def _completion(self, ctx: Context, params: types.CompleteRequestParams) -> Any:
         argument = params.argument
-        return await self._answer(
-            ctx, lambda vault: prompts.complete(vault, argument.name, argument.value)
+        return await self._answer_from_vault(
+            ctx, lambda vault: prompts.complete_argument(vault, argument.name, argument.value)
         )
 
     # --- the server ----------------------------------------------------------------------
@@ -297,17 +309,17 @@ class McpServer:
             lifespan=self._lifespan,
             cache_hints=CACHING,
             get_tool_input_schema=self._input_schema,
-            on_list_tools=complete(self._list_tools),
-            on_call_tool=complete(self._call_tool),
-            on_list_resources=complete(self._list_resources),
-            on_list_resource_templates=complete(self._list_templates),
-            on_read_resource=complete(self._read_resource),
-            on_subscribe_resource=complete(self._subscribe),
-            on_unsubscribe_resource=complete(self._unsubscribe),
+            on_list_tools=complete_result(self._list_tools),
+            on_call_tool=complete_result(self._call_tool),
+            on_list_resources=complete_result(self._list_resources),
+            on_list_resource_templates=complete_result(self._list_templates),
+            on_read_resource=complete_result(self._read_resource),
+            on_subscribe_resource=complete_result(self._subscribe),
+            on_unsubscribe_resource=complete_result(self._unsubscribe),
             on_subscriptions_listen=self._listen,
-            on_list_prompts=complete(self._list_prompts),
-            on_get_prompt=complete(self._get_prompt),
-            on_completion=complete(self._completion),
+            on_list_prompts=complete_result(self._list_prompts),
+            on_get_prompt=complete_result(self._get_prompt),
+            on_completion=complete_result(self._completion),
         )
         server.middleware.clear()  # the library's tracing
         server.add_notification_handler(
@@ -317,7 +329,7 @@ class McpServer:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, server: Server[Any]) -> AsyncIterator[None]:
-        self.notifier.bind()
+        self.notifier.bind_loop()
         yield
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
@@ -325,10 +337,3 @@ class McpServer:
 
     def http_app(self, **options: Any) -> Starlette:
         return self.server.streamable_http_app(**options)
-
-
-def build(
-    provide: Callable[[], Vault], options: Options, caller_of: CallerOf | None = None
-) -> McpServer:
-    """A server over the vault that `provide` opens; `caller_of` says who sends a request."""
-    return McpServer(provide, options, caller_of)

@@ -41,14 +41,14 @@ PARENT_SECONDS: Final = 0.5  # between two looks whether the parent is still the
 _ENDLESS: Final = frozenset({"subscriptions/listen"})  # never answered before the end
 
 
-async def serve(
+async def serve_stdio(
     server: Server[Any],
     on_first_reply: Callable[[], None],
     grace: float = GRACE_SECONDS,
     answer_bad_lines: bool = True,
 ) -> None:
     """Serve one client until it leaves or the process is asked to end."""
-    pipe = _Pipe(on_first_reply, grace, answer_bad_lines=answer_bad_lines)
+    pipe = _StdioPipe(on_first_reply, grace, answer_bad_lines=answer_bad_lines)
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(pipe.heed_signals)
@@ -56,14 +56,14 @@ async def serve(
             group.start_soon(pipe.finish)
             async with anyio.create_task_group() as lanes:
                 for receive in pipe.receives:
-                    lanes.start_soon(_run, server, receive, pipe)
+                    lanes.start_soon(_run_on_pipe, server, receive, pipe)
                 pipe.start()
             group.cancel_scope.cancel()
     finally:
         pipe.close()
 
 
-async def _run(server: Server[Any], receive: Any, pipe: _Pipe) -> None:
+async def _run_on_pipe(server: Server[Any], receive: Any, pipe: _StdioPipe) -> None:
     send, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def write() -> None:
@@ -76,7 +76,7 @@ async def _run(server: Server[Any], receive: Any, pipe: _Pipe) -> None:
         await server.run(receive, send, server.create_initialization_options())
 
 
-class _Pipe:
+class _StdioPipe:
     """stdin and stdout, with what is under way between them.
 
     The wire is moved to private descriptors: whatever else writes to stdout reaches
@@ -122,16 +122,18 @@ class _Pipe:
     def _read_lines(self) -> None:
         try:
             with os.fdopen(self._in, "rb", buffering=1 << 16) as lines:
-                while line := _next(lines):
+                while line := _next_line(lines):
                     self._heard = True
                     if line.strip(_BLANK):
-                        anyio.from_thread.run(self._take, parsed(line), token=self._token)
+                        anyio.from_thread.run(
+                            self._take_message, parsed_message(line), token=self._token
+                        )
         except (RuntimeError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
             log.debug("reading ended", exc_info=True)
         finally:
             self.end()
 
-    async def _take(self, taken: SessionMessage | types.JSONRPCError) -> None:
+    async def _take_message(self, taken: SessionMessage | types.JSONRPCError) -> None:
         if isinstance(taken, types.JSONRPCError):
             if self._answer_bad_lines or taken.error.code != types.PARSE_ERROR:
                 self.write(taken)
@@ -142,7 +144,7 @@ class _Pipe:
                 return  # a signal came: what runs is finished, nothing is begun
             if message.method not in _ENDLESS:
                 self._running.add(message.id)
-            lane = self._modern if _is_modern(message) else self._legacy
+            lane = self._modern if _is_without_handshake(message) else self._legacy
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
             self._running.discard((message.params or {}).get("requestId"))
             await self._modern.send(taken)
@@ -191,7 +193,7 @@ class _Pipe:
             while self._running and not self._hurry.is_set():
                 self._idle = anyio.Event()
                 await self._idle.wait()
-        _end_at_last(self._grace)
+        _end_process_at_last(self._grace)
         await self._legacy.aclose()
         await self._modern.aclose()
 
@@ -225,7 +227,7 @@ _BLANK: Final = b" \t\r\n\0"
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
-def _next(lines: BinaryIO) -> bytes:
+def _next_line(lines: BinaryIO) -> bytes:
     """The next line; of one that is too long, a beginning that is too long as well."""
     line = lines.readline(LINE_BYTES + 1)
     if len(line) > LINE_BYTES and not line.endswith(b"\n"):
@@ -234,12 +236,12 @@ def _next(lines: BinaryIO) -> bytes:
     return line
 
 
-def parsed(line: bytes) -> SessionMessage | types.JSONRPCError:
+def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
     """The message on a line, or the error that its sender is to get."""
     if len(line) > LINE_BYTES:
         found = _ID.search(line[:_HEAD])
         reason = f"a message has at most {LINE_BYTES:,} bytes, and this one has more"
-        return _refused(json.loads(found[1]) if found else None, reason)
+        return _refused_message(json.loads(found[1]) if found else None, reason)
     try:
         found = json.loads(
             line.strip(_BLANK).removeprefix(b"\xef\xbb\xbf").decode(),
@@ -247,45 +249,53 @@ def parsed(line: bytes) -> SessionMessage | types.JSONRPCError:
         )
     except (ValueError, RecursionError) as error:
         log.warning("a line that is not JSON was refused: %s", str(error)[:200])
-        return _error(None, types.PARSE_ERROR, f"Parse error: the line is not JSON ({error}).")
+        return _jsonrpc_error(
+            None, types.PARSE_ERROR, f"Parse error: the line is not JSON ({error})."
+        )
     if isinstance(found, list):
-        return _refused(None, "batches are not part of the protocol; send one message per line")
+        return _refused_message(
+            None, "batches are not part of the protocol; send one message per line"
+        )
     if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
-        return _refused(_id_of(found), 'a message is an object with "jsonrpc": "2.0"')
-    if "method" in found and "id" in found and _id_of(found) is None:
-        return _refused(None, "the id of a request is a text or a whole number")
+        return _refused_message(_jsonrpc_id(found), 'a message is an object with "jsonrpc": "2.0"')
+    if "method" in found and "id" in found and _jsonrpc_id(found) is None:
+        return _refused_message(None, "the id of a request is a text or a whole number")
     if found.get("method") == "initialize":
-        _complete(found)
+        _complete_initialize(found)
     try:
-        message = types.jsonrpc_message_adapter.validate_python(_whole(found), by_name=False)
+        message = types.jsonrpc_message_adapter.validate_python(
+            _whole_numbers(found), by_name=False
+        )
         return SessionMessage(message)
     except ValidationError as error:
-        return _refused(_id_of(found), f"{error.error_count()} fields are not as they must be")
+        return _refused_message(
+            _jsonrpc_id(found), f"{error.error_count()} fields are not as they must be"
+        )
     except RecursionError:
-        return _refused(_id_of(found), "it is nested too deeply")
+        return _refused_message(_jsonrpc_id(found), "it is nested too deeply")
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _refused(id_: str | int | None, reason: str) -> types.JSONRPCError:
+def _refused_message(id_: str | int | None, reason: str) -> types.JSONRPCError:
     log.warning("a message was refused: %s", reason)
-    return _error(id_, types.INVALID_REQUEST, f"Invalid request: {reason}.")
+    return _jsonrpc_error(id_, types.INVALID_REQUEST, f"Invalid request: {reason}.")
 
 
-def _error(id_: str | int | None, code: int, message: str) -> types.JSONRPCError:
+def _jsonrpc_error(id_: str | int | None, code: int, message: str) -> types.JSONRPCError:
     return types.JSONRPCError(
         jsonrpc="2.0", id=id_, error=types.ErrorData(code=code, message=message)
     )
 
 
-def _id_of(found: Any) -> str | int | None:
+def _jsonrpc_id(found: Any) -> str | int | None:
     id_ = found.get("id") if isinstance(found, dict) else None
     return id_ if isinstance(id_, (str, int)) and not isinstance(id_, bool) else None
 
 
-def _complete(initialize: dict[str, Any]) -> None:
+def _complete_initialize(initialize: dict[str, Any]) -> None:
     """Small clients leave out what the library insists on."""
     params = initialize.setdefault("params", {})
     if isinstance(params, dict):
@@ -294,18 +304,18 @@ def _complete(initialize: dict[str, Any]) -> None:
         params.setdefault("clientInfo", {"name": NAMELESS, "version": ""})
 
 
-def _whole(value: Any) -> Any:
+def _whole_numbers(value: Any) -> Any:
     """Half of a surrogate pair becomes U+FFFD, as in every encoder of the web."""
     if isinstance(value, str):
         return value if value.isascii() else _HALF.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_whole_numbers(item) for item in value]
     if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
+        return {_whole_numbers(key): _whole_numbers(item) for key, item in value.items()}
     return value
 
 
-def _is_modern(request: types.JSONRPCRequest) -> bool:
+def _is_without_handshake(request: types.JSONRPCRequest) -> bool:
     meta = (request.params or {}).get("_meta")
     return (
         request.method != "initialize"
@@ -314,7 +324,7 @@ def _is_modern(request: types.JSONRPCRequest) -> bool:
     )
 
 
-def _end_at_last(grace: float) -> None:
+def _end_process_at_last(grace: float) -> None:
     """Something that cannot be interrupted must not keep the process for ever."""
     last = threading.Timer(grace / 2, os._exit, (0,))
     last.daemon = True

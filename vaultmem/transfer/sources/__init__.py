@@ -14,8 +14,8 @@ from typing import Any, Final
 from vaultmem.errors import InvalidInput, OutsideVault
 from vaultmem.notes.file_names import safe_name
 from vaultmem.transfer import SOURCES
-from vaultmem.transfer.sources.detect import looks_like, unknown, wrong_kind
-from vaultmem.transfer.sources.opening import OpenedExport, require_readable
+from vaultmem.transfer.sources.detect import source_it_looks_like, unknown_source, wrong_source
+from vaultmem.transfer.sources.opening import OpenedExport, require_readable_export
 from vaultmem.transfer.sources.records import Record
 
 AUTO: Final = "auto"
@@ -30,47 +30,47 @@ class Opened:
     records: Iterable[Record]
 
 
-def opened(vault: Path, name: str, path: Path, *, into: str | None, files: bool) -> Opened:
+def opened_source(vault: Path, name: str, path: Path, *, into: str | None, files: bool) -> Opened:
     path = Path(os.path.abspath(path.expanduser()))
-    require_readable(path)
-    _refuse_inside(vault, path)
-    source = _source(name, path)
+    require_readable_export(path)
+    _refuse_source_inside_vault(vault, path)
+    source = _named_source(name, path)
     if source not in _COPIED and (into or files):
         raise InvalidInput(f"--into and --files are for {' and '.join(_COPIED)} only.")
-    reader, reading = _reader(source), OpenedExport(path)
-    options = {"into": _folder(into, path), "files": files} if source in _COPIED else {}
-    records = iter(reader.read(reading, **options))
+    reader, reading = _source_reader(source), OpenedExport(path)
+    options = {"into": _import_folder(into, path), "files": files} if source in _COPIED else {}
+    records = iter(reader.read_export(reading, **options))
     try:
         first = list(itertools.islice(records, 1))
     except InvalidInput as error:
-        raise wrong_kind(path, source, reader.EXPECTED, str(error)) from None
+        raise wrong_source(path, source, reader.EXPECTED, str(error)) from None
     if not first and reading.left:
         told = f"{reading.left[0].what}: {reading.left[0].why}."
-        raise wrong_kind(path, source, reader.EXPECTED, told)
+        raise wrong_source(path, source, reader.EXPECTED, told)
     return Opened(source, reading, itertools.chain(first, records))
 
 
-def _source(name: str, path: Path) -> str:
+def _named_source(name: str, path: Path) -> str:
     """The source that was named, unless the path is plainly another's."""
     if name != AUTO and name not in SOURCES:
         close = difflib.get_close_matches(name, SOURCES, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(SOURCES)}."
         raise InvalidInput(f"Nothing can be imported from {name!r}; {hint}")
-    found = looks_like(path)
+    found = source_it_looks_like(path)
     if name == AUTO:
         if not found:
-            raise unknown(path)
+            raise unknown_source(path)
         return found
     if found and found != name and not (name == "folder" and path.is_dir()):
-        raise wrong_kind(path, name, _reader(name).EXPECTED, "")
+        raise wrong_source(path, name, _source_reader(name).EXPECTED, "")
     return name
 
 
-def _reader(source: str) -> Any:
+def _source_reader(source: str) -> Any:
     return import_module(f"{__name__}.{_MODULES.get(source, source.replace('-', '_'))}")
 
 
-def _refuse_inside(vault: Path, path: Path) -> None:
+def _refuse_source_inside_vault(vault: Path, path: Path) -> None:
     real = path.resolve()
     if real == vault or vault in real.parents:
         raise InvalidInput(f"{path} lies in the vault itself: its notes are memories already.")
@@ -78,7 +78,7 @@ def _refuse_inside(vault: Path, path: Path) -> None:
         raise InvalidInput(f"The vault lies in {path}, so it would be imported into itself.")
 
 
-def _folder(into: str | None, path: Path) -> str:
+def _import_folder(into: str | None, path: Path) -> str:
     """The folder of the vault for copies; by default one of the same name."""
     if into is None:
         return safe_name(path.resolve().name)

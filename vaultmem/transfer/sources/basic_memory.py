@@ -19,21 +19,23 @@ from vaultmem.transfer.sources.records import Record
 EXPECTED: Final = "a basic-memory project: a folder of notes with title and permalink"
 
 
-def read(reading: OpenedExport, *, into: str = "", files: bool = False) -> Iterator[Record]:
-    found = folder.listed(reading, files=files)
-    notes = {path: note for path in found if (note := _note(reading, path)) is not None}
+def read_export(reading: OpenedExport, *, into: str = "", files: bool = False) -> Iterator[Record]:
+    found = folder.listed_files(reading, files=files)
+    notes = {
+        path: note for path in found if (note := _basic_memory_note(reading, path)) is not None
+    }
     if not any(note.string("permalink") for note in notes.values()):
         raise InvalidInput(f"No note in {reading.path} has a permalink.")
-    names = _by_title(notes)
+    names = _paths_by_title(notes)
     if names:
         reading.remarks.append(
             f"{len(names)} notes are named by their titles instead of their files, because "
             "the links of the project name them so."
         )
-    yield from folder.copies(reading, {path: names.get(path, path) for path in found}, into)
+    yield from folder.file_copies(reading, {path: names.get(path, path) for path in found}, into)
 
 
-def _note(reading: OpenedExport, path: str) -> Note | None:
+def _basic_memory_note(reading: OpenedExport, path: str) -> Note | None:
     if not path.lower().endswith(".md"):
         return None
     file = reading.path / PurePosixPath(path)
@@ -43,7 +45,7 @@ def _note(reading: OpenedExport, path: str) -> Note | None:
         return None  # copying it will say so
 
 
-def _by_title(notes: Mapping[str, Note]) -> dict[str, str]:
+def _paths_by_title(notes: Mapping[str, Note]) -> dict[str, str]:
     """Better places for notes that links name by a title their file does not have.
 
     basic-memory finds `[[Auth flow]]` in `auth-flow.md` by its title; a vault goes by file

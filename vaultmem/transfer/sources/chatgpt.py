@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.transfer.sources.json_stream import values
-from vaultmem.transfer.sources.opening import OpenedExport, parts
-from vaultmem.transfer.sources.records import Record, TalkRecord, TalkTurn, mapping, text, when
+from vaultmem.transfer.sources.json_stream import json_values
+from vaultmem.transfer.sources.opening import OpenedExport, export_parts
+from vaultmem.transfer.sources.records import (
+    Record,
+    TalkRecord,
+    TalkTurn,
+    mapping_value,
+    moment_value,
+    text_value,
+)
 
 EXPECTED: Final = "ChatGPT's export: the zip itself, its folder, or its conversations.json"
 NAMES: Final = r"(?:[^/]*/)*conversations(?:-\d+)?\.json"  # large exports come in several
@@ -16,94 +23,96 @@ _TALK: Final = ("text", "multimodal_text", "code", "execution_output")
 _UNSEEN: Final = "messages that ChatGPT does not show (thoughts, searches, instructions)"
 
 
-def read(reading: OpenedExport) -> Iterator[Record]:
-    found = parts(reading.path, NAMES)
+def read_export(reading: OpenedExport) -> Iterator[Record]:
+    found = export_parts(reading.path, NAMES)
     reading.size += sum(part.size for part in found)
     for part in found:
-        for number, item in enumerate(values(part, reading), 1):
-            chat = mapping(item)
-            name = text(chat.get("title")) or f"conversation {number}"
+        for number, item in enumerate(json_values(part, reading), 1):
+            chat = mapping_value(item)
+            name = text_value(chat.get("title")) or f"conversation {number}"
             if not isinstance(chat.get("mapping"), dict):
                 reading.leave(name, "it is no conversation: it has no messages")
-            elif said := tuple(_messages(chat, reading)):
-                yield _talk(chat, said)
+            elif said := tuple(_chatgpt_turns(chat, reading)):
+                yield _chatgpt_talk(chat, said)
             else:
                 reading.passed["conversations without a message"] += 1
 
 
-def _talk(chat: Mapping[str, Any], said: tuple[TalkTurn, ...]) -> TalkRecord:
+def _chatgpt_talk(chat: Mapping[str, Any], said: tuple[TalkTurn, ...]) -> TalkRecord:
     first = next((each.at for each in said if each.at), None)
-    id_ = text(chat.get("conversation_id")) or text(chat.get("id"))
+    id_ = text_value(chat.get("conversation_id")) or text_value(chat.get("id"))
     return TalkRecord(
         # One without an id is known by its first message, which stays when it goes on.
         id=id_.strip() or said[0].id,
-        title=text(chat.get("title")).strip(),
+        title=text_value(chat.get("title")).strip(),
         said=said,
         source="chatgpt",
-        created=when(chat.get("create_time")) or first or when(chat.get("update_time")),
-        updated=when(chat.get("update_time")),
+        created=moment_value(chat.get("create_time"))
+        or first
+        or moment_value(chat.get("update_time")),
+        updated=moment_value(chat.get("update_time")),
     )
 
 
-def _messages(chat: Mapping[str, Any], reading: OpenedExport) -> Iterator[TalkTurn]:
-    for node in _path(chat):
-        message = mapping(node.get("message"))
+def _chatgpt_turns(chat: Mapping[str, Any], reading: OpenedExport) -> Iterator[TalkTurn]:
+    for node in _chatgpt_path(chat):
+        message = mapping_value(node.get("message"))
         if not message:
             continue
-        kind = text(mapping(message.get("author")).get("role"))
-        said = _text(message) if kind in _ROLES and not _hidden(message) else ""
+        kind = text_value(mapping_value(message.get("author")).get("role"))
+        said = _chatgpt_text(message) if kind in _ROLES and not _is_hidden_message(message) else ""
         if not said.strip():
             reading.passed[_UNSEEN] += 1
             continue
-        id_ = text(message.get("id")) or text(node.get("id"))
-        yield TalkTurn(id_, kind, said, when(message.get("create_time")))
+        id_ = text_value(message.get("id")) or text_value(node.get("id"))
+        yield TalkTurn(id_, kind, said, moment_value(message.get("create_time")))
 
 
-def _path(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _chatgpt_path(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """From the root to the message that the person saw last. Trees may be cut or run in a
     circle: then it is the part that can be walked."""
     nodes: Mapping[str, Any] = chat["mapping"]
-    at = text(chat.get("current_node"))
+    at = text_value(chat.get("current_node"))
     if at not in nodes:
-        at = _last_leaf(nodes)
+        at = _last_chatgpt_leaf(nodes)
     walked: dict[str, Mapping[str, Any]] = {}
     while at in nodes and at not in walked:
-        walked[at] = mapping(nodes[at])
-        at = text(walked[at].get("parent"))
+        walked[at] = mapping_value(nodes[at])
+        at = text_value(walked[at].get("parent"))
     return list(walked.values())[::-1]
 
 
-def _last_leaf(nodes: Mapping[str, Any]) -> str:
+def _last_chatgpt_leaf(nodes: Mapping[str, Any]) -> str:
     """The newest message that nothing follows; of a mere circle the newest of all."""
-    parents = {text(mapping(node).get("parent")) for node in nodes.values()}
+    parents = {text_value(mapping_value(node).get("parent")) for node in nodes.values()}
     leaves = [name for name in nodes if name not in parents] or list(nodes)
-    return max(leaves, key=lambda name: _time(mapping(nodes[name])), default="")
+    return max(leaves, key=lambda name: _chatgpt_time(mapping_value(nodes[name])), default="")
 
 
-def _time(node: Mapping[str, Any]) -> float:
-    found = when(mapping(node.get("message")).get("create_time"))
+def _chatgpt_time(node: Mapping[str, Any]) -> float:
+    found = moment_value(mapping_value(node.get("message")).get("create_time"))
     return found.timestamp() if found else 0.0
 
 
-def _hidden(message: Mapping[str, Any]) -> bool:
-    meta = mapping(message.get("metadata"))
+def _is_hidden_message(message: Mapping[str, Any]) -> bool:
+    meta = mapping_value(message.get("metadata"))
     return bool(meta.get("is_visually_hidden_from_conversation")) or message.get("weight") == 0
 
 
-def _text(message: Mapping[str, Any]) -> str:
-    content = mapping(message.get("content"))
-    kind = text(content.get("content_type")) or "text"
+def _chatgpt_text(message: Mapping[str, Any]) -> str:
+    content = mapping_value(message.get("content"))
+    kind = text_value(content.get("content_type")) or "text"
     if kind not in _TALK:
         return ""
     given = content.get("parts")
     if not isinstance(given, list):
-        return text(content.get("text"))
-    return "\n".join(filter(None, map(_part, given)))
+        return text_value(content.get("text"))
+    return "\n".join(filter(None, map(_chatgpt_part, given)))
 
 
-def _part(part: Any) -> str:
+def _chatgpt_part(part: Any) -> str:
     if not isinstance(part, dict):
-        return text(part)
-    said = text(part.get("text"))  # what was spoken
-    kind = text(part.get("content_type")).partition("_asset_pointer")[0]
+        return text_value(part)
+    said = text_value(part.get("text"))  # what was spoken
+    kind = text_value(part.get("content_type")).partition("_asset_pointer")[0]
     return said or (f"[{kind}]" if kind else "")

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from vaultmem.transfer.sources.databases import database, is_sqlite
-from vaultmem.transfer.sources.json_stream import values
-from vaultmem.transfer.sources.opening import OpenedExport, parts
+from vaultmem.transfer.sources.databases import is_sqlite, open_database
+from vaultmem.transfer.sources.json_stream import json_values
+from vaultmem.transfer.sources.opening import OpenedExport, export_parts
 from vaultmem.transfer.sources.records import (
     Record,
     TalkRecord,
     TalkTurn,
-    mapping,
-    objects,
-    text,
-    when,
-    words,
+    mapping_value,
+    moment_value,
+    object_values,
+    text_value,
+    word_values,
 )
 
 EXPECTED: Final = "claude-mem's export (JSON with observations, sessions, summaries and prompts), or its claude-mem.db"
@@ -42,111 +42,126 @@ _WORD: Final = re.compile(r"[^\w-]+")
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def read(reading: OpenedExport) -> Iterator[Record]:
+def read_export(reading: OpenedExport) -> Iterator[Record]:
     path = reading.path / DATABASE if reading.path.is_dir() else reading.path
     if is_sqlite(path):
-        yield from _talks(_from_database(path), reading)
+        yield from _claude_mem_talks(_claude_mem_rows(path), reading)
         return
-    for part in parts(reading.path, r".*\.json"):
-        for number, item in enumerate(values(part, reading), 1):
-            found = {kind: objects(mapping(item).get(kind)) for kind in _KINDS}
+    for part in export_parts(reading.path, r".*\.json"):
+        for number, item in enumerate(json_values(part, reading), 1):
+            found = {kind: object_values(mapping_value(item).get(kind)) for kind in _KINDS}
             if any(found.values()):
-                yield from _talks(found, reading)
+                yield from _claude_mem_talks(found, reading)
             else:
                 reading.leave(f"record {number}", "it has no observations, summaries or prompts")
 
 
-def _from_database(path: Path) -> Rows:
-    with database(path) as tables:
-        return {kind: tables.rows(table, "id") for kind, table in _KINDS.items()}
+def _claude_mem_rows(path: Path) -> Rows:
+    with open_database(path) as tables:
+        return {kind: tables.table_rows(table, "id") for kind, table in _KINDS.items()}
 
 
-def _talks(found: Rows, reading: OpenedExport) -> Iterator[TalkRecord]:
+def _claude_mem_talks(found: Rows, reading: OpenedExport) -> Iterator[TalkRecord]:
     """One journal for each session, in the order in which they began."""
-    known = {_session(row): row for row in found["sessions"] if _session(row)}
+    known = {_claude_mem_session(row): row for row in found["sessions"] if _claude_mem_session(row)}
     # Prompts carry the editor's own name of a session, and in the database its number.
-    names = {text(row.get("content_session_id")): name for name, row in known.items()}
-    names |= {text(row.get("claude_session_id")): name for name, row in known.items()}
+    names = {text_value(row.get("content_session_id")): name for name, row in known.items()}
+    names |= {text_value(row.get("claude_session_id")): name for name, row in known.items()}
     numbers = {row.get("id"): name for name, row in known.items()}
     said: dict[str, list[TalkTurn]] = {name: [] for name in known}
     rows_of: dict[str, Mapping[str, Any]] = dict(known)
     for row in found["observations"]:
-        if (made := _observed(row)) is None:
-            reading.leave(f"observation {text(row.get('id'))}", "it has no text")
+        if (made := _claude_mem_observation(row)) is None:
+            reading.leave(f"observation {text_value(row.get('id'))}", "it has no text")
             continue
-        said.setdefault(_session(row), []).append(made)
-        rows_of.setdefault(_session(row), row)
+        said.setdefault(_claude_mem_session(row), []).append(made)
+        rows_of.setdefault(_claude_mem_session(row), row)
     for row in found["prompts"]:
-        own = text(row.get("content_session_id")) or text(row.get("claude_session_id"))
-        name = names.get(own) or numbers.get(row.get("session_db_id")) or _session(row) or own
-        if prompt := text(row.get("prompt_text")).strip():
-            entry = TalkTurn(_id("prompt", row, prompt), "prompt", prompt, _when(row))
+        own = text_value(row.get("content_session_id")) or text_value(row.get("claude_session_id"))
+        name = (
+            names.get(own)
+            or numbers.get(row.get("session_db_id"))
+            or _claude_mem_session(row)
+            or own
+        )
+        if prompt := text_value(row.get("prompt_text")).strip():
+            entry = TalkTurn(
+                _claude_mem_id("prompt", row, prompt), "prompt", prompt, _claude_mem_time(row)
+            )
             said.setdefault(name, []).append(entry)
             rows_of.setdefault(name, row)
     summaries: dict[str, list[Mapping[str, Any]]] = {}
     for row in found["summaries"]:
-        summaries.setdefault(_session(row), []).append(row)
-        said.setdefault(_session(row), [])
-        rows_of.setdefault(_session(row), row)
+        summaries.setdefault(_claude_mem_session(row), []).append(row)
+        said.setdefault(_claude_mem_session(row), [])
+        rows_of.setdefault(_claude_mem_session(row), row)
     reading.total += len(said)
     for name, entries in said.items():
-        if talk := _talk(name, rows_of[name], entries, summaries.get(name, [])):
+        if talk := _claude_mem_talk(name, rows_of[name], entries, summaries.get(name, [])):
             yield talk
         else:
             reading.passed["sessions in which nothing was observed"] += 1
 
 
-def _talk(
+def _claude_mem_talk(
     name: str,
     row: Mapping[str, Any],
     entries: list[TalkTurn],
     summaries: Sequence[Mapping[str, Any]],
 ) -> TalkRecord | None:
-    summary = "\n\n".join(filter(None, map(_summed, summaries)))
+    summary = "\n\n".join(filter(None, map(_claude_mem_summary, summaries)))
     if not entries and not summary:
         return None
     timed = sorted(entries, key=lambda each: each.at.timestamp() if each.at else 0.0)
-    asked = next((found for s in summaries if (found := text(s.get("request")).strip())), "")
-    title = asked or text(row.get("user_prompt")) or next((s.text for s in timed), "")
-    began = when(row.get("started_at_epoch")) or when(row.get("started_at"))
+    asked = next((found for s in summaries if (found := text_value(s.get("request")).strip())), "")
+    title = asked or text_value(row.get("user_prompt")) or next((s.text for s in timed), "")
+    began = moment_value(row.get("started_at_epoch")) or moment_value(row.get("started_at"))
     first = next((each.at for each in timed if each.at), None)
     return TalkRecord(
         id=name or "without-session",
         title=title,
         said=tuple(timed),
         summary=summary,
-        project=text(row.get("project")).strip(),
+        project=text_value(row.get("project")).strip(),
         source="claude-mem",
-        created=began or first or _when(row),
+        created=began or first or _claude_mem_time(row),
     )
 
 
-def _session(row: Mapping[str, Any]) -> str:
-    return text(row.get("memory_session_id") or row.get("sdk_session_id")).strip()
+def _claude_mem_session(row: Mapping[str, Any]) -> str:
+    return text_value(row.get("memory_session_id") or row.get("sdk_session_id")).strip()
 
 
-def _when(row: Mapping[str, Any]) -> Any:
-    return when(row.get("created_at_epoch")) or when(row.get("created_at"))
+def _claude_mem_time(row: Mapping[str, Any]) -> Any:
+    return moment_value(row.get("created_at_epoch")) or moment_value(row.get("created_at"))
 
 
-def _id(kind: str, row: Mapping[str, Any], said: str) -> str:
+def _claude_mem_id(kind: str, row: Mapping[str, Any], said: str) -> str:
     """Numbers differ from one database to the next; what was said, and when, does not."""
-    return f"{kind}:{text(row.get('created_at_epoch')) or text(row.get('created_at'))}:{said[:200]}"
+    return f"{kind}:{text_value(row.get('created_at_epoch')) or text_value(row.get('created_at'))}:{said[:200]}"
 
 
-def _observed(row: Mapping[str, Any]) -> TalkTurn | None:
+def _claude_mem_observation(row: Mapping[str, Any]) -> TalkTurn | None:
     """Its parts as Markdown: title, subtitle, narrative, facts, files."""
-    lines = [text(row.get(name)).strip() for name in ("title", "subtitle", "narrative", "text")]
-    facts = "\n".join(f"- {' '.join(fact.split())}" for fact in words(row.get("facts")))
-    files = ", ".join(words(row.get("files_modified")))
+    lines = [
+        text_value(row.get(name)).strip() for name in ("title", "subtitle", "narrative", "text")
+    ]
+    facts = "\n".join(f"- {' '.join(fact.split())}" for fact in word_values(row.get("facts")))
+    files = ", ".join(word_values(row.get("files_modified")))
     said = list(dict.fromkeys(filter(None, [*lines, facts, files and f"Files: {files}"])))
     if not said:
         return None
-    kind = _WORD.sub("-", text(row.get("type")).strip()).strip("-")[:50] or "note"
+    kind = _WORD.sub("-", text_value(row.get("type")).strip()).strip("-")[:50] or "note"
     whole = "\n\n".join(said)
-    return TalkTurn(_id("seen", row, whole), kind, whole, _when(row), words(row.get("concepts")))
+    return TalkTurn(
+        _claude_mem_id("seen", row, whole),
+        kind,
+        whole,
+        _claude_mem_time(row),
+        word_values(row.get("concepts")),
+    )
 
 
-def _summed(row: Mapping[str, Any]) -> str:
-    said = ((title, text(row.get(name)).strip()) for name, title in _SUMMARY)
+def _claude_mem_summary(row: Mapping[str, Any]) -> str:
+    said = ((title, text_value(row.get(name)).strip()) for name, title in _SUMMARY)
     return "\n\n".join(f"**{title}:** {each}" for title, each in said if each)

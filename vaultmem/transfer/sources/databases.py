@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
-from vaultmem.transfer.sources.opening import MOST_HELD, too_much
+from vaultmem.transfer.sources.opening import MOST_HELD, too_much_to_read
 
 MOST_VALUE: Final = 8_000_000  # bytes of one value; a memory has a million
 _MOST_COLUMNS: Final = 64
@@ -44,41 +44,41 @@ class Tables:
         self._name = name
         self._most = max(1_000, size // _LEAST_ROW)
         self._since: float | None = None
-        db.set_progress_handler(self._is_late, _STEPS)
+        db.set_progress_handler(self._is_taking_too_long, _STEPS)
 
-    def have(self, *names: str) -> bool:
-        return all(map(self._is_real, names))
+    def have_tables(self, *names: str) -> bool:
+        return all(map(self._is_real_table, names))
 
-    def _is_real(self, name: str) -> bool:
-        if not list(self._select(_REAL, (name,))):
+    def _is_real_table(self, name: str) -> bool:
+        if not list(self._select_rows(_REAL, (name,))):
             return False
-        columns = self._select(f"PRAGMA table_xinfo({name})")
+        columns = self._select_rows(f"PRAGMA table_xinfo({name})")
         return not any(column["hidden"] for column in columns)
 
-    def rows(self, table: str, order: str) -> list[dict[str, Any]]:
+    def table_rows(self, table: str, order: str) -> list[dict[str, Any]]:
         """All rows of a table; none when there is no such table."""
-        if not self.have(table):
+        if not self.have_tables(table):
             return []
         found, held = [], 0
-        for row in self._select(f"SELECT * FROM {table} ORDER BY {order}"):
+        for row in self._select_rows(f"SELECT * FROM {table} ORDER BY {order}"):
             found.append(dict(row))
             held += sum(len(value) for value in row if isinstance(value, (str, bytes)))
             if held > MOST_HELD:
-                raise too_much(self._name)
+                raise too_much_to_read(self._name)
         return found
 
-    def select(self, sql: str, *given: str, tables: tuple[str, ...]) -> Iterator[sqlite3.Row]:
+    def select_from(self, sql: str, *given: str, tables: tuple[str, ...]) -> Iterator[sqlite3.Row]:
         """What a question about these tables finds; nothing where one is missing."""
-        return self._select(sql, given) if self.have(*tables) else iter(())
+        return self._select_rows(sql, given) if self.have_tables(*tables) else iter(())
 
-    def last(self, table: str) -> int:
+    def last_row_id(self, table: str) -> int:
         """About how many rows there are: the highest number of one."""
         with contextlib.suppress(sqlite3.OperationalError):  # a table without numbers
-            for row in self.select(f"SELECT max(rowid) FROM {table}", tables=(table,)):
+            for row in self.select_from(f"SELECT max(rowid) FROM {table}", tables=(table,)):
                 return int(row[0] or 0)
         return 0
 
-    def _select(self, sql: str, given: tuple[str, ...] = ()) -> Iterator[sqlite3.Row]:
+    def _select_rows(self, sql: str, given: tuple[str, ...] = ()) -> Iterator[sqlite3.Row]:
         """No more rows than a file of this size can hold: pages that point to each other, or
         numbers that are there a thousand times, would give rows without end."""
         self._since = time.monotonic()
@@ -92,12 +92,12 @@ class Tables:
             yield row
         raise InvalidInput(f"{self._name} has more rows than fit into it: it is damaged.")
 
-    def _is_late(self) -> bool:
+    def _is_taking_too_long(self) -> bool:
         return self._since is not None and time.monotonic() - self._since > _SECONDS
 
 
 @contextlib.contextmanager
-def database(path: Path) -> Iterator[Tables]:
+def open_database(path: Path) -> Iterator[Tables]:
     """A database as it is, without leaving a trace beside it.
 
     Its owner may be running: then the log that SQLite keeps beside it is read too.
@@ -109,16 +109,18 @@ def database(path: Path) -> Iterator[Tables]:
         if log.is_file() and log.stat().st_size:
             mode = "mode=ro"
             if not path.with_name(f"{name}-shm").exists():
-                path = _copied(path, stack.enter_context(tempfile.TemporaryDirectory()))
+                path = _copied_database(path, stack.enter_context(tempfile.TemporaryDirectory()))
         try:
-            db = _connected(f"{path.absolute().as_uri()}?{mode}")
+            db = _connected_database(f"{path.absolute().as_uri()}?{mode}")
             stack.callback(db.close)
             yield Tables(db, name, path.stat().st_size)
         except (sqlite3.Error, UnicodeDecodeError) as error:  # its own messages may be damaged too
-            raise InvalidInput(f"{name} cannot be read as a database: {_why(error)}.") from None
+            raise InvalidInput(
+                f"{name} cannot be read as a database: {_database_reason(error)}."
+            ) from None
 
 
-def _connected(uri: str) -> sqlite3.Connection:
+def _connected_database(uri: str) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=10)
     db.row_factory = sqlite3.Row
     db.text_factory = lambda raw: raw.decode(errors="replace")
@@ -129,7 +131,7 @@ def _connected(uri: str) -> sqlite3.Connection:
     return db
 
 
-def _why(error: Exception) -> str:
+def _database_reason(error: Exception) -> str:
     said = str(error)
     if "too big" in said:
         return f"a value in it has more than {MOST_VALUE:,} bytes"
@@ -138,7 +140,7 @@ def _why(error: Exception) -> str:
     return said[:200] if isinstance(error, sqlite3.Error) else "it is damaged"
 
 
-def _copied(path: Path, folder: str) -> Path:
+def _copied_database(path: Path, folder: str) -> Path:
     for suffix in ("", "-wal"):
         shutil.copyfile(f"{path}{suffix}", os.path.join(folder, path.name + suffix))
     return Path(folder, path.name)

@@ -15,9 +15,9 @@ from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.notes.note import parse
 from vaultmem.transfer import SOURCES
 from vaultmem.transfer.sources import claude_mem, mempalace, opening
-from vaultmem.transfer.sources.databases import database, is_sqlite
-from vaultmem.transfer.sources.json_stream import values
-from vaultmem.transfer.sources.opening import OpenedExport, is_zip, parts
+from vaultmem.transfer.sources.databases import is_sqlite, open_database
+from vaultmem.transfer.sources.json_stream import json_values
+from vaultmem.transfer.sources.opening import OpenedExport, export_parts, is_zip_file
 
 _LOOKED_AT: Final = 20  # items, or notes of a folder
 _JSON: Final = r"(?:.*/)?[^/]+\.jsonl?"
@@ -26,41 +26,43 @@ _MEM0: Final = re.compile(r"---[ \t]*\nid:.*\n(?:[A-Za-z_]+:.*\n)*---[ \t]*\n")
 _TELLING: Final = ("conversations.json", "conversations-000.json")
 
 
-def looks_like(path: Path) -> str:
+def source_it_looks_like(path: Path) -> str:
     """The source whose file this is; empty when none of ours."""
     try:
-        return _looks_like(path)
+        return _source_by_content(path)
     except (VaultmemError, OSError):
         return ""
 
 
-def _looks_like(path: Path) -> str:
+def _source_by_content(path: Path) -> str:
     if is_sqlite(path):
-        return _by_tables(path)
+        return _source_by_tables(path)
     if path.is_dir():
-        return _folder(path)
+        return _source_of_folder(path)
     if path.suffix.lower() == ".md":
-        start = with_unix_line_ends(_start(path, 2000).decode(errors="replace"))
+        start = with_unix_line_ends(_start_of_file(path, 2000).decode(errors="replace"))
         return "mem0" if _MEM0.match(start) else ""
-    if is_zip(path):
-        return next((found for part in _telling(path) if (found := _by_items(part))), "")
-    return _by_items(parts(path, _JSON)[0])
+    if is_zip_file(path):
+        return next(
+            (found for part in _telling_parts(path) if (found := _source_by_items(part))), ""
+        )
+    return _source_by_items(export_parts(path, _JSON)[0])
 
 
-def _telling(path: Path) -> list[opening.Part]:
-    found = parts(path, _JSON)
+def _telling_parts(path: Path) -> list[opening.Part]:
+    found = export_parts(path, _JSON)
     return sorted(found, key=lambda part: part.name.rpartition("/")[2] not in _TELLING)
 
 
-def _by_tables(path: Path) -> str:
-    with database(path) as tables:
-        if tables.have("observations", "sdk_sessions"):
+def _source_by_tables(path: Path) -> str:
+    with open_database(path) as tables:
+        if tables.have_tables("observations", "sdk_sessions"):
             return "claude-mem"
         known = ("embedding_metadata",), ("documents", "collections"), ("triples", "entities")
-        return "mempalace" if any(tables.have(*some) for some in known) else ""
+        return "mempalace" if any(tables.have_tables(*some) for some in known) else ""
 
 
-def _folder(path: Path) -> str:
+def _source_of_folder(path: Path) -> str:
     if (path / claude_mem.DATABASE).exists():
         return "claude-mem"
     stores = (*mempalace.STORES, mempalace.GRAPH, f"palace/{mempalace.STORES[0]}")
@@ -68,30 +70,30 @@ def _folder(path: Path) -> str:
         return "mempalace"
     for name in _TELLING:
         if (path / name).exists():
-            return _by_items(parts(path / name, ".*")[0])
-    named = (file for name, file in opening.files_of(path) if name.lower().endswith(".md"))
+            return _source_by_items(export_parts(path / name, ".*")[0])
+    named = (file for name, file in opening.files_in_folder(path) if name.lower().endswith(".md"))
     notes = list(itertools.islice(named, _LOOKED_AT))
-    some = (_start(file, 4000) for file in notes)
+    some = (_start_of_file(file, 4000) for file in notes)
     if any(_PERMALINK.search(start) and parse(start).string("permalink") for start in some):
         return "basic-memory"
     return "folder" if notes else ""
 
 
-def _start(file: Path, most: int) -> bytes:
+def _start_of_file(file: Path, most: int) -> bytes:
     with small_files.open_plain_file(file, follow=True) as opened:
         return opened.read(most)
 
 
-def _by_items(part: opening.Part) -> str:
-    for number, item in enumerate(values(part, OpenedExport(Path(part.name)))):
-        if isinstance(item, dict) and (found := _by_fields(item)):
+def _source_by_items(part: opening.Part) -> str:
+    for number, item in enumerate(json_values(part, OpenedExport(Path(part.name)))):
+        if isinstance(item, dict) and (found := _source_by_fields(item)):
             return found
         if number >= _LOOKED_AT:
             break
     return ""
 
 
-def _by_fields(item: Mapping[str, Any]) -> str:
+def _source_by_fields(item: Mapping[str, Any]) -> str:
     for source, fields in _FIELDS:
         if all(field in item for field in fields):
             return source
@@ -114,29 +116,31 @@ _FIELDS: Final = (
 )
 
 
-def wrong_kind(path: Path, source: str, expected: str, why: str) -> InvalidInput:
+def wrong_source(path: Path, source: str, expected: str, why: str) -> InvalidInput:
     """The sentence for a file that is not what it was said to be."""
-    found = looks_like(path)
+    found = source_it_looks_like(path)
     name = path.name or str(path)
     if found and found != source:
         return InvalidInput(
             f"{name} does not look like {expected}. It looks like {found}; "
             f"try: vaultmem import {found} {shlex.quote(str(path))}"
         )
-    return InvalidInput(f"{name} does not look like {expected}. {why}{_of_notes(path)}".rstrip())
-
-
-def unknown(path: Path) -> InvalidInput:
-    known = f"There are: {', '.join(SOURCES)}."
     return InvalidInput(
-        f"{path.name} looks like nothing that can be imported.{_of_notes(path) or f' {known}'}"
+        f"{name} does not look like {expected}. {why}{_source_of_notes(path)}".rstrip()
     )
 
 
-def _of_notes(path: Path) -> str:
+def unknown_source(path: Path) -> InvalidInput:
+    known = f"There are: {', '.join(SOURCES)}."
+    return InvalidInput(
+        f"{path.name} looks like nothing that can be imported.{_source_of_notes(path) or f' {known}'}"
+    )
+
+
+def _source_of_notes(path: Path) -> str:
     """The way for a zip that holds notes, such as our own."""
     try:
-        notes = is_zip(path) and parts(path, r".*\.md")
+        notes = is_zip_file(path) and export_parts(path, r".*\.md")
     except (VaultmemError, OSError):
         return ""
     return " It is a zip of notes: unpack it, and import the folder." if notes else ""

@@ -12,20 +12,20 @@ from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.notes.note import printable
 from vaultmem.transfer.sources.opening import MOST_FILES, OpenedExport
-from vaultmem.transfer.sources.records import FileRecord, Record, digest
+from vaultmem.transfer.sources.records import FileRecord, Record, record_digest
 
 EXPECTED: Final = "a folder with Markdown notes (.md) in it"
 MOST_BYTES: Final = 50_000_000  # of one file
 
 
-def read(reading: OpenedExport, *, into: str = "", files: bool = False) -> Iterator[Record]:
-    found = listed(reading, files=files)
+def read_export(reading: OpenedExport, *, into: str = "", files: bool = False) -> Iterator[Record]:
+    found = listed_files(reading, files=files)
     if not any(path.lower().endswith(".md") for path in found):
         raise InvalidInput(f"There are no Markdown notes (.md) in {reading.path}.")
-    yield from copies(reading, {path: path for path in found}, into)
+    yield from file_copies(reading, {path: path for path in found}, into)
 
 
-def listed(reading: OpenedExport, *, files: bool = False) -> list[str]:
+def listed_files(reading: OpenedExport, *, files: bool = False) -> list[str]:
     """What is to be copied, in order. What stays behind is said: other files, links to
     elsewhere; folders whose name starts with a dot belong to programs."""
     root = reading.path
@@ -33,14 +33,14 @@ def listed(reading: OpenedExport, *, files: bool = False) -> list[str]:
         kind = "not a folder" if root.exists() else "not there"
         raise (InvalidInput if root.exists() else NotFound)(f"{root} is {kind}.")
     found, others, seen = [], Counter[str](), 0
-    for folder, inner, names in os.walk(root, onerror=_unread(reading)):
-        inner[:] = sorted(name for name in inner if _is_readable(name, reading))
+    for folder, inner, names in os.walk(root, onerror=_report_unread(reading)):
+        inner[:] = sorted(name for name in inner if _is_readable_file(name, reading))
         seen += len(names)
         if seen > MOST_FILES:
             raise InvalidInput(f"{root} has more than {MOST_FILES:,} files in it.")
         for name in sorted(names):
             path = Path(folder, name)
-            if not _is_readable(name, reading):
+            if not _is_readable_file(name, reading):
                 continue
             if path.is_symlink() or not path.is_file():
                 reading.leave(path.relative_to(root).as_posix(), "it is a link to another place")
@@ -58,23 +58,23 @@ def listed(reading: OpenedExport, *, files: bool = False) -> list[str]:
     return found
 
 
-def _is_readable(name: str, reading: OpenedExport) -> bool:
+def _is_readable_file(name: str, reading: OpenedExport) -> bool:
     if printable(name) != name:
         reading.leave(name, "its name is not written in UTF-8")
         return False
     return not name.startswith(".")
 
 
-def _unread(reading: OpenedExport) -> Callable[[OSError], None]:
+def _report_unread(reading: OpenedExport) -> Callable[[OSError], None]:
     def leave(error: OSError) -> None:
         reading.leave(str(error.filename), error.strerror or "it cannot be read")
 
     return leave
 
 
-def copies(reading: OpenedExport, places: dict[str, str], into: str) -> Iterator[FileRecord]:
+def file_copies(reading: OpenedExport, places: dict[str, str], into: str) -> Iterator[FileRecord]:
     """The files, each with its place below `into`."""
-    origin = digest(reading.path.resolve())
+    origin = record_digest(reading.path.resolve())
     for path, place in places.items():
         file = reading.path / PurePosixPath(path)
         try:

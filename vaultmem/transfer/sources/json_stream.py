@@ -19,25 +19,25 @@ _SIGN: Final = re.compile(r"[^ \t\r\n,]")
 _DECODER: Final = json.JSONDecoder(strict=False)  # line breaks in texts are forgiven
 
 
-def values(part: Part, reading: OpenedExport) -> Iterator[Any]:
+def json_values(part: Part, reading: OpenedExport) -> Iterator[Any]:
     """The items of a top-level list; else the document itself, or one of each line.
 
     What cannot be read is left aloud: a line alone, or in a list all from there on.
     """
-    with part.open() as file, _readable(part):
-        stream = _Stream(file, reading)
+    with part.open() as file, _readable_json(part):
+        stream = _JsonStream(file, reading)
         start = stream.next_sign()
         if start == "[":
             stream.at += 1
-            yield from _items(stream, part, reading)
+            yield from _array_items(stream, part, reading)
         elif start == "{":
-            yield from _documents(stream, part, reading)
+            yield from _json_documents(stream, part, reading)
         elif start:
             raise InvalidInput(f"{part.name} is not JSON: it starts with {start!r}.")
 
 
 @contextlib.contextmanager
-def _readable(part: Part) -> Iterator[None]:
+def _readable_json(part: Part) -> Iterator[None]:
     try:
         with disk_errors_explained(f"Reading {part.name}", "What came before stays."):
             yield
@@ -45,7 +45,7 @@ def _readable(part: Part) -> Iterator[None]:
         raise InvalidInput(f"{part.name} is damaged in its zip: {error}.") from None
 
 
-def _items(stream: _Stream, part: Part, reading: OpenedExport) -> Iterator[Any]:
+def _array_items(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iterator[Any]:
     number = 0
     while (sign := stream.next_sign()) != "]":
         number += 1
@@ -55,24 +55,28 @@ def _items(stream: _Stream, part: Part, reading: OpenedExport) -> Iterator[Any]:
             item = stream.value()
         except (ValueError, RecursionError) as error:
             where = f"{part.name} from item {number} on"
-            reading.leave(where, _why(error, "the file breaks off or is damaged there"))
+            reading.leave(where, _json_reason(error, "the file breaks off or is damaged there"))
             return
         yield item
 
 
-def _documents(stream: _Stream, part: Part, reading: OpenedExport) -> Iterator[Any]:
+def _json_documents(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iterator[Any]:
     """A document may be printed on many lines; where it is none, each line is one."""
-    first = stream.line()
+    first = stream.next_line()
     try:
         yield _DECODER.decode(first or "")
     except (ValueError, RecursionError) as broken:
-        rest = stream.rest() if first is not None else None
+        rest = stream.rest_of_stream() if first is not None else None
         if rest is not None:
             with contextlib.suppress(ValueError, RecursionError):
                 yield _DECODER.decode(f"{first}{rest}")
                 return
-            stream.back(rest)
-        why = _why(broken, "it is not JSON, or breaks off") if first is not None else _TOO_LONG
+            stream.put_back(rest)
+        why = (
+            _json_reason(broken, "it is not JSON, or breaks off")
+            if first is not None
+            else _TOO_LONG
+        )
         reading.leave(f"{part.name} line 1", why)
     for number, line in enumerate(stream.lines(), 2):
         if line is None:
@@ -81,17 +85,17 @@ def _documents(stream: _Stream, part: Part, reading: OpenedExport) -> Iterator[A
             try:
                 yield _DECODER.decode(line)
             except (ValueError, RecursionError) as error:
-                reading.leave(f"{part.name} line {number}", _why(error, "it is not JSON"))
+                reading.leave(f"{part.name} line {number}", _json_reason(error, "it is not JSON"))
 
 
 _TOO_LONG: Final = f"it has more than {MOST_RECORD:,} characters"
 
 
-def _why(error: Exception, usual: str) -> str:
+def _json_reason(error: Exception, usual: str) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else usual
 
 
-class _Stream:
+class _JsonStream:
     def __init__(self, file: TextIO, reading: OpenedExport) -> None:
         self.file = file
         self.reading = reading
@@ -99,7 +103,7 @@ class _Stream:
         self.at = 0
         self.ended = False
 
-    def more(self, step: int = _STEP) -> None:
+    def read_more(self, step: int = _STEP) -> None:
         new = self.file.read(step)
         self.reading.at += len(new)
         self.ended = not new
@@ -112,7 +116,7 @@ class _Stream:
             self.at = len(self.text)
             if self.ended:
                 return ""
-            self.more()
+            self.read_more()
         self.at = found.start()
         return found[0]
 
@@ -126,40 +130,40 @@ class _Stream:
                     self.at = end
                     return found
             except ValueError:
-                if self.ended or self.left > MOST_RECORD:
+                if self.ended or self.characters_left > MOST_RECORD:
                     raise
-            self.more(step)
+            self.read_more(step)
             step = min(step * 2, _LARGEST_STEP)
 
     @property
-    def left(self) -> int:
+    def characters_left(self) -> int:
         return len(self.text) - self.at
 
-    def line(self) -> str | None:
+    def next_line(self) -> str | None:
         """The next line with its end, empty behind the last; None for one that is too long."""
         step, seen, whole = _STEP, self.at, True
         while (end := self.text.find("\n", seen)) < 0 and not self.ended:
-            if self.left > MOST_RECORD:
+            if self.characters_left > MOST_RECORD:
                 whole, self.at = False, len(self.text)
-            seen = self.left
-            self.more(step)
+            seen = self.characters_left
+            self.read_more(step)
             step = min(step * 2, _LARGEST_STEP)
         end = len(self.text) if end < 0 else end + 1
         line, self.at = self.text[self.at : end], end
         return line if whole else None
 
     def lines(self) -> Iterator[str | None]:
-        while (line := self.line()) != "":
+        while (line := self.next_line()) != "":
             yield line
 
-    def rest(self) -> str | None:
+    def rest_of_stream(self) -> str | None:
         """All that is left; None, and nothing is taken, where that is too much."""
-        while not self.ended and self.left <= MOST_DOCUMENT:
-            self.more(_LARGEST_STEP)
-        if self.left > MOST_DOCUMENT:
+        while not self.ended and self.characters_left <= MOST_DOCUMENT:
+            self.read_more(_LARGEST_STEP)
+        if self.characters_left > MOST_DOCUMENT:
             return None
         rest, self.at = self.text[self.at :], len(self.text)
         return rest
 
-    def back(self, text: str) -> None:
+    def put_back(self, text: str) -> None:
         self.text, self.at = text + self.text[self.at :], 0

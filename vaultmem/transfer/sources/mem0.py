@@ -11,17 +11,17 @@ from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.config import PROPERTIES
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.transfer.sources import records
-from vaultmem.transfer.sources.entities import Things
-from vaultmem.transfer.sources.json_stream import values
-from vaultmem.transfer.sources.opening import MOST_RECORD, OpenedExport, Part, parts
+from vaultmem.transfer.sources.entities import GatheredEntities
+from vaultmem.transfer.sources.json_stream import json_values
+from vaultmem.transfer.sources.opening import MOST_RECORD, OpenedExport, Part, export_parts
 from vaultmem.transfer.sources.records import (
     MemoryRecord,
     Record,
-    mapping,
-    objects,
-    text,
-    when,
-    words,
+    mapping_value,
+    moment_value,
+    object_values,
+    text_value,
+    word_values,
 )
 
 EXPECTED: Final = 'a mem0 export: a JSON list of memories, or an object with them under "results"'
@@ -34,17 +34,17 @@ _NAME: Final = re.compile(r"[A-Za-z][\w-]{0,40}")
 _BLOCK: Final = re.compile(r"^---[ \t]*\n(id:.*\n(?:[A-Za-z_]+:.*\n)*)---[ \t]*\n", re.MULTILINE)
 
 
-def read(reading: OpenedExport) -> Iterator[Record]:
+def read_export(reading: OpenedExport) -> Iterator[Record]:
     """Of one user only, they are whoever's who imports them; else each is its user's."""
-    several = _has_several_users(OpenedExport(reading.path))
-    for each in _records(reading):
+    several = _has_several_mem0_users(OpenedExport(reading.path))
+    for each in _mem0_records(reading):
         yield each if several or not isinstance(each, MemoryRecord) else replace(each, user="")
 
 
-def _has_several_users(reading: OpenedExport) -> bool:
+def _has_several_mem0_users(reading: OpenedExport) -> bool:
     """Found out by reading it once more: it may be larger than memory."""
     users: set[str] = set()
-    for each in _records(reading):
+    for each in _mem0_records(reading):
         if isinstance(each, MemoryRecord) and each.user:
             users.add(each.user.casefold())
             if len(users) > 1:
@@ -52,75 +52,82 @@ def _has_several_users(reading: OpenedExport) -> bool:
     return False
 
 
-def _records(reading: OpenedExport) -> Iterator[Record]:
-    things = Things()
-    for part in parts(reading.path, r"(?:[^/]*/)*(?:memor|mem0)[^/]*\.(?:jsonl?|md)"):
+def _mem0_records(reading: OpenedExport) -> Iterator[Record]:
+    things = GatheredEntities()
+    for part in export_parts(reading.path, r"(?:[^/]*/)*(?:memor|mem0)[^/]*\.(?:jsonl?|md)"):
         reading.size += part.size
-        found = _blocks(part) if part.name.endswith(".md") else values(part, reading)
+        found = _mem0_blocks(part) if part.name.endswith(".md") else json_values(part, reading)
         for number, item in enumerate(found, 1):
-            listed = next((item[n] for n in _LISTS if _holds(item, n)), [item])
+            listed = next((item[n] for n in _LISTS if _holds_list(item, n)), [item])
             for place, each in enumerate(listed, number):
-                made = _memory(each) if isinstance(each, dict) else None
+                made = _mem0_memory(each) if isinstance(each, dict) else None
                 if made is None:
                     reading.leave(f"record {place}", "it has no text")
                 else:
                     yield made
-            _relations(item, things)
+            _mem0_relations(item, things)
     yield from things
 
 
-def _holds(item: Any, name: str) -> bool:
+def _holds_list(item: Any, name: str) -> bool:
     return isinstance(item, dict) and isinstance(item.get(name), list)
 
 
-def _memory(item: Mapping[str, Any]) -> MemoryRecord | None:
-    said = next((found for name in _TEXTS if (found := text(item.get(name))).strip()), "")
+def _mem0_memory(item: Mapping[str, Any]) -> MemoryRecord | None:
+    said = next((found for name in _TEXTS if (found := text_value(item.get(name))).strip()), "")
     if not said:
         return None
-    meta = mapping(item.get("metadata"))
+    meta = mapping_value(item.get("metadata"))
     both = {**meta, **{k: v for k, v in item.items() if v not in (None, "")}}
-    source = ["mem0", *(f"{n}={text(both[f'{n}_id'])}" for n in ("agent",) if both.get(f"{n}_id"))]
-    tags = (*words(both.get("categories")), *words(both.get("tags")))
+    source = [
+        "mem0",
+        *(f"{n}={text_value(both[f'{n}_id'])}" for n in ("agent",) if both.get(f"{n}_id")),
+    ]
+    tags = (*word_values(both.get("categories")), *word_values(both.get("tags")))
     return MemoryRecord(
-        id=text(item.get("id")).strip(),
+        id=text_value(item.get("id")).strip(),
         text=said,
-        type=records.memory_type(meta.get("memory_type") or both.get("type")),
-        project=text(both.get("project") or both.get("app_id")).strip(),
-        user=text(both.get("user_id")).strip(),
-        session=text(both.get("run_id") or both.get("session")).strip(),
-        room=text(both.get("room")).strip(),
-        importance=records.share(both.get("importance")),
-        confidence=records.share(both.get("confidence")),
+        type=records.memory_type_value(meta.get("memory_type") or both.get("type")),
+        project=text_value(both.get("project") or both.get("app_id")).strip(),
+        user=text_value(both.get("user_id")).strip(),
+        session=text_value(both.get("run_id") or both.get("session")).strip(),
+        room=text_value(both.get("room")).strip(),
+        importance=records.share_value(both.get("importance")),
+        confidence=records.share_value(both.get("confidence")),
         tags=tuple(dict.fromkeys(tags)),
         source="; ".join(source),
-        created=when(item.get("created_at")) or when(item.get("updated_at")),
-        updated=when(item.get("updated_at")),
-        more=dict(_more(meta, item)),
+        created=moment_value(item.get("created_at")) or moment_value(item.get("updated_at")),
+        updated=moment_value(item.get("updated_at")),
+        more=dict(_mem0_metadata(meta, item)),
     )
 
 
-def _more(meta: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[tuple[str, WritableValue]]:
+def _mem0_metadata(
+    meta: Mapping[str, Any], item: Mapping[str, Any]
+) -> Iterator[tuple[str, WritableValue]]:
     """Metadata that a note can carry under its own name."""
-    if expires := when(item.get("expiration_date")):
+    if expires := moment_value(item.get("expiration_date")):
         yield "review", expires.date()
     for name, value in meta.items():
         if name in _TAKEN or name.lower() in PROPERTIES or not _NAME.fullmatch(name):
             continue
         if isinstance(value, list):
-            if found := words(value):
+            if found := word_values(value):
                 yield name, list(found)
-        elif isinstance(value, bool) or (said := " ".join(text(value).split())[:500]):
+        elif isinstance(value, bool) or (said := " ".join(text_value(value).split())[:500]):
             yield name, value if isinstance(value, bool) else said
 
 
-def _relations(item: Any, things: Things) -> None:
+def _mem0_relations(item: Any, things: GatheredEntities) -> None:
     """mem0's graph, where it was on."""
-    for each in objects(mapping(item).get("relations")):
-        target = text(each.get("target") or each.get("destination"))
-        things.relate(text(each.get("source")), text(each.get("relationship")), target)
+    for each in object_values(mapping_value(item).get("relations")):
+        target = text_value(each.get("target") or each.get("destination"))
+        things.add_relation(
+            text_value(each.get("source")), text_value(each.get("relationship")), target
+        )
 
 
-def _blocks(part: Part) -> Iterator[dict[str, Any]]:
+def _mem0_blocks(part: Part) -> Iterator[dict[str, Any]]:
     """Memories under lines `id:`, `created_at:` … between `---`."""
     with part.open() as file:
         said = with_unix_line_ends(file.read(MOST_RECORD))

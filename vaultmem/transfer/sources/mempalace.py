@@ -9,10 +9,17 @@ from typing import Any, Final
 
 from vaultmem.errors import InvalidInput
 from vaultmem.notes.yaml_writer import yaml_moment
-from vaultmem.transfer.sources.databases import Tables, database, is_sqlite
-from vaultmem.transfer.sources.entities import Things
+from vaultmem.transfer.sources.databases import Tables, is_sqlite, open_database
+from vaultmem.transfer.sources.entities import GatheredEntities
 from vaultmem.transfer.sources.opening import OpenedExport
-from vaultmem.transfer.sources.records import MemoryRecord, Record, mapping, share, text, when
+from vaultmem.transfer.sources.records import (
+    MemoryRecord,
+    Record,
+    mapping_value,
+    moment_value,
+    share_value,
+    text_value,
+)
 
 EXPECTED: Final = "a palace's folder (it has chroma.sqlite3 or sqlite_exact.sqlite3 in it)"
 STORES: Final = ("chroma.sqlite3", "sqlite_exact.sqlite3")
@@ -32,8 +39,8 @@ _EXACT: Final = """
 """
 
 
-def read(reading: OpenedExport) -> Iterator[Record]:
-    files = _databases(reading.path)
+def read_export(reading: OpenedExport) -> Iterator[Record]:
+    files = _palace_databases(reading.path)
     if not files:
         raise InvalidInput(
             f"There is no palace in {reading.path}: neither {STORES[0]} nor {STORES[1]}. "
@@ -41,12 +48,16 @@ def read(reading: OpenedExport) -> Iterator[Record]:
             "MemPalace export it, and import that as a plain folder."
         )
     for file in files:
-        with database(file) as tables:
-            reading.total += sum(map(tables.last, ("embeddings", "documents", "entities")))
-            yield from _graph(tables) if file.name == GRAPH else _drawers(tables, file, reading)
+        with open_database(file) as tables:
+            reading.total += sum(map(tables.last_row_id, ("embeddings", "documents", "entities")))
+            yield from (
+                _palace_graph(tables)
+                if file.name == GRAPH
+                else _palace_drawers(tables, file, reading)
+            )
 
 
-def _databases(path: Path) -> list[Path]:
+def _palace_databases(path: Path) -> list[Path]:
     """The palace's own files, whichever of its folders was named; its graph may lie above it."""
     if is_sqlite(path):
         return [path]
@@ -56,79 +67,81 @@ def _databases(path: Path) -> list[Path]:
     return [found[name] for name in (*STORES, GRAPH) if name in found]
 
 
-def _drawers(tables: Tables, file: Path, reading: OpenedExport) -> Iterator[MemoryRecord]:
-    drawers = _chroma(tables) if file.name != STORES[1] else _exact(tables)
+def _palace_drawers(tables: Tables, file: Path, reading: OpenedExport) -> Iterator[MemoryRecord]:
+    drawers = _chroma_drawers(tables) if file.name != STORES[1] else _exact_drawers(tables)
     for id_, document, meta in drawers:
         if meta.get("ingest_mode") == "registry":
             reading.passed["marks of what was mined"] += 1
         elif not document.strip():
             reading.leave(f"drawer {id_}", "it has no text")
         else:
-            yield _memory(id_, document, meta)
+            yield _drawer_memory(id_, document, meta)
 
 
-def _chroma(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _chroma_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     id_ = ""
     meta: dict[str, Any] = {}
     needed = ("embeddings", "segments", "collections", "embedding_metadata")
-    for row in tables.select(_CHROMA, _DRAWERS, tables=needed):
+    for row in tables.select_from(_CHROMA, _DRAWERS, tables=needed):
         if row["id"] != id_ and meta:
-            yield id_, text(meta.pop("chroma:document", "")), meta
+            yield id_, text_value(meta.pop("chroma:document", "")), meta
             meta = {}
         id_ = row["id"]
         meta[row["key"]] = row["value"]
     if meta:
-        yield id_, text(meta.pop("chroma:document", "")), meta
+        yield id_, text_value(meta.pop("chroma:document", "")), meta
 
 
-def _exact(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for row in tables.select(_EXACT, _DRAWERS, tables=("documents", "collections")):
-        yield row["id"], text(row["document"]), mapping(row["metadata"])
+def _exact_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for row in tables.select_from(_EXACT, _DRAWERS, tables=("documents", "collections")):
+        yield row["id"], text_value(row["document"]), mapping_value(row["metadata"])
 
 
-def _memory(id_: str, document: str, meta: Mapping[str, Any]) -> MemoryRecord:
+def _drawer_memory(id_: str, document: str, meta: Mapping[str, Any]) -> MemoryRecord:
     dates = ("authored_at", "content_date", "date", "filed_at")
     return MemoryRecord(
         id=id_,
         text=document,
         type="episodic" if meta.get("ingest_mode") == "convos" else "semantic",
-        project=text(meta.get("wing")).strip(),
-        room=text(meta.get("room")).strip(),
-        importance=share(meta.get("importance")),
-        source="; ".join(filter(None, ["mempalace", text(meta.get("source_file")).strip()])),
-        created=next((found for name in dates if (found := when(meta.get(name)))), None),
+        project=text_value(meta.get("wing")).strip(),
+        room=text_value(meta.get("room")).strip(),
+        importance=share_value(meta.get("importance")),
+        source="; ".join(filter(None, ["mempalace", text_value(meta.get("source_file")).strip()])),
+        created=next((found for name in dates if (found := moment_value(meta.get(name)))), None),
     )
 
 
-def _graph(tables: Tables) -> Iterator[Record]:
-    things = Things()
+def _palace_graph(tables: Tables) -> Iterator[Record]:
+    things = GatheredEntities()
     names: dict[str, str] = {}
-    for row in tables.rows("entities", "rowid"):
-        names[text(row.get("id"))] = text(row.get("name")) or text(row.get("id"))
-        kind = text(row.get("type"))
-        known = names[text(row.get("id"))]
-        things.entity(known, "" if kind == "unknown" else kind, when(row.get("created_at")))
-        for name, value in mapping(row.get("properties")).items():
+    for row in tables.table_rows("entities", "rowid"):
+        names[text_value(row.get("id"))] = text_value(row.get("name")) or text_value(row.get("id"))
+        kind = text_value(row.get("type"))
+        known = names[text_value(row.get("id"))]
+        things.add_entity(
+            known, "" if kind == "unknown" else kind, moment_value(row.get("created_at"))
+        )
+        for name, value in mapping_value(row.get("properties")).items():
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            things.relate(known, name, said, linked=False)
-    for row in tables.rows("triples", "rowid"):
-        subject, target = text(row.get("subject")), text(row.get("object"))
-        things.relate(
+            things.add_relation(known, name, said, linked=False)
+    for row in tables.table_rows("triples", "rowid"):
+        subject, target = text_value(row.get("subject")), text_value(row.get("object"))
+        things.add_relation(
             names.get(subject, subject),
-            text(row.get("predicate")),
+            text_value(row.get("predicate")),
             names.get(target, target),
-            since=_day(row.get("valid_from")),
-            until=_day(row.get("valid_to")),
-            confidence=share(row.get("confidence")),
-            provenance=text(row.get("source_file")) or text(row.get("source_closet")),
+            since=_palace_day(row.get("valid_from")),
+            until=_palace_day(row.get("valid_to")),
+            confidence=share_value(row.get("confidence")),
+            provenance=text_value(row.get("source_file")) or text_value(row.get("source_closet")),
             linked=target in names,
         )
     yield from things
 
 
-def _day(value: Any) -> str:
+def _palace_day(value: Any) -> str:
     """As facts have it: a date, or a moment in UTC."""
-    found = when(value)
+    found = moment_value(value)
     if found is None:
         return ""
-    return found.date().isoformat() if len(text(value).strip()) == 10 else yaml_moment(found)
+    return found.date().isoformat() if len(text_value(value).strip()) == 10 else yaml_moment(found)

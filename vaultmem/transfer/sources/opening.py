@@ -66,26 +66,28 @@ class Part:
     open: Callable[[], TextIO]
 
 
-def too_much(name: str) -> InvalidInput:
+def too_much_to_read(name: str) -> InvalidInput:
     return InvalidInput(
         f"{name} holds more than {MOST_HELD:,} characters that belong together, which is more "
         "than can be put in order at once. Export less at a time."
     )
 
 
-def parts(path: Path, names: str) -> list[Part]:
+def export_parts(path: Path, names: str) -> list[Part]:
     """The files of an export with these names (a pattern), in order; a lone file is taken
     whatever its name is."""
     wanted = re.compile(names)
     if path.is_dir():
         with disk_errors_explained(f"Looking into {path}", "Nothing was imported."):
-            found = sorted((name, file) for name, file in files_of(path) if wanted.fullmatch(name))
-            return [_file(file, name) for name, file in found]
-    require_readable(path)
-    return _zipped(path, wanted) if is_zip(path) else [_file(path, path.name)]
+            found = sorted(
+                (name, file) for name, file in files_in_folder(path) if wanted.fullmatch(name)
+            )
+            return [_file_part(file, name) for name, file in found]
+    require_readable_export(path)
+    return _zipped_parts(path, wanted) if is_zip_file(path) else [_file_part(path, path.name)]
 
 
-def require_readable(path: Path) -> None:
+def require_readable_export(path: Path) -> None:
     """A file or a folder: whatever else has a name may never answer, or never end."""
     if not path.exists():
         raise NotFound(f"There is no file or folder {path}.")
@@ -93,16 +95,16 @@ def require_readable(path: Path) -> None:
         raise InvalidInput(f"{path} is neither a file nor a folder, but a pipe or a device.")
 
 
-def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
+def files_in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
     """Every plain file below a folder with its path from there; links lead nowhere."""
-    for count, (name, entry) in enumerate(_entries(folder)):
+    for count, (name, entry) in enumerate(_folder_entries(folder)):
         if count >= MOST_FILES:
             raise InvalidInput(f"{folder} has more than {MOST_FILES:,} files in it.")
         if entry.is_file(follow_symlinks=False):
             yield name, Path(entry.path)
 
 
-def _entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _folder_entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
     waiting = [(before, str(folder))]
     while waiting:
         prefix, place = waiting.pop()
@@ -113,37 +115,37 @@ def _entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.DirEntry[
                     waiting.append((f"{prefix}{entry.name}/", entry.path))
 
 
-def _file(path: Path, name: str) -> Part:
+def _file_part(path: Path, name: str) -> Part:
     def open_text() -> TextIO:
         with disk_errors_explained(f"Reading {path}", "Nothing was imported."):
-            return _text(small_files.open_plain_file(path, follow=True))
+            return _text_stream(small_files.open_plain_file(path, follow=True))
 
     return Part(name, path.stat().st_size, open_text)
 
 
-def _text(stream: IO[bytes]) -> TextIO:
+def _text_stream(stream: IO[bytes]) -> TextIO:
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
 
 
 # --- zips -----------------------------------------------------------------------------------
 
 
-def is_zip(path: Path) -> bool:
+def is_zip_file(path: Path) -> bool:
     return path.is_file() and zipfile.is_zipfile(path)
 
 
-def _zipped(path: Path, wanted: re.Pattern[str]) -> list[Part]:
+def _zipped_parts(path: Path, wanted: re.Pattern[str]) -> list[Part]:
     """All of them share one open archive: to open it is to read the list of its files."""
     with _zip_errors(path):
-        _require_short_list(path)
+        _require_short_zip_list(path)
         archive = zipfile.ZipFile(path)
-    found = [member for member in archive.infolist() if _is_wanted(member, wanted)]
-    _refuse_bombs(path, found)
+    found = [member for member in archive.infolist() if _is_wanted_member(member, wanted)]
+    _refuse_zip_bombs(path, found)
 
     def opener(member: zipfile.ZipInfo) -> Callable[[], TextIO]:
         def open_text() -> TextIO:
             with _zip_errors(path):
-                return _text(archive.open(member))
+                return _text_stream(archive.open(member))
 
         return open_text
 
@@ -151,14 +153,14 @@ def _zipped(path: Path, wanted: re.Pattern[str]) -> list[Part]:
     return [Part(m.filename, m.file_size, opener(m)) for m in ordered]
 
 
-def _is_wanted(member: zipfile.ZipInfo, wanted: re.Pattern[str]) -> bool:
+def _is_wanted_member(member: zipfile.ZipInfo, wanted: re.Pattern[str]) -> bool:
     name, mode = member.filename, member.external_attr >> 16
     if member.is_dir() or stat.S_ISLNK(mode):
         return False
     return bool(wanted.fullmatch(name.rpartition("/")[2]) or wanted.fullmatch(name))
 
 
-def _refuse_bombs(path: Path, members: Iterable[zipfile.ZipInfo]) -> None:
+def _refuse_zip_bombs(path: Path, members: Iterable[zipfile.ZipInfo]) -> None:
     """One by one, and together: many may stand for the same bytes of the zip."""
     total = 0
     for member in members:
@@ -175,7 +177,7 @@ def _refuse_bombs(path: Path, members: Iterable[zipfile.ZipInfo]) -> None:
         )
 
 
-def _require_short_list(path: Path) -> None:
+def _require_short_zip_list(path: Path) -> None:
     """What stands at the end of a zip says how long its list is; the library reads all of it."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)

@@ -130,7 +130,7 @@ class SkippedRecord:
 # --- taking what can be used ----------------------------------------------------------------
 
 
-def text(value: Any) -> str:
+def text_value(value: Any) -> str:
     """A text, or a number as one; anything else is none."""
     if isinstance(value, str):
         return value
@@ -139,7 +139,7 @@ def text(value: Any) -> str:
     return ""
 
 
-def words(value: Any) -> tuple[str, ...]:
+def word_values(value: Any) -> tuple[str, ...]:
     """The texts of a list, of a list that was printed as JSON, or of a text with commas."""
     if isinstance(value, str):
         stripped = value.strip()
@@ -152,11 +152,11 @@ def words(value: Any) -> tuple[str, ...]:
             value = stripped.split(",")
     if not isinstance(value, list):
         return ()
-    found = (text(item).strip() for item in value)
+    found = (text_value(item).strip() for item in value)
     return tuple(dict.fromkeys(item for item in found if item))
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping_value(value: Any) -> Mapping[str, Any]:
     """An object, or one that was printed as JSON; else an empty one."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
@@ -166,11 +166,11 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def objects(value: Any) -> list[Mapping[str, Any]]:
+def object_values(value: Any) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def share(value: Any) -> float | None:
+def share_value(value: Any) -> float | None:
     """A number from 0 to 1, also as text."""
     try:
         number = float(value) if not isinstance(value, bool) else math.nan
@@ -179,12 +179,12 @@ def share(value: Any) -> float | None:
     return number if 0 <= number <= 1 else None
 
 
-def when(value: Any) -> dt.datetime | None:
+def moment_value(value: Any) -> dt.datetime | None:
     """A moment: seconds, milliseconds or microseconds since 1970, or a date as text."""
     if isinstance(value, str):
         plain = value.strip()
         if found := moment(plain):
-            return _likely(found)
+            return _likely_moment(found)
         try:
             value = float(plain)
         except ValueError:
@@ -193,23 +193,23 @@ def when(value: Any) -> dt.datetime | None:
         return None
     try:
         seconds = value / (1e6 if value > _MICROSECONDS else 1e3 if value > _MILLISECONDS else 1)
-        return _likely(dt.datetime.fromtimestamp(seconds, dt.UTC))
+        return _likely_moment(dt.datetime.fromtimestamp(seconds, dt.UTC))
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _likely(found: dt.datetime) -> dt.datetime | None:
+def _likely_moment(found: dt.datetime) -> dt.datetime | None:
     """A time in 1970 or 9999 is some program's word for "unknown"."""
     return found if _EARLIEST <= found.year < _LATEST else None
 
 
-def memory_type(value: Any) -> str:
+def memory_type_value(value: Any) -> str:
     """`procedural_memory` and `Procedural` are procedural; what is none of ours is semantic."""
-    found = text(value).strip().lower().removesuffix("_memory")
+    found = text_value(value).strip().lower().removesuffix("_memory")
     return found if found in MEMORY_TYPES else "semantic"
 
 
-def digest(*parts: object) -> str:
+def record_digest(*parts: object) -> str:
     """A short name for exactly this: the same on every machine."""
     joined = "\0".join(str(part) for part in parts).encode(errors="replace")
     return hashlib.blake2b(joined, digest_size=10).hexdigest()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 @click.option("--source", help="Where it comes from: a page, a person, a tool.")
 @options.vault
 @options.as_json
-def command(
+def add_command(
     words: tuple[str, ...],
     type_: str,
     scope: str | None,
@@ -68,7 +67,7 @@ def command(
     vaultmem add Refresh tokens rotate every 24 hours --tag auth
     git log -1 --format=%B | vaultmem add --type episodic --project Atlas
     """
-    content = _text(words)
+    content = _text_to_add(words)
     with options.open_vault(vault) as opened:
         done = opened.remember(
             content,
@@ -77,13 +76,10 @@ def command(
             project=project,
             **details,
         )
-    if as_json:
-        click.echo(render.to_json(done))
-    else:
-        _print(done)
+    screen.print_result(done, as_json, _print_add)
 
 
-def _text(words: tuple[str, ...]) -> str:
+def _text_to_add(words: tuple[str, ...]) -> str:
     if words and words != ("-",):
         return " ".join(words)
     if not words and sys.stdin.isatty():
@@ -97,10 +93,12 @@ def _text(words: tuple[str, ...]) -> str:
     return text
 
 
-def _print(done: Remembered) -> None:
-    screen.done("Remembered" if done.created else "Updated", done.path, done.memory_id)
-    screen.warn(done.warnings)
+def _print_add(done: Remembered) -> None:
+    screen.say_done("Remembered" if done.created else "Updated", done.path, done.memory_id)
+    screen.print_warnings(done.warnings)
     if done.similar:
-        screen.say("You may know this already:" if done.created else "Similar:")
+        screen.say_line("You may know this already:" if done.created else "Similar:")
         for other in done.similar:
-            screen.say(f"  {other.relevance_score:.2f}  {screen.one_line(other.path)}", dim=True)
+            screen.say_line(
+                f"  {other.relevance_score:.2f}  {screen.one_screen_line(other.path)}", dim=True
+            )

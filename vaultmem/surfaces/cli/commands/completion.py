@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
+def completion_command(ctx: click.Context, shell: str) -> None:
     """Print what teaches your shell to complete commands, options, titles and tags.
 
     \b
@@ -21,11 +21,11 @@ def command(ctx: click.Context, shell: str) -> None:
     zsh:   vaultmem completion zsh >> ~/.zshrc      (below compinit)
     fish:  vaultmem completion fish > ~/.config/fish/completions/vaultmem.fish
     """
-    made = _kind(shell)(ctx.find_root().command, {}, "vaultmem", tab_completion.VARIABLE)
+    made = _shell_class(shell)(ctx.find_root().command, {}, "vaultmem", tab_completion.VARIABLE)
     click.echo(made.source().strip("\n"))
 
 
-def _kind(shell: str) -> type[ShellComplete]:
+def _shell_class(shell: str) -> type[ShellComplete]:
     from click import shell_completion
 
     class Bash(shell_completion.BashComplete):

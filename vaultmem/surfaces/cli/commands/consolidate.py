@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
@@ -16,34 +15,33 @@ if TYPE_CHECKING:
 @click.option("--dry-run/--apply", default=True, help="Show the plan (default), or carry it out.")
 @options.vault
 @options.as_json
-def command(session_id: str | None, dry_run: bool, vault: str | None, as_json: bool) -> None:
+def consolidate_command(
+    session_id: str | None, dry_run: bool, vault: str | None, as_json: bool
+) -> None:
     """Draw what happened together into fewer, lasting memories.
 
     Shows the plan as a diff; nothing is written before you say --apply.
     """
     with options.open_vault(vault) as opened, options.progress("Comparing memories"):
         done = opened.consolidate(session_id=session_id, dry_run=dry_run)
-    if as_json:
-        click.echo(render.to_json(done))
-    else:
-        _print(done)
+    screen.print_result(done, as_json, _print_consolidate)
 
 
-def _print(done: Consolidated) -> None:
+def _print_consolidate(done: Consolidated) -> None:
     if done.dry_run:
-        screen.diff(done.diff or "")
+        screen.print_diff(done.diff or "")
     else:
         for memory in done.consolidated_memories:
-            screen.done("Written", memory.path, memory.id or "")
+            screen.say_done("Written", memory.path, memory.id or "")
     made, stats = len(done.consolidated_memories), done.session_stats
     if not made:
-        screen.say(
-            f"Nothing to draw together in {screen.count(stats.memories_analyzed, 'memory')}."
+        screen.say_line(
+            f"Nothing to draw together in {screen.counted_words(stats.memories_analyzed, 'memory')}."
         )
     elif done.dry_run:
-        screen.say(
-            f"{screen.count(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
+        screen.say_line(
+            f"{screen.counted_words(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
             "Carry it out: vaultmem consolidate --apply"
         )
     if done.review:
-        screen.say(f"{done.review} lists memories that may be double or out of date.")
+        screen.say_line(f"{done.review} lists memories that may be double or out of date.")

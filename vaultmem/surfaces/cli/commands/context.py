@@ -19,7 +19,7 @@ from vaultmem.surfaces.cli import options, screen
 @click.option("--file", "files", metavar="PATH", multiple=True, help="A file the task is about.")
 @options.vault
 @options.as_json
-def command(
+def context_command(
     task: tuple[str, ...], max_tokens: int, files: tuple[str, ...], vault: str | None, as_json: bool
 ) -> None:
     """Print what an agent should know before a task: one block of text for any other tool."""
@@ -28,12 +28,14 @@ def command(
     if as_json:
         click.echo(render.to_json(block))
         return
-    screen.warn(block.warnings)
+    screen.print_warnings(block.warnings)
     if not block.memories_used:
-        screen.say("There is nothing to tell an agent yet. The first memory: vaultmem add TEXT")
+        screen.say_line(
+            "There is nothing to tell an agent yet. The first memory: vaultmem add TEXT"
+        )
         return
-    text = screen.safe(block.context_block.rstrip("\n"))
-    click.echo(screen.paragraphs(text) if screen.for_a_person() else text)
-    used = screen.count(block.memories_used, "memory")
+    text = screen.safe_for_screen(block.context_block.rstrip("\n"))
+    click.echo(screen.wrapped_paragraphs(text) if screen.is_for_a_person() else text)
+    used = screen.counted_words(block.memories_used, "memory")
     cut = ", shortened to fit" if block.truncated else ""
-    screen.say(f"{used}, {block.tokens_used} tokens{cut}.", dim=True)
+    screen.say_line(f"{used}, {block.tokens_used} tokens{cut}.", dim=True)

@@ -26,7 +26,7 @@ from vaultmem.errors import InvalidInput
     "--keep", metavar="DIR", type=click.Path(file_okay=False), help="Leave the vaults in DIR."
 )
 @click.option("--inside", hidden=True, help="The folder of a tour under way.")
-def command(fast: bool, keep: str | None, inside: str | None) -> int:
+def demo_command(fast: bool, keep: str | None, inside: str | None) -> int:
     """See in half a minute what vaultmem does: an agent stores, you edit, it recalls, a fact
     changes, two machines sync, a mistake is undone.
 
@@ -36,15 +36,15 @@ def command(fast: bool, keep: str | None, inside: str | None) -> int:
     if inside:
         from vaultmem.surfaces.cli import tour
 
-        return tour.guide(Path(inside), kept=keep is not None, pauses=not fast)
-    with _place(keep) as place, tempfile.TemporaryDirectory(prefix="vaultmem-home-") as home:
+        return tour.guide_tour(Path(inside), kept=keep is not None, pauses=not fast)
+    with _demo_place(keep) as place, tempfile.TemporaryDirectory(prefix="vaultmem-home-") as home:
         given = [*(["--fast"] if fast else []), *(["--keep", str(place)] if keep else [])]
         tourist = own_program.own_command("demo", "--inside", str(place), *given)
-        return _run(tourist, place, Path(home))
+        return _run_demo(tourist, place, Path(home))
 
 
 @contextlib.contextmanager
-def _place(keep: str | None) -> Iterator[Path]:
+def _demo_place(keep: str | None) -> Iterator[Path]:
     if keep is None:
         with tempfile.TemporaryDirectory(
             prefix="vaultmem-demo-", ignore_cleanup_errors=True
@@ -58,10 +58,12 @@ def _place(keep: str | None) -> Iterator[Path]:
     yield place
 
 
-def _run(tourist: list[str], place: Path, home: Path) -> int:
+def _run_demo(tourist: list[str], place: Path, home: Path) -> int:
     """Ctrl-C is for the tour itself, which says so; here the folders are cleared afterwards."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return subprocess.run(tourist, cwd=place, env=config.stranger(home)).returncode
+        return subprocess.run(
+            tourist, cwd=place, env=config.environment_of_stranger(home)
+        ).returncode
     finally:
         signal.signal(signal.SIGINT, before)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ _BEHIND: Final = "index-behind"
 )
 @options.vault
 @options.as_json
-def command(
+def doctor_command(
     fix: bool,
     everything: bool,
     secrets: bool,
@@ -77,82 +76,79 @@ def command(
         with options.progress("Looking through the notes"):
             findings = opened.examine(secrets=secrets)
         if verify or repair:
-            findings += _verified(opened)
+            findings += _verified_findings(opened)
         if fix or repair:
             with options.progress("Putting right"):
                 fixed = opened.fix(findings) if fix else []
                 fixed += opened.repair(findings) if repair else []
             findings = [found for found in findings if found not in fixed]
-            screen.say(f"Fixed {screen.count(len(fixed), 'problem')}.")
-    if as_json:
-        click.echo(render.to_json(findings))
-    else:
-        _print(findings, everything)
+            screen.say_line(f"Fixed {screen.counted_words(len(fixed), 'problem')}.")
+    screen.print_result(findings, as_json, lambda it: _print_doctor(it, everything))
     return 1 if any(found.problem != _BEHIND for found in findings) else 0
 
 
-def _verified(opened: Vault) -> tuple[Finding, ...]:
+def _verified_findings(opened: Vault) -> tuple[Finding, ...]:
     with options.progress("Comparing") as progress:
         done = opened.verify(progress)
     compared = (
-        screen.count(done.notes, "note"),
-        screen.count(done.writes, "write"),
-        screen.count(done.snapshots, "older text"),
-        screen.count(done.passages, "passage"),
+        screen.counted_words(done.notes, "note"),
+        screen.counted_words(done.writes, "write"),
+        screen.counted_words(done.snapshots, "older text"),
+        screen.counted_words(done.passages, "passage"),
     )
-    screen.say(f"Compared {', '.join(compared)}.")
+    screen.say_line(f"Compared {', '.join(compared)}.")
     return done.findings
 
 
-def _print(findings: Sequence[Finding], everything: bool) -> None:
+def _print_doctor(findings: Sequence[Finding], everything: bool) -> None:
     wrong = [found for found in findings if found.problem != _BEHIND]
-    for problem, group in _grouped(wrong).items():
+    for problem, group in _findings_by_problem(wrong).items():
         heading = HEADINGS.get(problem, problem.replace("-", " ").capitalize())
-        click.secho(screen.line(f"{heading} ({len(group):,})"), bold=True)
-        _print_group(group if everything else group[:SHOWN])
+        click.secho(screen.screen_line(f"{heading} ({len(group):,})"), bold=True)
+        _print_finding_group(group if everything else group[:SHOWN])
         if len(group) > SHOWN and not everything:
             click.secho(f"  … and {len(group) - SHOWN:,} more; --all lists them", dim=True)
         click.echo()
     if wrong:
-        files = screen.count(len({found.path for found in wrong}), "file")
-        click.secho(f"{screen.count(len(wrong), 'problem')} in {files}.", fg="yellow")
+        files = screen.counted_words(len({found.path for found in wrong}), "file")
+        click.secho(f"{screen.counted_words(len(wrong), 'problem')} in {files}.", fg="yellow")
     else:
         click.secho("Nothing is wrong.", fg="green")
-    _print_behind([found for found in findings if found.problem == _BEHIND], everything)
+    _print_behind_findings([found for found in findings if found.problem == _BEHIND], everything)
 
 
-def _print_behind(behind: Sequence[Finding], everything: bool) -> None:
+def _print_behind_findings(behind: Sequence[Finding], everything: bool) -> None:
     """Notes that changed are nothing wrong: the next look takes them in."""
     if behind:
-        number = screen.count(len(behind), "note")
+        number = screen.counted_words(len(behind), "note")
         click.echo(f"{number} changed since the index was made. Take them in: vaultmem index")
         for found in behind if everything else ():
-            click.secho(screen.line(found.path, 2), dim=True)
+            click.secho(screen.screen_line(found.path, 2), dim=True)
 
 
-def _grouped(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+def _findings_by_problem(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     groups: dict[str, list[Finding]] = {name: [] for name in HEADINGS}
     for found in findings:
         groups.setdefault(found.problem, []).append(found)
     return {name: group for name, group in groups.items() if group}
 
 
-def _print_group(group: Sequence[Finding]) -> None:
+def _print_finding_group(group: Sequence[Finding]) -> None:
     """What is to be done is said once where it is the same for all of them."""
     same = len({found.fix for found in group}) == 1
     for found in group:
-        click.echo(screen.line(_with_path(found), 2))
+        click.echo(screen.screen_line(_finding_with_path(found), 2))
         if not same:
-            _print_fix(found, 4)
+            _print_finding_fix(found, 4)
     if same:
-        _print_fix(group[0], 2)
+        _print_finding_fix(group[0], 2)
 
 
-def _print_fix(found: Finding, indent: int) -> None:
-    click.secho(" " * indent + "→ " + screen.line(found.fix, indent + 2).lstrip(), fg="cyan")
+def _print_finding_fix(found: Finding, indent: int) -> None:
+    click.secho(" " * indent + "→ " + screen.screen_line(found.fix, indent + 2).lstrip(), fg="cyan")
 
 
-def _with_path(found: Finding) -> str:
+def _finding_with_path(found: Finding) -> str:
     if found.message.startswith(found.path):  # a setting names its line
         return found.message
     return f"{found.path}: {found.message}"

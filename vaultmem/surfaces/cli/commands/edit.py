@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @options.vault
 @options.as_json
-def command(ref: str, vault: str | None, as_json: bool) -> None:
+def edit_command(ref: str, vault: str | None, as_json: bool) -> None:
     """Change a note in your editor ($VISUAL, else $EDITOR).
 
     The editor works on a copy. When you are done, the note is replaced, unless somebody
@@ -35,19 +35,19 @@ def command(ref: str, vault: str | None, as_json: bool) -> None:
         if opened.settings["read_only"]:
             raise ReadOnly("This vault is read-only, so notes cannot be changed.")
         source = opened.source(ref)
-        copy = _copy(opened, source)
-        changed = _edited(copy, source)
-        done = _save(opened, copy, source) if changed else _unchanged(source)
-    _clear(copy)
+        copy = _copy_to_edit(opened, source)
+        changed = _edit_copy(copy, source)
+        done = _save_edited(opened, copy, source) if changed else _unchanged_note(source)
+    _clear_edit_copy(copy)
     if not changed:
-        screen.say("Nothing was changed.")
+        screen.say_line("Nothing was changed.")
     if as_json:
         click.echo(render.to_json(done))
     elif changed:
-        screen.done("Saved", done.path, done.memory_id)
+        screen.say_done("Saved", done.path, done.memory_id)
 
 
-def _copy(opened: Vault, source: NoteSource) -> OwnPath:
+def _copy_to_edit(opened: Vault, source: NoteSource) -> OwnPath:
     """A copy beside the index rather than among temporary files, which a restart may clear."""
     edits = config.state_dir(opened.root, opened.settings) / "local" / "edits"
     try:
@@ -58,26 +58,28 @@ def _copy(opened: Vault, source: NoteSource) -> OwnPath:
     return copy
 
 
-def _edited(copy: OwnPath, source: NoteSource) -> bool:
+def _edit_copy(copy: OwnPath, source: NoteSource) -> bool:
     """Let the person edit the copy; whether its text is another one now."""
     code = _run_editor(copy)
-    text = _read(copy, source)
+    text = _read_edited_copy(copy, source)
     # Many editors end the last line with a newline, asked or not.
     same = text in (source.text, source.text + "\n")
     if code and not same:
-        raise VaultmemError(f"The editor failed ({code}); the note is as it was. {_kept(copy)}")
+        raise VaultmemError(
+            f"The editor failed ({code}); the note is as it was. {_edit_kept_sentence(copy)}"
+        )
     if code:
-        _clear(copy)
+        _clear_edit_copy(copy)
         raise VaultmemError(f"The editor failed ({code}); the note is as it was.")
     return not same
 
 
 def _run_editor(copy: OwnPath) -> int:
-    editor = config.editor()
+    editor = config.editor_command()
     try:
         process = subprocess.Popen([*shlex.split(editor), str(copy)])
     except (OSError, ValueError) as error:
-        _clear(copy)
+        _clear_edit_copy(copy)
         why = getattr(error, "strerror", None) or error
         raise InvalidInput(
             f"The editor {editor!r} cannot be started ({why}). Name another one in $EDITOR."
@@ -89,7 +91,7 @@ def _run_editor(copy: OwnPath) -> int:
         signal.signal(signal.SIGINT, before)
 
 
-def _read(copy: OwnPath, source: NoteSource) -> str:
+def _read_edited_copy(copy: OwnPath, source: NoteSource) -> str:
     try:
         return copy.read().decode("utf-8", "surrogateescape")
     except OSError as error:
@@ -99,23 +101,23 @@ def _read(copy: OwnPath, source: NoteSource) -> str:
         ) from None
 
 
-def _save(opened: Vault, copy: OwnPath, source: NoteSource) -> Updated:
+def _save_edited(opened: Vault, copy: OwnPath, source: NoteSource) -> Updated:
     try:
-        return opened.rewrite(source.memory_id, _read(copy, source), source.version)
+        return opened.rewrite(source.memory_id, _read_edited_copy(copy, source), source.version)
     except VaultmemError as error:
-        screen.complain(f"{error.message}\n{_kept(copy)}")
+        screen.say_complaint(f"{error.message}\n{_edit_kept_sentence(copy)}")
         raise click.exceptions.Exit(error.exit_code) from None
 
 
-def _unchanged(source: NoteSource) -> Updated:
+def _unchanged_note(source: NoteSource) -> Updated:
     from vaultmem.operations.results import Updated
 
     return Updated(source.memory_id, source.path, (), False, source.version)
 
 
-def _clear(copy: OwnPath) -> None:
+def _clear_edit_copy(copy: OwnPath) -> None:
     copy.parent.remove_tree()
 
 
-def _kept(copy: OwnPath) -> str:
+def _edit_kept_sentence(copy: OwnPath) -> str:
     return f"Your text is kept in {copy}"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.transfer import TARGETS
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @options.vault
 @options.as_json
-def command(
+def export_command(
     target: str,
     path: str,
     project: str | None,
@@ -62,17 +61,14 @@ def command(
                 force=force,
                 progress=shown,
             )
-    if as_json:
-        click.echo(render.to_json(done))
-    else:
-        _print(done)
+    screen.print_result(done, as_json, _print_export)
 
 
-def _print(done: Exported) -> None:
-    files = f" and {screen.count(done.files, 'file')}" if done.files else ""
+def _print_export(done: Exported) -> None:
+    files = f" and {screen.counted_words(done.files, 'file')}" if done.files else ""
     click.echo(
-        f"{screen.count(done.notes, 'note')}{files} in {done.path} ({screen.size(done.size)})"
+        f"{screen.counted_words(done.notes, 'note')}{files} in {done.path} ({screen.size_for_people(done.size)})"
     )
     for left in done.left_out[:10]:
-        screen.say(screen.one_line(f"! {left.what}: {left.why}"), fg="yellow")
-    screen.warn(done.warnings)
+        screen.say_line(screen.one_screen_line(f"! {left.what}: {left.why}"), fg="yellow")
+    screen.print_warnings(done.warnings)

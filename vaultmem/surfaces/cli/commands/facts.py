@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--closed", is_flag=True, help="Also what is not true any more.")
 @options.vault
 @options.as_json
-def command(
+def facts_command(
     subject: str,
     predicate: str | None,
     as_of: str | None,
@@ -32,55 +32,57 @@ def command(
     """Show what is known about SUBJECT, now or on an earlier day."""
     with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.facts(subject, predicate=predicate, as_of=as_of, include_closed=closed)
-        near = "" if found.facts else _near(opened, subject)
+        near = "" if found.facts else _near_subjects(opened, subject)
     if as_json:
         click.echo(render.to_json(found))
     elif found.facts:
-        _print(found.facts)
+        _print_facts(found.facts)
     else:
-        screen.say(f"No facts about {subject} are known{' for that day' if as_of else ''}.{near}")
+        screen.say_line(
+            f"No facts about {subject} are known{' for that day' if as_of else ''}.{near}"
+        )
     return 0 if found.facts else 1
 
 
-def _near(opened: Vault, subject: str) -> str:
+def _near_subjects(opened: Vault, subject: str) -> str:
     from vaultmem.surfaces.cli import error_messages
 
-    meant = error_messages.nearest(subject, opened.beginning("entities", subject[:1]))
+    meant = error_messages.nearest_name(subject, opened.beginning("entities", subject[:1]))
     return f" Did you mean {meant}?" if meant and meant.casefold() != subject.casefold() else ""
 
 
-def _print(facts: Sequence[FactView]) -> None:
-    if screen.for_a_person():
-        click.secho(screen.one_line(facts[0].subject), bold=True)
+def _print_facts(facts: Sequence[FactView]) -> None:
+    if screen.is_for_a_person():
+        click.secho(screen.one_screen_line(facts[0].subject), bold=True)
     rows = [
         (
-            *(() if screen.for_a_person() else (each.subject,)),
+            *(() if screen.is_for_a_person() else (each.subject,)),
             each.predicate,
             each.object,
-            *_qualifiers(each),
+            *_fact_qualifiers(each),
         )
         for each in facts
     ]
-    screen.table(rows, ({"fg": "cyan"}, {}, screen.DIM), indent=2, give=(2, 1))
+    screen.print_table(rows, ({"fg": "cyan"}, {}, screen.DIM), indent=2, give=(2, 1))
 
 
-def _qualifiers(fact: FactView) -> tuple[str, ...]:
+def _fact_qualifiers(fact: FactView) -> tuple[str, ...]:
     """When it holds, how sure that is, and who says so."""
     confidence = "" if fact.confidence is None else f"{fact.confidence:g}"
-    words = (_span(fact), confidence, fact.provenance or "")
-    return (screen.labels((), *words),) if screen.for_a_person() else words
+    words = (_fact_span(fact), confidence, fact.provenance or "")
+    return (screen.tag_labels((), *words),) if screen.is_for_a_person() else words
 
 
-def _span(fact: FactView) -> str:
-    first, last = _day(fact.valid_from), _day(fact.valid_to)
-    if screen.for_a_person() and not last:
+def _fact_span(fact: FactView) -> str:
+    first, last = _fact_day(fact.valid_from), _fact_day(fact.valid_to)
+    if screen.is_for_a_person() and not last:
         return f"since {first}" if first else ""
     return f"{first} → {last}".strip()
 
 
-def _day(moment: object) -> str:
+def _fact_day(moment: object) -> str:
     """A day, and for a person at most the minute of it."""
-    text = str(render.plain(moment) or "").removesuffix("T00:00:00Z")
-    if screen.for_a_person() and isinstance(moment, dt.datetime):
+    text = str(render.plain_json(moment) or "").removesuffix("T00:00:00Z")
+    if screen.is_for_a_person() and isinstance(moment, dt.datetime):
         return text[:16].replace("T", " ")
     return text

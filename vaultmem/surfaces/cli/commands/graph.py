@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")
 @options.vault
 @options.as_json
-def command(
+def graph_command(
     entity: str | None,
     relation: str | None,
     dot: bool,
@@ -53,56 +53,60 @@ def command(
     if as_json:
         click.echo(render.to_json(found))
     elif dot:
-        click.echo(graph_drawings.dot(_edges(found.entities)))
+        click.echo(graph_drawings.dot_drawing(_graph_edges(found.entities)))
     elif mermaid:
-        click.echo(graph_drawings.mermaid(_edges(found.entities)))
+        click.echo(graph_drawings.mermaid_drawing(_graph_edges(found.entities)))
     elif canvas:
         files = {each.name: each.path for each in found.entities if each.path}
-        click.echo(render.to_json(graph_drawings.canvas(_edges(found.entities), files)))
+        click.echo(
+            render.to_json(graph_drawings.canvas_drawing(_graph_edges(found.entities), files))
+        )
     else:
-        _print(found)
+        _print_graph(found)
     return 0 if found.entities or not entity else 1
 
 
-def _print(found: GraphAnswer) -> None:
+def _print_graph(found: GraphAnswer) -> None:
     if not found.entities:
-        screen.say("No note is linked with another yet.")
-    if not screen.for_a_person():
-        screen.table(_edges(found.entities))
+        screen.say_line("No note is linked with another yet.")
+    if not screen.is_for_a_person():
+        screen.print_table(_graph_edges(found.entities))
         return
     shown: set[Edge] = set()
     for entity in found.entities:
-        _print_entity(entity, shown)
+        _print_graph_entity(entity, shown)
     if found.memories:
         click.echo()
         click.secho("Memories", bold=True)
-        screen.table(
+        screen.print_table(
             [(each.title, each.excerpt) for each in found.memories], ({}, screen.DIM), indent=2
         )
 
 
-def _print_entity(entity: Entity, shown: set[Edge]) -> None:
+def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
     """An entity with those of its connections that were not shown from their other end."""
-    click.secho(screen.one_line(entity.name), bold=True, nl=False)
-    known = f"in {screen.count(entity.memory_count, 'note')}" if entity.memory_count else None
-    click.secho("  " + screen.labels((), entity.type, known), dim=True)
+    click.secho(screen.one_screen_line(entity.name), bold=True, nl=False)
+    known = (
+        f"in {screen.counted_words(entity.memory_count, 'note')}" if entity.memory_count else None
+    )
+    click.secho("  " + screen.tag_labels((), entity.type, known), dim=True)
     rows = []
     for each in entity.relationships:
-        edge = _directed(entity, each)
+        edge = _directed_edge(entity, each)
         if edge not in shown:
             rows.append((each.type, "→" if each.direction == "outgoing" else "←", each.target))
         shown.add(edge)
     if rows:
-        screen.table(rows, ({"fg": "cyan"},), indent=2)
+        screen.print_table(rows, ({"fg": "cyan"},), indent=2)
 
 
-def _edges(entities: Sequence[Entity]) -> list[Edge]:
+def _graph_edges(entities: Sequence[Entity]) -> list[Edge]:
     """Every connection once, from whichever end it was seen."""
-    found = (_directed(entity, each) for entity in entities for each in entity.relationships)
+    found = (_directed_edge(entity, each) for entity in entities for each in entity.relationships)
     return list(dict.fromkeys(found))
 
 
-def _directed(entity: Entity, each: Relationship) -> Edge:
+def _directed_edge(entity: Entity, each: Relationship) -> Edge:
     if each.direction == "outgoing":
         return entity.name, each.type, each.target
     return each.target, each.type, entity.name

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @click.option("--diff", is_flag=True, help="What changed from then to now.")
 @options.vault
 @options.as_json
-def command(ref: str, version: str | None, diff: bool, vault: str | None, as_json: bool) -> None:
+def history_command(
+    ref: str, version: str | None, diff: bool, vault: str | None, as_json: bool
+) -> None:
     """List a note's versions, newest first, or show the text of one VERSION.
 
     A version is kept before every change that a command or an agent makes, and for every
@@ -31,50 +33,50 @@ def command(ref: str, version: str | None, diff: bool, vault: str | None, as_jso
     with options.open_vault(vault) as opened:
         versions = opened.history(ref, git=True)
         if version is None and not diff:
-            click.echo(render.to_json(versions)) if as_json else _list(versions)
+            click.echo(render.to_json(versions)) if as_json else _list_versions(versions)
             return
-        old = _find(versions, version)
+        old = _find_version(versions, version)
         text = opened.version_text(versions.memory_id, old.version)
         if diff:
-            text = _diff(text, opened.source(versions.memory_id).text, old, versions.path)
+            text = _version_diff(text, opened.source(versions.memory_id).text, old, versions.path)
     if as_json:
         name = "diff" if diff else "text"
-        click.echo(render.to_json({**render.plain(old), "path": versions.path, name: text}))
+        click.echo(render.to_json({**render.plain_json(old), "path": versions.path, name: text}))
     elif diff:
-        screen.diff(text)
-    elif screen.for_a_person():
-        click.echo(screen.safe(text.removesuffix("\n")))
+        screen.print_diff(text)
+    elif screen.is_for_a_person():
+        click.echo(screen.safe_for_screen(text.removesuffix("\n")))
     else:
         sys.stdout.buffer.write(note_bytes(text))
 
 
-def _list(versions: Versions) -> None:
-    if screen.for_a_person():
-        click.secho(screen.one_line(versions.path), bold=True)
+def _list_versions(versions: Versions) -> None:
+    if screen.is_for_a_person():
+        click.secho(screen.one_screen_line(versions.path), bold=True)
     rows = [
         (
-            _short(version.version),
-            screen.when(version.taken_at),
-            _said(version),
-            screen.size(version.size),
+            _short_version(version.version),
+            screen.moment_for_people(version.taken_at),
+            _version_said(version),
+            screen.size_for_people(version.size),
         )
         for version in versions.versions
     ]
-    screen.table(rows, ({"fg": "yellow"}, {}, {}, screen.DIM), indent=2, give=(2,))
+    screen.print_table(rows, ({"fg": "yellow"}, {}, {}, screen.DIM), indent=2, give=(2,))
 
 
-def _said(version: Version) -> str:
+def _version_said(version: Version) -> str:
     said = f"{version.author}: {version.subject}" if version.commit else f"before: {version.action}"
     if version.current:
         return f"as it is now ({said})" if version.commit else "as it is now"
     return said
 
 
-def _short(version: str) -> str:
-    return version[:8] if screen.for_a_person() else version
+def _short_version(version: str) -> str:
+    return version[:8] if screen.is_for_a_person() else version
 
 
-def _find(versions: Versions, wanted: str | None) -> Version:
+def _find_version(versions: Versions, wanted: str | None) -> Version:
     """The version that begins so; without a name the last one before now."""
     for version in versions.versions:
         if version.version.startswith(wanted.lower()) if wanted else not version.current:
@@ -87,13 +89,13 @@ def _find(versions: Versions, wanted: str | None) -> Version:
     )
 
 
-def _diff(old: str, new: str, version: Version, path: str) -> str:
+def _version_diff(old: str, new: str, version: Version, path: str) -> str:
     from vaultmem.base.line_difference import unified_difference
 
-    path = screen.one_line(path)
+    path = screen.one_screen_line(path)
     names = (f"{path} ({version.version[:8]})", f"{path} (now)")
-    return "\n".join(unified_difference(_lines(old), _lines(new), names))
+    return "\n".join(unified_difference(_version_lines(old), _version_lines(new), names))
 
 
-def _lines(text: str) -> list[str]:
+def _version_lines(text: str) -> list[str]:
     return with_unix_line_ends(text).removesuffix("\n").split("\n")

@@ -26,35 +26,37 @@ _LARGEST: Final = 5_000_000  # bytes; a larger event is let go by
 _CHUNK: Final = 1 << 20
 
 
-class Quiet(click.Command):
+class QuietHookCommand(click.Command):
     """Wrong options are no reason to stop an agent: an exit code of 2 would."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            _say(error.format_message())
+            _say_hook_trouble(error.format_message())
             ctx.exit(0)
 
 
-@click.command(cls=Quiet)
+@click.command(cls=QuietHookCommand)
 @click.option("--event", metavar="NAME", help="The event, where the input does not name it.")
 @options.vault
-def command(event: str | None, vault: str | None) -> None:
+def hook_command(event: str | None, vault: str | None) -> None:
     """Answer an agent's life-cycle event, given as JSON on standard input.
 
     For the hooks of Claude Code and others; always exits with 0, within two seconds.
     """
     if sys.stdin is None or sys.stdin.isatty():
-        _say("This command is for an agent's hooks: it reads an event on standard input.")
+        _say_hook_trouble(
+            "This command is for an agent's hooks: it reads an event on standard input."
+        )
         return
     watchdog = threading.Timer(SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
     try:
-        said = _answered(_read(), event, vault)
+        said = _hook_answer(_read_hook_payload(), event, vault)
     except Exception as error:  # the edge: an agent goes on, whatever is wrong with its memory
-        _say(f"{type(error).__name__}: {error}")
+        _say_hook_trouble(f"{type(error).__name__}: {error}")
         return
     finally:
         watchdog.cancel()
@@ -62,23 +64,23 @@ def command(event: str | None, vault: str | None) -> None:
         sys.stdout.write(json.dumps(said) + "\n")
 
 
-def _read() -> object:
+def _read_hook_payload() -> object:
     """The input, to its end: who writes it should not find the pipe closed."""
     data = bytearray()
     while chunk := sys.stdin.buffer.read(_CHUNK):
         if len(data) <= _LARGEST:
             data += chunk
     if len(data) > _LARGEST:
-        _say("The event is too large and was let go by.")
+        _say_hook_trouble("The event is too large and was let go by.")
         return None
     try:
         return small_files.parse_json(bytes(data)) if data.strip() else None
     except ValueError as error:
-        _say(f"What came in is not JSON that can be used: {error}.")
+        _say_hook_trouble(f"What came in is not JSON that can be used: {error}.")
         return None
 
 
-def _answered(payload: object, named: str | None, vault: str | None) -> dict[str, Any]:
+def _hook_answer(payload: object, named: str | None, vault: str | None) -> dict[str, Any]:
     from vaultmem import config
     from vaultmem.hooks import events
 
@@ -97,11 +99,11 @@ def _answered(payload: object, named: str | None, vault: str | None) -> dict[str
         return {}
     from vaultmem.hooks import answer
 
-    with _open(root, settings) as opened:
+    with _open_for_hook(root, settings) as opened:
         return answer.to_event(opened, payload)
 
 
-def _open(root: Path, settings: Any) -> Vault:
+def _open_for_hook(root: Path, settings: Any) -> Vault:
     from vaultmem import config
     from vaultmem.operations.caller import Caller
     from vaultmem.vault import Vault
@@ -115,5 +117,5 @@ def _open(root: Path, settings: Any) -> Vault:
     return Vault.open(root, caller=caller)
 
 
-def _say(text: str) -> None:
+def _say_hook_trouble(text: str) -> None:
     click.echo(f"vaultmem hook: {' '.join(text.split())[:500]}", err=True)

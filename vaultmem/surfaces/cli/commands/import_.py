@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5  # notes and left-out records that are named
 
 
-def _sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
+def _complete_sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
     return [name for name in (*SOURCES, "auto") if name.startswith(start)]
 
 
 @click.command(epilog="Without FROM and PATH it lists what can be imported.")
-@click.argument("source", metavar="FROM", required=False, shell_complete=_sources)
+@click.argument("source", metavar="FROM", required=False, shell_complete=_complete_sources)
 @click.argument("path", metavar="PATH", required=False, type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--project", metavar="NAME", help="The project of what has none of its own.")
@@ -31,7 +31,7 @@ def _sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str
 @click.option("--again", is_flag=True, help="Bring back what was imported and removed here since.")
 @options.vault
 @options.as_json
-def command(
+def import_command(
     source: str | None,
     path: str | None,
     dry_run: bool,
@@ -52,11 +52,15 @@ def command(
     vaultmem import basic-memory ~/basic-memory
     """
     if source is None:
-        _list(as_json)
+        _list_sources(as_json)
         return 0
     if path is None:
         raise InvalidInput(f"What is to be imported? vaultmem import {source} PATH")
-    with options.open_vault(vault) as opened, _hint(), options.progress("Importing") as shown:
+    with (
+        options.open_vault(vault) as opened,
+        _hint_at_sources(),
+        options.progress("Importing") as shown,
+    ):
         done = opened.import_(
             source,
             path,
@@ -67,31 +71,28 @@ def command(
             dry_run=dry_run,
             progress=shown,
         )
-    if as_json:
-        click.echo(render.to_json(done))
-    else:
-        _print(done)
+    screen.print_result(done, as_json, _print_import)
     return 1 if done.kept else 0
 
 
 @contextlib.contextmanager
-def _hint() -> Iterator[None]:
+def _hint_at_sources() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        screen.say("What came in stays. Run the same command again, and it goes on.")
+        screen.say_line("What came in stays. Run the same command again, and it goes on.")
         raise
 
 
-def _list(as_json: bool) -> None:
+def _list_sources(as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"sources": SOURCES}))
     else:
-        screen.table(list(SOURCES.items()))
-        screen.say("Import one with: vaultmem import FROM PATH", dim=True)
+        screen.print_table(list(SOURCES.items()))
+        screen.say_line("Import one with: vaultmem import FROM PATH", dim=True)
 
 
-def _print(done: Imported) -> None:
+def _print_import(done: Imported) -> None:
     would = "would be " if done.dry_run else ""
     counts = (
         ("+", done.added, f"{would}added", "green"),
@@ -103,31 +104,33 @@ def _print(done: Imported) -> None:
     )
     parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
     click.echo("  ".join([*(parts or ["Nothing to import."]), f"({done.seconds:.1f} s)"]))
-    _print_notes(done)
+    _print_imported_notes(done)
     for left in done.left_out[:_SHOWN]:
-        click.echo(screen.one_line(f"! {left.what}: {left.why}"))
-    _and_more(done.left - _SHOWN)
-    screen.warn(done.warnings)
+        click.echo(screen.one_screen_line(f"! {left.what}: {left.why}"))
+    _print_and_more(done.left - _SHOWN)
+    screen.print_warnings(done.warnings)
     if done.gone:
-        screen.say("What you removed stays away; bring it back with --again.", dim=True)
+        screen.say_line("What you removed stays away; bring it back with --again.", dim=True)
     if done.dry_run:
-        screen.say("Nothing was written. Leave out --dry-run to import.", dim=True)
+        screen.say_line("Nothing was written. Leave out --dry-run to import.", dim=True)
 
 
-def _print_notes(done: Imported) -> None:
+def _print_imported_notes(done: Imported) -> None:
     """The first of what is new, and everything that a person should look at."""
     for step in done.notes:
         if step.action == "kept":
-            click.echo(screen.one_line(f"! {step.path}: yours is different; it was left as it is"))
+            click.echo(
+                screen.one_screen_line(f"! {step.path}: yours is different; it was left as it is")
+            )
     new = [step for step in done.notes if step.action in ("add", "update")]
     for step in new[:_SHOWN] if done.dry_run else ():
-        click.echo(screen.one_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
+        click.echo(screen.one_screen_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
     if done.dry_run:
-        _and_more(len(new) - _SHOWN)
+        _print_and_more(len(new) - _SHOWN)
     for step in [step for step in new if step.why][:_SHOWN]:
-        click.echo(screen.one_line(f"> {step.why}"))
+        click.echo(screen.one_screen_line(f"> {step.why}"))
 
 
-def _and_more(count: int) -> None:
+def _print_and_more(count: int) -> None:
     if count > 0:
         click.echo(f"  … and {count:,} more; --json lists them")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--vectors", is_flag=True, help="Wait until every passage has its vector too.")
 @options.vault
 @options.as_json
-def command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> int:
+def index_command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> int:
     """Bring the index up to date with the notes, now."""
     with options.open_vault(vault) as opened:
         with options.progress("Notes") as shown:
@@ -28,22 +28,22 @@ def command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> i
             with options.progress("Vectors") as shown:
                 made = opened.embed_all(shown)
         elif not as_json and not is_quiet():
-            left = _without_vectors(opened)
+            left = _count_without_vectors(opened)
     if as_json:
-        click.echo(render.to_json(render.report(report)))
+        click.echo(render.to_json(render.reconcile_report_json(report)))
     else:
-        _print(report, made, left)
+        _print_index(report, made, left)
     return 1 if report.withheld else 0
 
 
-def _without_vectors(opened: Vault) -> int:
+def _count_without_vectors(opened: Vault) -> int:
     index = opened.status().index
     return index.pending if index.model_state == "ready" else 0
 
 
-def _print(report: ReconcileReport, made: int, left: int) -> None:
+def _print_index(report: ReconcileReport, made: int, left: int) -> None:
     if report.withheld:
-        screen.complain(
+        screen.say_complaint(
             f"The vault looks empty, so the {report.withheld} notes in the index were kept. "
             "If they are really gone: vaultmem index --rebuild"
         )
@@ -59,11 +59,11 @@ def _print(report: ReconcileReport, made: int, left: int) -> None:
     parts = [click.style(f"{sign} {n:,} {word}", fg=color) for sign, n, word, color in counts if n]
     click.echo("  ".join([*(parts or ["Nothing changed."]), f"({report.seconds:.2f} s)"]))
     for path, message in report.problems[:10]:
-        click.echo("! " + screen.line(f"{path}: {message}", 2).lstrip())
+        click.echo("! " + screen.screen_line(f"{path}: {message}", 2).lstrip())
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
     if made:
-        screen.say(f"Search by meaning: {screen.count(made, 'passage')} made ready.")
+        screen.say_line(f"Search by meaning: {screen.counted_words(made, 'passage')} made ready.")
     if left:
-        waiting = screen.count(left, "passage")
-        screen.say(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)
+        waiting = screen.counted_words(left, "passage")
+        screen.say_line(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)

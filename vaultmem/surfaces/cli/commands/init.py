@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before adding to an existing folder.")
 @options.as_json
-def command(
+def init_command(
     folder: str, git: bool, examples: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Make a vault from the template, or add to an existing one what it lacks.
@@ -34,56 +34,60 @@ def command(
 
     plan = vault.plan_vault(folder, git=git, examples=examples)
     if not as_json:
-        _show(plan, dry_run)
+        _show_vault_plan(plan, dry_run)
     if not dry_run and not plan.new and not plan.empty and not yes and sys.stdin.isatty():
         click.confirm("Add these?", abort=True, err=True)
     said = "" if dry_run else vault.make_vault(plan, git=git)
     if as_json:
-        click.echo(render.to_json(_as_json(plan, said, done=not dry_run)))
+        click.echo(render.to_json(_vault_plan_json(plan, said, done=not dry_run)))
     elif not dry_run:
-        _say_done(plan, said)
+        _say_vault_made(plan, said)
 
 
-def _show(plan: VaultPlan, dry_run: bool) -> None:
-    screen.say(f"{'New vault' if plan.new else 'Vault'} in {screen.one_line(str(plan.root))}")
+def _show_vault_plan(plan: VaultPlan, dry_run: bool) -> None:
+    screen.say_line(
+        f"{'New vault' if plan.new else 'Vault'} in {screen.one_screen_line(str(plan.root))}"
+    )
     places = (*(f"{folder}/" for folder in plan.folders), *plan.add)
-    for line in _summed_up(plan) if plan.new and not dry_run else places:
-        screen.say(click.style("  + ", fg="green") + line)
+    for line in _vault_plan_lines(plan) if plan.new and not dry_run else places:
+        screen.say_line(click.style("  + ", fg="green") + line)
     if plan.keep:
-        number = screen.count(len(plan.keep), "file")
-        screen.say(f"  {number} of the template {_are(plan.keep)} there already, left as they are.")
+        number = screen.counted_words(len(plan.keep), "file")
+        screen.say_line(
+            f"  {number} of the template {_count_of_things(plan.keep)} there already, left as they are."
+        )
     for line in plan.advice:
-        screen.say(f"  {line}")
+        screen.say_line(f"  {line}")
 
 
-def _are(things: tuple[str, ...]) -> str:
+def _count_of_things(things: tuple[str, ...]) -> str:
     return "is" if len(things) == 1 else "are"
 
 
-def _summed_up(plan: VaultPlan) -> Iterator[str]:
+def _vault_plan_lines(plan: VaultPlan) -> Iterator[str]:
     """A new vault's files by folder: nobody has anything to lose there."""
     files = Counter(path.partition("/")[0] + "/" * ("/" in path) for path in plan.add)
     for folder in plan.folders:
         files.setdefault(f"{folder}/", 0)
     for name, number in sorted(files.items(), key=lambda item: (item[0][:1] == ".", item[0])):
-        some = screen.count(number, "file") if name.endswith("/") and number else ""
+        some = screen.counted_words(number, "file") if name.endswith("/") and number else ""
         yield f"{name:16}{click.style(some, dim=True)}" if some else name
 
 
-def _say_done(plan: VaultPlan, said: str) -> None:
+def _say_vault_made(plan: VaultPlan, said: str) -> None:
     if said:
-        screen.say(said)
+        screen.say_line(said)
     if plan.empty:
-        screen.say("Nothing was missing.")
+        screen.say_line("Nothing was missing.")
         return
     where = shlex.quote(str(plan.root))
-    screen.say(click.style("Done.", fg="green") + " What you can do now:")
-    screen.say(f"  open {screen.one_line(str(plan.root))} in Obsidian")
-    screen.say(f'  vaultmem add "What is worth remembering" --vault {where}')
-    screen.say(f"  vaultmem install claude-code --vault {where}     # or another client")
+    screen.say_line(click.style("Done.", fg="green") + " What you can do now:")
+    screen.say_line(f"  open {screen.one_screen_line(str(plan.root))} in Obsidian")
+    screen.say_line(f'  vaultmem add "What is worth remembering" --vault {where}')
+    screen.say_line(f"  vaultmem install claude-code --vault {where}     # or another client")
 
 
-def _as_json(plan: VaultPlan, said: str, *, done: bool) -> dict[str, object]:
+def _vault_plan_json(plan: VaultPlan, said: str, *, done: bool) -> dict[str, object]:
     return {
         "vault": str(plan.root),
         "done": done,

@@ -23,7 +23,7 @@ _STATES = {
 }
 
 
-def clients(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def complete_clients(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from vaultmem.clients.catalogue import CLIENTS
 
     return [name for name in CLIENTS if name.startswith(incomplete)]
@@ -42,7 +42,7 @@ dry_run = click.option(
 
 
 @click.command()
-@click.argument("client", required=False, shell_complete=clients)
+@click.argument("client", required=False, shell_complete=complete_clients)
 @click.option(
     "--vault",
     metavar="DIR",
@@ -67,7 +67,7 @@ dry_run = click.option(
 @file
 @dry_run
 @options.as_json
-def command(
+def install_command(
     client: str | None,
     vault: str | None,
     read_only: bool,
@@ -88,27 +88,29 @@ def command(
     from vaultmem.clients.our_entry import EntryOptions
 
     if client is None:
-        _list(install.overview(), as_json)
+        _list_clients(install.clients_overview(), as_json)
         return
-    chosen = catalogue.client(client)
-    wanted = EntryOptions(_vault(vault), read_only, project.strip(), _toolsets(toolsets))
-    done = install.install(
+    chosen = catalogue.client_named(client)
+    wanted = EntryOptions(
+        _vault_to_install(vault), read_only, project.strip(), _checked_toolsets(toolsets)
+    )
+    done = install.install_client(
         chosen, wanted, file=file and file.absolute(), hooks=hooks, dry_run=dry_run
     )
     if as_json:
-        click.echo(render.to_json(summary(done, dry_run)))
+        click.echo(render.to_json(client_change_json(done, dry_run)))
         return
-    show(done, dry_run, _added)
+    show_client_change(done, dry_run, _say_client_added)
     if not wanted.vault.is_dir():
-        screen.say(
-            f"There is no vault in {screen.one_line(str(wanted.vault))} yet: the server makes one "
+        screen.say_line(
+            f"There is no vault in {screen.one_screen_line(str(wanted.vault))} yet: the server makes one "
             "when it first starts."
         )
     if done.changed and not dry_run:
-        screen.say(chosen.then)
+        screen.say_line(chosen.then)
 
 
-def _vault(given: str | None) -> Path:
+def _vault_to_install(given: str | None) -> Path:
     """The vault as every command finds it; one that is named need not be there yet."""
     try:
         return config.find_vault(given)
@@ -119,53 +121,55 @@ def _vault(given: str | None) -> Path:
         return named
 
 
-def _toolsets(given: str) -> str:
+def _checked_toolsets(given: str) -> str:
     from vaultmem.surfaces.mcp import tools
 
     return ",".join(tools.parse_toolsets(given)) if given.strip() else ""
 
 
-def _list(states: list[ClientState], as_json: bool) -> None:
+def _list_clients(states: list[ClientState], as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"clients": states}))
         return
     rows = [(s.client, _STATES[s.state], f"vault {s.vault}" if s.vault else s.file) for s in states]
-    screen.table(rows, (screen.BOLD, {}, screen.DIM), give=(2,))
+    screen.print_table(rows, (screen.BOLD, {}, screen.DIM), give=(2,))
     for state in states:
         if state.problem:
-            screen.say(screen.safe(state.problem), fg="yellow")
-    screen.say("Connect one with: vaultmem install CLIENT --vault DIR")
+            screen.say_line(screen.safe_for_screen(state.problem), fg="yellow")
+    screen.say_line("Connect one with: vaultmem install CLIENT --vault DIR")
 
 
 # --- what was done -------------------------------------------------------------------------
 
 
-def show(done: ClientChange, dry_run: bool, say: Callable[[ClientChange, Outcome], None]) -> None:
+def show_client_change(
+    done: ClientChange, dry_run: bool, say: Callable[[ClientChange, Outcome], None]
+) -> None:
     """The difference in a dry run; else what was done to each file."""
     for outcome in done.outcomes:
         if dry_run:
-            screen.diff(outcome.diff)
+            screen.print_diff(outcome.diff)
         else:
             say(done, outcome)
         if outcome.backup:
-            screen.say(
-                f"  The file as it was: {screen.one_line(str(outcome.backup))}", **screen.DIM
+            screen.say_line(
+                f"  The file as it was: {screen.one_screen_line(str(outcome.backup))}", **screen.DIM
             )
-    screen.warn(done.notes)
+    screen.print_warnings(done.notes)
     if dry_run:
         changes = "This would be changed; nothing was." if done.changed else "Nothing would change."
-        screen.say(changes)
+        screen.say_line(changes)
 
 
-def _added(done: ClientChange, outcome: Outcome) -> None:
-    where = f"{outcome.step.what} in {screen.one_line(str(outcome.path))}"
+def _say_client_added(done: ClientChange, outcome: Outcome) -> None:
+    where = f"{outcome.step.what} in {screen.one_screen_line(str(outcome.path))}"
     if outcome.changed:
         click.echo(click.style("+ ", fg="green") + f"{done.client.title}: {where}")
     else:
         click.echo(f"= {done.client.title}: {where}, already there")
 
 
-def summary(done: ClientChange, dry_run: bool) -> dict[str, object]:
+def client_change_json(done: ClientChange, dry_run: bool) -> dict[str, object]:
     return {
         "client": done.client.name,
         "dry_run": dry_run,

@@ -18,27 +18,24 @@ _COLOURS = {"ready": "green", "missing": "yellow", "damaged": "red"}
 
 
 @click.group()
-def command() -> None:
+def models_command() -> None:
     """The models for searching by meaning: what there is, and how to get another.
 
     Choose one with the setting `model`, by its name; "off" turns search by meaning off.
     """
 
 
-@command.command("list")
+@models_command.command("list")
 @options.vault
 @options.as_json
 def list_(vault: str | None, as_json: bool) -> None:
     """List the models, and those worth a download."""
     with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.models()
-    if as_json:
-        click.echo(render.to_json(found))
-    else:
-        _print(found)
+    screen.print_result(found, as_json, _print_models)
 
 
-@command.command()
+@models_command.command()
 @click.argument("name")
 @options.vault
 @options.as_json
@@ -49,10 +46,10 @@ def pull(name: str, vault: str | None, as_json: bool) -> None:
 
         disable_progress_bars()
     with options.open_vault(vault) as opened:
-        _added(opened.pull_model(name), as_json)
+        _say_model_added(opened.pull_model(name), as_json)
 
 
-@command.command("import")
+@models_command.command("import")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @options.vault
 @options.as_json
@@ -61,33 +58,37 @@ def import_(folder: str, vault: str | None, as_json: bool) -> None:
     with options.open_vault(vault) as opened:
         with options.progress("Copying and trying it"):
             done = opened.import_model(folder)
-        _added(done, as_json)
+        _say_model_added(done, as_json)
 
 
-def _added(info: ModelInfo, as_json: bool) -> None:
+def _say_model_added(info: ModelInfo, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json(info))
     elif not is_quiet():
-        _print([info])
+        _print_models([info])
         click.echo(
             f'Use it with this line in .vaultmem/config.toml: model = "{printable(info.setting)}"'
         )
 
 
-def _print(models: Sequence[ModelInfo]) -> None:
-    if not screen.for_a_person():
-        screen.table([(m.state, m.setting, m.name, _words(m), m.reason) for m in models])
+def _print_models(models: Sequence[ModelInfo]) -> None:
+    if not screen.is_for_a_person():
+        screen.print_table(
+            [(m.state, m.setting, m.name, _model_words(m), m.reason) for m in models]
+        )
         return
     for info in models:
         style: dict[str, Any] = {"fg": _COLOURS.get(info.state)}
         click.secho(f"{info.state:8}", **style, nl=False)
-        click.secho(screen.one_line(info.setting), bold=True)
+        click.secho(screen.one_screen_line(info.setting), bold=True)
         named = info.name if info.name != info.setting else None
-        click.secho(screen.paragraphs(screen.labels((), named, _words(info)), 8), dim=True)
+        click.secho(
+            screen.wrapped_paragraphs(screen.tag_labels((), named, _model_words(info)), 8), dim=True
+        )
         if info.reason:
-            click.echo(screen.paragraphs(info.reason, 8))
+            click.echo(screen.wrapped_paragraphs(info.reason, 8))
 
 
-def _words(info: ModelInfo) -> str:
+def _model_words(info: ModelInfo) -> str:
     size = f"{info.dimension} dimensions" if info.dimension else None
-    return screen.labels((), info.origin, size)
+    return screen.tag_labels((), info.origin, size)

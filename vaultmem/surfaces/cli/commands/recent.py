@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
@@ -17,28 +16,25 @@ if TYPE_CHECKING:
 )
 @options.vault
 @options.as_json
-def command(limit: int, vault: str | None, as_json: bool) -> None:
+def recent_command(limit: int, vault: str | None, as_json: bool) -> None:
     """Show what was written or changed last."""
-    with options.open_reader(vault) as opened, options.progress("Looking"):
+    with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.recent(limit)
-    if as_json:
-        click.echo(render.to_json(found))
-    else:
-        _print(found)
+    screen.print_result(found, as_json, _print_recent)
 
 
-def _print(found: Listed) -> None:
+def _print_recent(found: Listed) -> None:
     if not found.memories:
-        screen.say("There are no memories yet. The first one: vaultmem add TEXT")
+        screen.say_line("There are no memories yet. The first one: vaultmem add TEXT")
         return
     rows = [
         (
-            screen.when(memory.updated_at or memory.created_at),
-            memory.title if screen.for_a_person() else memory.path,
-            screen.labels(memory.tags, memory.type, memory.project),
+            screen.moment_for_people(memory.updated_at or memory.created_at),
+            memory.title if screen.is_for_a_person() else memory.path,
+            screen.tag_labels(memory.tags, memory.type, memory.project),
         )
         for memory in found.memories
     ]
-    screen.table(rows, ({"fg": "cyan"}, screen.BOLD, screen.DIM), give=(2, 1))
+    screen.print_table(rows, ({"fg": "cyan"}, screen.BOLD, screen.DIM), give=(2, 1))
     if found.total > len(rows):
-        screen.say(f"{found.total - len(rows):,} more; --limit shows them.", dim=True)
+        screen.say_line(f"{found.total - len(rows):,} more; --limit shows them.", dim=True)

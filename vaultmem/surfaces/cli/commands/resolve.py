@@ -13,7 +13,7 @@ from vaultmem.surfaces.cli import options, screen, tab_completion
 @click.option("--both", "side", flag_value="both", help="The changes, and the lines, of both.")
 @options.vault
 @options.as_json
-def command(note: str, side: str | None, vault: str | None, as_json: bool) -> None:
+def resolve_command(note: str, side: str | None, vault: str | None, as_json: bool) -> None:
     """Settle a conflict that `vaultmem conflicts` shows.
 
     What only one side changed is kept either way; the choice is about the lines that both
@@ -29,8 +29,8 @@ def command(note: str, side: str | None, vault: str | None, as_json: bool) -> No
     if as_json:
         click.echo(render.to_json(done))
         return
-    screen.done("Resolved", done.path, done.version)
+    screen.say_done("Resolved", done.path, done.version)
     if done.trashed:
-        screen.say(f"The copy is in {screen.one_line(done.trashed)} now.")
+        screen.say_line(f"The copy is in {screen.one_screen_line(done.trashed)} now.")
     if done.next:
-        screen.say(screen.one_line(done.next[0].upper() + done.next[1:]) + ".")
+        screen.say_line(screen.one_screen_line(done.next[0].upper() + done.next[1:]) + ".")

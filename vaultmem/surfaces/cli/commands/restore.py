@@ -11,7 +11,7 @@ from vaultmem.surfaces.cli import options, screen, tab_completion
 @click.argument("version", required=False)
 @options.vault
 @options.as_json
-def command(ref: str, version: str | None, vault: str | None, as_json: bool) -> None:
+def restore_command(ref: str, version: str | None, vault: str | None, as_json: bool) -> None:
     """Undo the last change to a note (forgetting it, deleting it, changing its text), or
     bring back an earlier VERSION.
 
@@ -23,5 +23,5 @@ def command(ref: str, version: str | None, vault: str | None, as_json: bool) -> 
     if as_json:
         click.echo(render.to_json(done))
     else:
-        screen.done("Restored", done.path, done.memory_id)
-        screen.warn(done.warnings)
+        screen.say_done("Restored", done.path, done.memory_id)
+        screen.print_warnings(done.warnings)

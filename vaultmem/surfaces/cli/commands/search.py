@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.limits import STRATEGIES
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
@@ -63,38 +62,37 @@ _NO_VECTORS: Final = "have no vector yet"
 @click.option("--explain", is_flag=True, help="Show how each hit got its place.")
 @options.vault
 @options.as_json
-def command(
+def search_command(
     query: tuple[str, ...], vault: str | None, as_json: bool, explain: bool, **wanted: Any
 ) -> int:
     """Find memories by what they say and what they mean."""
-    with options.open_reader(vault) as opened, options.progress("Searching"):
+    with options.open_vault(vault) as opened, options.progress("Searching"):
         found = opened.recall(" ".join(query), explain=explain, **wanted)
-    if as_json:
-        click.echo(render.to_json(found))
-    else:
-        _print(found, explain)
+    screen.print_result(found, as_json, lambda it: _print_search(it, explain))
     return 0 if found.memories else 1
 
 
-def _print(found: Recalled, explain: bool) -> None:
-    screen.warn(found.warnings)
+def _print_search(found: Recalled, explain: bool) -> None:
+    screen.print_warnings(found.warnings)
     if any(_NO_VECTORS in warning for warning in found.warnings):
-        screen.say("Search all of it by meaning: vaultmem index --vectors", dim=True)
-    if screen.for_a_person():
+        screen.say_line("Search all of it by meaning: vaultmem index --vectors", dim=True)
+    if screen.is_for_a_person():
         for number, hit in enumerate(found.memories, 1):
-            _print_hit(number, hit, explain)
+            _print_search_hit(number, hit, explain)
     else:
-        screen.table([_fields(hit, explain) for hit in found.memories])
+        screen.print_table([_hit_fields(hit, explain) for hit in found.memories])
     if found.filters:
-        screen.say(f"Asked for: {'; '.join(found.filters)}", dim=True)
+        screen.say_line(f"Asked for: {'; '.join(found.filters)}", dim=True)
     if not found.memories:
-        screen.say(_nothing(found))
+        screen.say_line(_nothing_found(found))
         return
     number = max(found.total_matched, len(found.memories))
-    screen.say(f"{number} found, {found.strategy_used}, {found.query_time_ms:.0f} ms", dim=True)
+    screen.say_line(
+        f"{number} found, {found.strategy_used}, {found.query_time_ms:.0f} ms", dim=True
+    )
 
 
-def _nothing(found: Recalled) -> str:
+def _nothing_found(found: Recalled) -> str:
     if not found.index.revision:
         return "Nothing found: there are no memories yet. The first one: vaultmem add TEXT"
     if found.strategy_used == "keyword":
@@ -102,29 +100,29 @@ def _nothing(found: Recalled) -> str:
     return "Nothing found."
 
 
-def _fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
+def _hit_fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
     snippet = _MATCH.sub(r"\1", hit.snippet)
-    return (hit.path, snippet, *((_reasons(hit),) if explain else ()))
+    return (hit.path, snippet, *((_hit_reasons(hit),) if explain else ()))
 
 
-def _print_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
-    title, heading = screen.paragraphs(screen.one_line(hit.title), 4), ""
+def _print_search_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
+    title, heading = screen.wrapped_paragraphs(screen.one_screen_line(hit.title), 4), ""
     if hit.heading:
-        heading = f" › {screen.one_line(hit.heading)}"
-        if screen.columns(title.split("\n")[-1] + heading) > screen.width():
-            heading = "\n" + screen.paragraphs(heading.lstrip(), 4)
+        heading = f" › {screen.one_screen_line(hit.heading)}"
+        if screen.screen_columns(title.split("\n")[-1] + heading) > screen.screen_width():
+            heading = "\n" + screen.wrapped_paragraphs(heading.lstrip(), 4)
     click.echo(
         f"{number:2}. {click.style(title.lstrip(), bold=True)}{click.style(heading, dim=True)}"
     )
-    small = screen.labels(hit.tags, hit.path, hit.type, "forgotten" if hit.forgotten else None)
-    click.secho(screen.paragraphs(small, 4), dim=True)
-    text = screen.paragraphs(_MATCH.sub("\u2061\\1\u2062", hit.snippet), 4)
+    small = screen.tag_labels(hit.tags, hit.path, hit.type, "forgotten" if hit.forgotten else None)
+    click.secho(screen.wrapped_paragraphs(small, 4), dim=True)
+    text = screen.wrapped_paragraphs(_MATCH.sub("\u2061\\1\u2062", hit.snippet), 4)
     click.echo(_MARKED.sub(lambda match: click.style(match[1], fg="yellow"), text))
     if explain:
-        click.secho(f"    {_reasons(hit)}", fg="cyan")
+        click.secho(f"    {_hit_reasons(hit)}", fg="cyan")
 
 
-def _reasons(hit: RecalledMemory) -> str:
+def _hit_reasons(hit: RecalledMemory) -> str:
     lanes = (f"{x['name']}: place {x['rank']}, score {x['score']:.3f}" for x in hit.lanes or ())
     boosts = (f"{name}: {by:.2f}" for name, by in (hit.boosts or {}).items())
     return f"{hit.relevance_score:.3f} ({'; '.join((*lanes, *boosts))})"

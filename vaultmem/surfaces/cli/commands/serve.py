@@ -43,7 +43,7 @@ _ARENA_MAX: Final = -8  # M_ARENA_MAX in malloc.h
     default=dialects.NATIVE,
     show_default=True,
     metavar="NAME",
-    shell_complete=tab_completion.one_of(*dialects.ALL),
+    shell_complete=tab_completion.complete_one_of(*dialects.ALL),
     help=f"Speak as another system does: {', '.join(dialects.NAMES)}.",
 )
 @click.option("--user", help="Only this user's notes and those of nobody.")
@@ -69,17 +69,19 @@ _ARENA_MAX: Final = -8  # M_ARENA_MAX in malloc.h
     callback=options.or_before_the_command,
     help="The vault, made if it is not there; else $VAULTMEM_VAULT, else the nearest one above.",
 )
-def command(vault: str | None, address: str | None, log_level: str | None, **given: Any) -> None:
+def serve_command(
+    vault: str | None, address: str | None, log_level: str | None, **given: Any
+) -> None:
     """Serve the vault to agents over MCP, on stdin and stdout or over HTTP."""
     _heed_signals_while_starting()
     _let_threads_share_memory()
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
-    log.setLevel(_level(log_level, given["dialect"]))
-    dialect = _dialect(given, over_http=address is not None)
-    root = _root(vault)
-    settings = _settings(root, given)
+    log.setLevel(_log_level(log_level, given["dialect"]))
+    dialect = _served_dialect(given, over_http=address is not None)
+    root = _served_root(vault)
+    settings = _served_settings(root, given)
     try:
-        _require_there(root)
+        _require_served_vault(root)
         settings.require_valid()
     except Away as error:
         if address:
@@ -92,10 +94,10 @@ def command(vault: str | None, address: str | None, log_level: str | None, **giv
     log.debug("loading what serves %s", root)
     given["session"] = given["session"] or config.surroundings().session or ulid_now()
     if address is None or (dialect and dialect.http_beside_stdio):
-        _on_stdio(root, settings, given, dialect, address)
+        _serve_on_stdio(root, settings, given, dialect, address)
     else:
-        _on_http(root, settings, given, dialect, address)
-    _leave()
+        _serve_on_http(root, settings, given, dialect, address)
+    _leave_server()
 
 
 def _heed_signals_while_starting() -> None:
@@ -122,7 +124,7 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _leave() -> None:
+def _leave_server() -> None:
     """Everything is closed. A model still at work in a thread would turn a usual end into a crash."""
     sys.stderr.flush()
     os._exit(0)
@@ -131,17 +133,17 @@ def _leave() -> None:
 _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": "ERROR"}
 
 
-def _level(given: str | None, dialect: str) -> str:
+def _log_level(given: str | None, dialect: str) -> str:
     """--log-level, else what the dialect's own variable says."""
     variables = config.dialect_variables()
     told = {dialects.NATIVE: "", "trusty": variables.tracing}.get(dialect, variables.log_level)
     return given.upper() if given else _LEVELS.get(told.removesuffix("ing"), "WARNING")
 
 
-def _dialect(given: dict[str, Any], *, over_http: bool) -> Dialect | None:
+def _served_dialect(given: dict[str, Any], *, over_http: bool) -> Dialect | None:
     """The dialect to speak; none means our own surface."""
     name = given["dialect"]
-    dialects.require_known(name)
+    dialects.require_known_dialect(name)
     if given["palace"] and name != "trusty":
         raise InvalidInput("--palace belongs to the dialect trusty; here --project does the same.")
     if name == dialects.NATIVE:
@@ -150,10 +152,10 @@ def _dialect(given: dict[str, Any], *, over_http: bool) -> Dialect | None:
         raise InvalidInput("--toolsets belongs to the native surface; a dialect has its own tools.")
     flags = {flag: given[flag] or "" for flag in ("user", "project", "session", "palace")}
     started = dialects.ServerOptions(**flags, read_only=given["read_only"], over_http=over_http)
-    return dialects.load(name, started)
+    return dialects.load_dialect(name, started)
 
 
-def _root(vault: str | None) -> Path:
+def _served_root(vault: str | None) -> Path:
     """The vault to serve; one that was named and is not there is made from the template."""
     try:
         return config.find_vault(vault)
@@ -172,18 +174,18 @@ def _root(vault: str | None) -> Path:
         return config.find_vault(vault)
 
 
-def _require_there(root: Path) -> None:
+def _require_served_vault(root: Path) -> None:
     from vaultmem.upkeep.template import require_there
 
     require_there(root)
 
 
-def _settings(root: Path, given: dict[str, Any]) -> config.Settings:
+def _served_settings(root: Path, given: dict[str, Any]) -> config.Settings:
     flags = {"user": given["user"], "project": given["project"]}
     return config.load(root, flags | {"read_only": given["read_only"] or None})
 
 
-def _caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
+def _served_caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
     from vaultmem.operations.caller import Caller
 
     return Caller(
@@ -195,7 +197,7 @@ def _caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
     )
 
 
-def _built(
+def _built_server(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
@@ -207,13 +209,13 @@ def _built(
     def open_vault() -> Vault:
         from vaultmem.vault import Vault
 
-        _require_there(root)
-        settings = _settings(root, given)  # anew: they may have come with a drive
-        _require_usable(settings)
+        _require_served_vault(root)
+        settings = _served_settings(root, given)  # anew: they may have come with a drive
+        _require_usable_settings(settings)
         flags = {name: settings[name] for name in ("user", "project", "read_only")}
         usual = dialect.settings if dialect else {}
         flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
-        return Vault.open(root, flags, caller=_caller(settings, given))
+        return Vault.open(root, flags, caller=_served_caller(settings, given))
 
     options = server.Options(
         read_only=settings["read_only"],
@@ -221,13 +223,13 @@ def _built(
         watch=not given["no_watch"],
     )
     if dialect is None:
-        return server.build(open_vault, options, caller_of)
+        return server.McpServer(open_vault, options, caller_of)
     from vaultmem.surfaces.dialects import frame
 
-    return frame.build(open_vault, options, dialect, caller_of)
+    return frame.DialectServer(open_vault, options, dialect, caller_of)
 
 
-def _require_usable(settings: config.Settings) -> None:
+def _require_usable_settings(settings: config.Settings) -> None:
     """What the server was bound to may stand in what could not be read: nothing is opened."""
     try:
         settings.require_valid()
@@ -238,7 +240,7 @@ def _require_usable(settings: config.Settings) -> None:
         ) from None
 
 
-def _on_stdio(
+def _serve_on_stdio(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
@@ -249,7 +251,9 @@ def _on_stdio(
     if sys.stdin.isatty() and not is_quiet():
         _say_how_to_connect(root)
     http_socket = _http_socket(root, settings, given, dialect, address)
-    server = _built(root, settings, given, dialect, _sender if http_socket else None)
+    server = _built_server(
+        root, settings, given, dialect, _sender_of_request if http_socket else None
+    )
     import anyio
 
     from vaultmem.surfaces.mcp import stdio
@@ -258,14 +262,14 @@ def _on_stdio(
         grace = dialect.grace_seconds if dialect else stdio.GRACE_SECONDS
         answered = dialect is None or dialect.answers_bad_lines
         if http_socket is None:
-            await stdio.serve(server.server, server.start, grace, answered)
+            await stdio.serve_stdio(server.server, server.start, grace, answered)
             return
         from vaultmem.surfaces.http import app
 
         stop = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(app.listen, lambda: server, http_socket, stop, 1)
-            await stdio.serve(server.server, server.start, grace, answered)
+            tasks.start_soon(app.listen_http, lambda: server, http_socket, stop, 1)
+            await stdio.serve_stdio(server.server, server.start, grace, answered)
             stop.set()
 
     try:
@@ -275,11 +279,11 @@ def _on_stdio(
         server.stop()
 
 
-def _sender(request: Any) -> Caller | None:
+def _sender_of_request(request: Any) -> Caller | None:
     """Who sends an HTTP request; nobody sends what comes on stdin but the client itself."""
     from vaultmem.surfaces import http
 
-    return http.caller_of(request) if request is not None else None
+    return http.caller_of_request(request) if request is not None else None
 
 
 def _http_socket(
@@ -294,11 +298,11 @@ def _http_socket(
         return None
     from vaultmem.surfaces import http
 
-    host, port = http.parse_address(address)
-    return http.open_socket(
+    host, port = http.parse_http_address(address)
+    return http.open_http_socket(
         host,
         port,
-        _caller(settings, given),
+        _served_caller(settings, given),
         given["token_file"],
         settings["http.hosts"],
         str(root),
@@ -306,7 +310,7 @@ def _http_socket(
     )
 
 
-def _on_http(
+def _serve_on_http(
     root: Path,
     settings: config.Settings,
     given: dict[str, Any],
@@ -315,12 +319,12 @@ def _on_http(
 ) -> None:
     from vaultmem.surfaces import http
 
-    host, port = http.parse_address(address)
-    http.serve(
-        lambda: _built(root, settings, given, dialect, http.caller_of),
+    host, port = http.parse_http_address(address)
+    http.serve_http(
+        lambda: _built_server(root, settings, given, dialect, http.caller_of_request),
         host,
         port,
-        caller=_caller(settings, given),
+        caller=_served_caller(settings, given),
         token_file=given["token_file"],
         hosts=settings["http.hosts"],
         title=str(root),

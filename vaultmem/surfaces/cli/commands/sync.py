@@ -25,7 +25,7 @@ _CODES = {"done": 0, "conflicts": 1, "waiting": 1, "offline": 3}
 @click.option("--dry-run", is_flag=True, help="Say what would be done; changes no file.")
 @options.vault
 @options.as_json
-def command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool) -> int:
+def sync_command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool) -> int:
     """Commit the notes, merge what other machines did, and push.
 
     Both sides' changes to one note are put together. Where both changed the same line, the
@@ -36,14 +36,14 @@ def command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool
 
     with Vault.open(vault) as opened:
         if watch is not None:
-            return _watch(opened, watch, dry_run, as_json)
+            return _watch_and_sync(opened, watch, dry_run, as_json)
         with options.progress("Syncing"):
             report = opened.sync(dry_run=dry_run)
-    _print(report, as_json)
+    _print_sync(report, as_json)
     return _CODES[report.status]
 
 
-def _watch(opened: Vault, seconds: float, dry_run: bool, as_json: bool) -> int:
+def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, as_json: bool) -> int:
     """Until Ctrl-C, which lets a sync under way come to its end. Being offline, or in the way
     of another git, is no reason to stop."""
     stopped = threading.Event()
@@ -54,57 +54,57 @@ def _watch(opened: Vault, seconds: float, dry_run: bool, as_json: bool) -> int:
         try:
             report = opened.sync(dry_run=dry_run, leave_conflicts=False)
             said = "" if report.status == "done" else " ".join(report.messages)
-            if as_json or _has_news(report) or said != (before or ""):
-                _print(report, as_json)
+            if as_json or _sync_has_news(report) or said != (before or ""):
+                _print_sync(report, as_json)
         except VaultmemError as error:
             if before is None and error.exit_code == 2:
                 raise  # it never could; later it may be that a person is in the middle of something
             said = error.message
             if said != before and not stopped.is_set():
-                screen.complain(screen.safe(said), fg="yellow")
+                screen.say_complaint(screen.safe_for_screen(said), fg="yellow")
         before = said
         stopped.wait(seconds)
     return 0
 
 
-def _has_news(report: SyncReport) -> bool:
+def _sync_has_news(report: SyncReport) -> bool:
     return bool(report.committed or report.pulled or report.pushed)
 
 
-def _print(report: SyncReport, as_json: bool) -> None:
+def _print_sync(report: SyncReport, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json(report))
         return
     if not is_quiet():
-        _print_what_was_done(report)
+        _print_what_was_synced(report)
     for path in report.conflicts:
-        click.secho(screen.one_line(f"! {path}: you must choose"), fg="red")
+        click.secho(screen.one_screen_line(f"! {path}: you must choose"), fg="red")
     for message in report.messages:
-        tell = screen.say if report.status == "done" else screen.complain
-        tell(screen.safe(message), fg="yellow")
-    _say_how(report)
+        tell = screen.say_line if report.status == "done" else screen.say_complaint
+        tell(screen.safe_for_screen(message), fg="yellow")
+    _say_how_sync_ended(report)
 
 
-def _print_what_was_done(report: SyncReport) -> None:
+def _print_what_was_synced(report: SyncReport) -> None:
     would = "would be " if report.dry_run else ""
     for commit in report.committed:
-        click.echo(click.style("+ ", fg="green") + screen.one_line(commit.subject))
+        click.echo(click.style("+ ", fg="green") + screen.one_screen_line(commit.subject))
     if report.pulled:
         click.echo(
             click.style("~ ", fg="yellow")
-            + f"{screen.count(len(report.pulled), 'file')} {would}brought up to date"
+            + f"{screen.counted_words(len(report.pulled), 'file')} {would}brought up to date"
         )
     for answer in report.answers:
-        click.echo(screen.one_line(f"= {answer.path}: {answer.what}"))
+        click.echo(screen.one_screen_line(f"= {answer.path}: {answer.what}"))
     for lost in report.lost:
-        click.echo(screen.one_line(f"= {lost.path}: {lost.what}"))
+        click.echo(screen.one_screen_line(f"= {lost.path}: {lost.what}"))
     for left in report.left:
-        click.echo(screen.one_line(f"- {left.path} was left out: {left.reason}"))
+        click.echo(screen.one_screen_line(f"- {left.path} was left out: {left.reason}"))
 
 
-def _say_how(report: SyncReport) -> None:
+def _say_how_sync_ended(report: SyncReport) -> None:
     if report.status == "conflicts":
-        screen.complain(
+        screen.say_complaint(
             "See the two texts with: vaultmem conflicts\n"
             "Settle one with: vaultmem resolve NOTE --ours, --theirs or --both\n"
             "Then sync again.",
@@ -112,4 +112,4 @@ def _say_how(report: SyncReport) -> None:
         )
     elif report.status == "done" and not report.dry_run:
         shared = "and shared" if report.pushed else "and up to date" if report.remote else "here"
-        screen.say(f"Synced {shared} ({report.branch}).")
+        screen.say_line(f"Synced {shared} ({report.branch}).")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--after", type=int, metavar="N", help="How many after ID.  [default: 10]")
 @options.vault
 @options.as_json
-def command(
+def timeline_command(
     observation: str | None,
     session_id: str | None,
     before: int | None,
@@ -35,30 +35,30 @@ def command(
         )
     if as_json:
         click.echo(render.to_json(found))
-    elif screen.for_a_person():
-        _print(found.observations, observation or "")
+    elif screen.is_for_a_person():
+        _print_timeline(found.observations, observation or "")
     else:
-        screen.table([_fields(each) for each in found.observations])
+        screen.print_table([_observation_fields(each) for each in found.observations])
     if not found.observations:
-        screen.say("Nothing was observed yet.")
+        screen.say_line("Nothing was observed yet.")
     return 0 if found.observations else 1
 
 
-def _fields(each: ObservationView) -> tuple[str, ...]:
-    return (screen.when(each.time), each.id, each.type, each.content)
+def _observation_fields(each: ObservationView) -> tuple[str, ...]:
+    return (screen.moment_for_people(each.time), each.id, each.type, each.content)
 
 
-def _print(observations: Sequence[ObservationView], wanted: str) -> None:
+def _print_timeline(observations: Sequence[ObservationView], wanted: str) -> None:
     for path, group in itertools.groupby(observations, key=lambda each: each.path):
-        click.secho(screen.line(path), dim=True)
+        click.secho(screen.screen_line(path), dim=True)
         for each in group:
             colour = "yellow" if each.id.lower() == wanted.lower() else "cyan"
-            time, kind = screen.when(each.time), screen.one_line(each.type)
-            small = screen.labels(each.tags, each.id)
-            fits = screen.columns(f"  {time}  {kind}  {small}") <= screen.width()
+            time, kind = screen.moment_for_people(each.time), screen.one_screen_line(each.type)
+            small = screen.tag_labels(each.tags, each.id)
+            fits = screen.screen_columns(f"  {time}  {kind}  {small}") <= screen.screen_width()
             click.echo(
                 f"  {click.style(time, fg=colour)}  {click.style(kind, bold=True)}"
                 + ("  " if fits else "\n")
-                + click.style(small if fits else screen.paragraphs(small, 4), dim=True)
+                + click.style(small if fits else screen.wrapped_paragraphs(small, 4), dim=True)
             )
-            click.echo(screen.paragraphs(each.content, 4))
+            click.echo(screen.wrapped_paragraphs(each.content, 4))
