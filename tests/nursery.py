@@ -212,7 +212,7 @@ def _forget_the_forked() -> None:
     from vaultmem.base import parent_process, telemetry
 
     importlib.reload(parent_process)
-    telemetry.switch_off()
+    telemetry.switch_off_telemetry()
     if os.environ.get("PYTHONFAULTHANDLER"):
         faulthandler.enable()
 
