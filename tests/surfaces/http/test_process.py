@@ -98,7 +98,7 @@ def test_health_answers_before_anything_heavy_is_imported(tmp_path: Path) -> Non
         "    heavy = {'mcp', 'fastembed', 'numpy', 'onnxruntime', 'pydantic'} & set(sys.modules)\n"
         "    print('before:', sorted(heavy), file=sys.stderr, flush=True)\n"
         "    time.sleep(3600)\n"
-        "http.serve(make, '127.0.0.1', 0)"
+        "http.serve_http(make, '127.0.0.1', 0)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], env=clean_environment(tmp_path), stderr=subprocess.PIPE

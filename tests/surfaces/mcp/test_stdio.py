@@ -312,12 +312,12 @@ def test_nothing_heavy_is_there_at_the_first_reply(tmp_path: Path, vault: Path) 
     code = (
         "import sys, threading\n"
         "from vaultmem.surfaces.mcp import stdio\n"
-        "kept = stdio._Pipe.write\n"
+        "kept = stdio._StdioPipe.write\n"
         "def write(self, message):\n"
         "    heavy = {'numpy', 'tantivy', 'onnxruntime', 'fastembed', 'watchdog', 'yaml'}\n"
         "    print('loaded', sorted(heavy & set(sys.modules)), file=sys.stderr, flush=True)\n"
         "    return kept(self, message)\n"
-        "stdio._Pipe.write = write\n"
+        "stdio._StdioPipe.write = write\n"
         "from vaultmem.surfaces.cli import main\n"
         "sys.exit(main(['serve', '--vault', sys.argv[1]]))\n"
     )
