@@ -117,7 +117,7 @@ def test_an_obsidian_vault_without_ours_is_told_what_to_do(run: Run, tmp_path: P
 def test_a_fault_of_ours_is_a_sentence(vault: Path) -> None:
     code = (
         "import sys; from vaultmem.surfaces.cli import main; from vaultmem.surfaces.cli.commands import tags;"
-        "tags.command.callback = lambda **given: {}['lost'];"
+        "tags.tags_command.callback = lambda **given: {}['lost'];"
         "sys.exit(main(['tags']))"
     )
     for debugging in ("", "1"):
