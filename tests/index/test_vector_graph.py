@@ -78,7 +78,7 @@ def test_what_came_later_is_found_and_filters_hold(large: World) -> None:
     assert len(rows) == 59
 
 
-@pytest.mark.parametrize("first", ["vector_graph.graph_class()", "import numkong"])
+@pytest.mark.parametrize("first", ["vector_graph.vector_graph_class()", "import numkong"])
 def test_the_model_can_still_be_loaded_after_the_vectors(first: str) -> None:
     code = f"from vaultmem.index.embedded import vector_graph\n{first}\nimport onnxruntime"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -56,7 +56,7 @@ def test_a_full_disk_leaves_the_old_note_whole(small_disk: Path) -> None:
     assert store.replace("a.md", b"smaller", expect=note_version(b"old")).raw == b"smaller"
 
 
-@pytest.mark.parametrize("call", ["write", "fsync", "exchange", "replace", "link", "open"])
+@pytest.mark.parametrize("call", ["write", "fsync", "exchange_files", "replace", "link", "open"])
 def test_a_fault_at_any_call_leaves_the_old_note_whole(
     store: Store, root: Path, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_fault_at_any_call_leaves_the_old_note_whole(
 
     if call == "replace":  # where names cannot be exchanged
         monkeypatch.setattr(system_calls, "exchange_files", lambda one, other: False)
-    monkeypatch.setattr(system_calls if call == "exchange" else os, call, full)
+    monkeypatch.setattr(system_calls if call == "exchange_files" else os, call, full)
     with pytest.raises(StorageFull):
         store.replace(
             "a.md", b"new", expect=note_version(b"old")
