@@ -52,7 +52,7 @@ class Set:
     @property
     def is_of_turns(self) -> bool:
         """Whether a document is a part of a session, and so an observation in its journal."""
-        return any(document.session != document.id for document in self.documents)
+        return any(document.session not in ("", document.id) for document in self.documents)
 
     @property
     def haystacks(self) -> list[str]:
