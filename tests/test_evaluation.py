@@ -23,7 +23,8 @@ def test_context_and_silence_of_a_life_are_measured(tmp_path: Path) -> None:
     belongs = {"task": "Inspect the beehive before it swarms", "notes": ["Beehive.md"]}
     lines(notes.parent / "tasks.jsonl", {**belongs, "noise": ["Tent.md"]})
     lines(notes.parent / "nothing.jsonl", {"question": "ok"}, {"question": "thanks"})
-    lines(notes.parent / "questions.jsonl", {"question": "which seam of the tent is torn?"})
+    asked = {"question": "which seam of the tent is torn?", "notes": ["Tent.md"], "kind": "plain"}
+    lines(notes.parent / "questions.jsonl", {**asked, "not": ["Beehive.md"]})
     measure = [sys.executable, SCRIPTS / "tasks" / "eval.py", tmp_path / "data"]
     options = ["--json", "--strategy", "keyword"]
     done = subprocess.run([*measure, *options], capture_output=True, text=True, check=True)
@@ -33,4 +34,6 @@ def test_context_and_silence_of_a_life_are_measured(tmp_path: Path) -> None:
     assert rows["hook: speaks of nothing"]["value"] == 0
     assert rows["hook: speaks of nothing"]["n"] == 2
     assert rows["hook: silent on a question"]["value"] == 0
+    assert rows["hybrid: plain, first"]["value"] == 1
+    assert rows["hybrid: outdated before right"]["value"] == 0
     assert rows["context: tokens"]["high"] <= 2000

@@ -63,7 +63,7 @@ class Haystack:
     """One vault of a set, open for questions."""
 
     def __init__(self, documents: Sequence[Document], turns: bool, root: Path) -> None:
-        self._keys: dict[Key, str] = lay_out(documents, turns, root)
+        self.keys: dict[Key, str] = lay_out(documents, turns, root)
         (root / ".vaultmem").mkdir(exist_ok=True)
         self.vault = Vault.open(str(root), {"exclude": ""})
 
@@ -85,7 +85,7 @@ class Haystack:
         return score(ranked, question.gold, spent)
 
     def _named(self, path: str, block: str) -> str:
-        return self._keys.get((path, block)) or self._keys.get((path, ""), "")
+        return self.keys.get((path, block)) or self.keys.get((path, ""), "")
 
     def close(self) -> None:
         self.vault.close()

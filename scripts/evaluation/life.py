@@ -30,12 +30,28 @@ class Task:
 
 
 @dataclass(frozen=True)
+class LifeQuestion:
+    kind: str
+    text: str
+    notes: frozenset[str]  # that are right
+    outdated: frozenset[str]  # that must not come before them
+
+
+@dataclass(frozen=True)
 class Life:
     name: str
     notes: Path
     tasks: tuple[Task, ...]
     nothing: tuple[str, ...]  # prompts about which the vault knows nothing
-    questions: tuple[str, ...]  # about which it does
+    asked: tuple[LifeQuestion, ...]  # about which it does
+
+    @property
+    def questions(self) -> list[str]:
+        return [each.text for each in self.asked]
+
+    @property
+    def answers(self) -> list[tuple[str, frozenset[str]]]:
+        return [(each.text, each.notes) for each in self.asked]
 
 
 def names_in(folder: Path) -> list[str]:
@@ -48,8 +64,13 @@ def read(folder: Path) -> Life:
         folder / "notes",
         tuple(map(_task, _rows(folder / "tasks.jsonl"))),
         tuple(row["question"] for row in _rows(folder / "nothing.jsonl")),
-        tuple(row["question"] for row in _rows(folder / "questions.jsonl")),
+        tuple(map(_question, _rows(folder / "questions.jsonl"))),
     )
+
+
+def _question(row: dict[str, Any]) -> LifeQuestion:
+    right, outdated = frozenset(row["notes"]), frozenset(row.get("not", ()))
+    return LifeQuestion(row.get("kind", ""), row["question"], right, outdated)
 
 
 def _task(row: dict[str, Any]) -> Task:
@@ -103,7 +124,11 @@ class LifeVault:
         return str(said.get("context", ""))
 
     def recall(self, prompt: str) -> str:
-        return "\n".join(hit.path for hit in self.vault.recall(prompt, counted=False).memories)
+        return "\n".join(self.found(prompt))
+
+    def found(self, prompt: str, strategy: str = "hybrid") -> list[str]:
+        hits = self.vault.recall(prompt, strategy=strategy, counted=False).memories
+        return list(dict.fromkeys(hit.path for hit in hits))
 
     def named(self, block: str) -> list[str]:
         """The notes that a block quotes, each once, in order."""
@@ -118,6 +143,8 @@ class LifeVault:
 
 
 def figures(life: Life, vault: LifeVault) -> Iterator[Figure]:
+    for strategy in ("keyword", "vector", "hybrid"):
+        yield from _of_questions(strategy, life.asked, vault)
     yield from _of_context("context", life.tasks, vault, vault.context)
     yield from _of_context(
         "hook", life.tasks, vault, lambda task: vault.hook(task.text, task.project)
@@ -131,6 +158,31 @@ def figures(life: Life, vault: LifeVault) -> Iterator[Figure]:
         yield _spoken(f"{entrance}: speaks of nothing", life.nothing, said, wrong=True)
         yield _spoken(f"{entrance}: silent on a task", tasks, said, wrong=False)
         yield _spoken(f"{entrance}: silent on a question", life.questions, said, wrong=False)
+
+
+def _of_questions(
+    strategy: str, asked: Sequence[LifeQuestion], vault: LifeVault
+) -> Iterator[Figure]:
+    ranks = {each: _ranks(each, vault.found(each.text, strategy)) for each in asked}
+    kinds = sorted({each.kind for each in asked}) if strategy == "hybrid" else []
+    for kind in ("", *kinds):
+        some = [rank for each, (rank, _) in ranks.items() if kind in ("", each.kind)]
+        name = f"{strategy}: {kind or 'all questions'}"
+        yield share_figure(f"{name}, first", (rank == 1 for rank in some))
+        yield share_figure(f"{name}, in five", (0 < rank <= 5 for rank in some))
+        if not kind:
+            yield mean_figure(f"{name}, MRR", [1 / rank if rank else 0.0 for rank in some])
+    if replaced := [pair for each, pair in ranks.items() if each.outdated]:
+        too_early = (0 < old < (right or 99) for right, old in replaced)
+        yield share_figure(f"{strategy}: outdated before right", too_early)
+
+
+def _ranks(question: LifeQuestion, found: Sequence[str]) -> tuple[int, int]:
+    """Where the first right note stands, and the first outdated one; 0 for nowhere."""
+    places = ({path: rank for rank, path in reversed(list(enumerate(found, 1)))}).get
+    right = min((places(path) or 99 for path in question.notes), default=99)
+    old = min((places(path) or 99 for path in question.outdated), default=99)
+    return right % 99, old % 99
 
 
 def _of_context(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import KnownNote
+from vaultmem.index.embedded.coverage import AskedWord
 from vaultmem.index.embedded.fulltext import TextHits
 from vaultmem.index.embedded.index import INDEX_FILLING, INDEX_READY, Index, IndexStatus
 from vaultmem.index.embedded.lookup import LOOKUP_ORDERS, CatalogRow, NoteSignals, PassagePlace
@@ -31,6 +32,7 @@ __all__ = [
     "INDEX_READY",
     "LINKS_TO",
     "LOOKUP_ORDERS",
+    "AskedWord",
     "Batch",
     "CatalogRow",
     "EdgeKey",

@@ -2,8 +2,9 @@
 
 A memory is a note, or an observation that stands alone in its journal. Each lane scores
 memories by their passages. Scores, not ranks, are added by default, in parts of a lane's best:
-how clearly a lane prefers a memory is most of what it has to say. See docs/decisions.md for
-what was measured.
+how clearly a lane prefers a memory is most of what it has to say. How much a lane counts depends
+on what it has for this question (`evidence`); beside the lanes counts the share of the question
+that a memory says. See docs/decisions.md for what was measured.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _SECOND: Final = 0.15  # the second passage of a note, by words
 # observation are one text, the passages of a note may be about many things.
 _OF_NOTE: Final = 0.3
 _OF_OBSERVATION: Final = 2.0
-_WEIGHTS: Final = {"keyword": 1.0, "vector": 0.45, "graph": 0.5}
+_WEIGHTS: Final = {"keyword": 1.0, "vector": 1.2, "graph": 0.5}
+_COVERED: Final = 0.4
+_DECIDEDLY: Final = 1.5  # the power by which the lane counts more that has more
 _REPLACED: Final = 0.9
 _RRF: Final = 60  # how little the first ranks stand out, where ranks are added
 _MONTH: Final = 30 * 86_400
@@ -67,14 +70,24 @@ class Candidate(NamedTuple):
     passage: int = 0  # the one to show; 0: unknown
     lanes: tuple[Lane, ...] = ()
     boosts: Boosts = ()
+    covered: float = 0.0  # the share of the question that it says
+    above: float = 0.0  # its similarity above the usual
 
 
 class Lanes:
-    """What the lanes of one question found, and how much each of them counts."""
+    """What the lanes of one question found, how much each of them counts, and of memories that
+    have words of the question the share that they have."""
 
-    def __init__(self, found: Mapping[str, Ranked], weights: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        found: Mapping[str, Ranked],
+        weights: Mapping[str, float],
+        covered: Mapping[MemoryKey, float] | None = None,
+    ) -> None:
         self._found = found
-        total = sum(weights[name] for name in found) or 1.0
+        self._covered = covered or {}
+        total = sum(weights[name] for name in found) + _COVERED * bool(covered) or 1.0
+        self._cover = _COVERED / total
         self._scales = {
             name: weights[name] / total / (max((f.score for f in lane.values()), default=0) or 1.0)
             for name, lane in found.items()
@@ -87,6 +100,8 @@ class Lanes:
             scale = self._scales[name]
             for memory, found in self._found[name].items():
                 scores[memory] = scores.get(memory, 0.0) + found.score * scale
+        for memory in scores:
+            scores[memory] += self._cover * self._covered.get(memory, 0.0)
         return scores
 
     def of(self, memory: MemoryKey) -> tuple[Lane, ...]:
@@ -117,12 +132,21 @@ class Lanes:
         return self._ranks[name][memory]
 
     def passage(self, memory: MemoryKey) -> int:
-        """The passage to show: the one with the question's words, else the most similar one."""
-        for name in ("keyword", "vector", "graph"):
-            found = self._found.get(name, {}).get(memory)
-            if found and found.passage:
-                return found.passage
-        return 0
+        """The passage to show: that of the lane which counted most for this memory."""
+        known = (
+            (self._share(name, memory), lane[memory].passage)
+            for name, lane in self._found.items()
+            if memory in lane and lane[memory].passage
+        )
+        return max(known, default=(0.0, 0))[1]
+
+    def covered(self, memory: MemoryKey) -> float:
+        return self._covered.get(memory, 0.0)
+
+    def above(self, memory: MemoryKey) -> float:
+        """How far a memory is above the usual, by meaning."""
+        found = self._found.get("vector", {}).get(memory)
+        return found.score if found else 0.0
 
 
 class Ranking(Sequence[Candidate]):
@@ -163,7 +187,13 @@ class Ranking(Sequence[Candidate]):
         lanes = self._lanes
         boosts = self._boosts.get(memory, ())
         return Candidate(
-            memory, self._scores[memory], lanes.passage(memory), lanes.of(memory), boosts
+            memory,
+            self._scores[memory],
+            lanes.passage(memory),
+            lanes.of(memory),
+            boosts,
+            lanes.covered(memory),
+            lanes.above(memory),
         )
 
 
@@ -219,9 +249,13 @@ def _place(memory: MemoryKey, above: Sequence[float]) -> float:
 # --- together ------------------------------------------------------------------------------------
 
 
-def fused(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> Ranking:
+def fused(
+    found: Mapping[str, Ranked],
+    weights: Mapping[str, float],
+    covered: Mapping[MemoryKey, float] | None = None,
+) -> Ranking:
     """All memories of all lanes."""
-    lanes = Lanes(found, weights)
+    lanes = Lanes(found, weights, covered)
     return Ranking(lanes.scores(), lanes)
 
 
@@ -231,12 +265,18 @@ def fused_by_rank(found: Mapping[str, Ranked], weights: Mapping[str, float]) -> 
     return Ranking(lanes.by_rank(), lanes)
 
 
-def weights_for(query: str, model: str, lanes: Mapping[str, Ranked]) -> dict[str, float]:
-    """A model of English says nothing about other scripts: there the words alone decide."""
-    weights = dict(_WEIGHTS)
-    if lanes.get("keyword") and _ENGLISH.search(model) and not _is_latin(query):
-        weights["vector"] = 0.0
-    return weights
+def weights_for(meaning: float) -> dict[str, float]:
+    """How much each lane counts when so much of the decision is left to meaning."""
+    return {
+        **_WEIGHTS,
+        "keyword": _WEIGHTS["keyword"] * (1 - meaning) ** _DECIDEDLY,
+        "vector": _WEIGHTS["vector"] * meaning**_DECIDEDLY,
+    }
+
+
+def reads(model: str, query: str) -> bool:
+    """Whether a model can say anything about this: one of English knows no other scripts."""
+    return not _ENGLISH.search(model) or _is_latin(query)
 
 
 def _is_latin(query: str) -> bool:

@@ -22,6 +22,7 @@ from vaultmem.base.own_path import OwnPath
 from vaultmem.base.words import CJK_RUN
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import fulltext_files
+from vaultmem.index.embedded.coverage import AskedWord, asked_words, coverage_query
 from vaultmem.index.embedded.question_terms import (
     CJK_FIELD,
     WantedWord,
@@ -55,6 +56,7 @@ _MOST_ABOVE: Final = 5_000  # characters of title, aliases and tags, which every
 _FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 1.0}
 _WHOLE: Final = {"whole": 1.0}
 _TOGETHER: Final = 0.15
+_OF_WHOLE: Final = 0.5  # what words count that stand in a memory, but not in one passage
 _ALONE: Final = "alone"  # an observation that is a memory of its own
 _COMPARED: Final = 16  # words of a note
 
@@ -66,6 +68,8 @@ class TextHits(NamedTuple):
     total: int = 0  # memories that match, exactly
     passages: tuple[tuple[int, int, int, float], ...] = ()  # note, observation, passage, score
     memories: tuple[tuple[int, int, float], ...] = ()  # note, observation, score
+    words: tuple[AskedWord, ...] = ()
+    covered: tuple[tuple[int, int, float], ...] = ()  # note, observation, share of the question
 
     @property
     def notes(self) -> tuple[tuple[int, float], ...]:
@@ -165,10 +169,24 @@ class FullText:
         fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
         found = find(self._query(wanted, conditions, fields), limit, count=False)
         return TextHits(
+            words=tuple(asked_words(wanted, known)),
+            covered=tuple(self._covered(wanted, known, conditions, limit)),
             total=int(whole.count or 0),  # type: ignore[attr-defined]
             passages=tuple(self._numbers(found.hits, ("note", "observation", "passage"))),
             memories=tuple(self._numbers(whole.hits, ("note", "observation"))),
         )
+
+    def _covered(
+        self, wanted: list[WantedWord], known: Vocabulary, conditions: list[Any], limit: int
+    ) -> Iterator[tuple[int, int, float]]:
+        shares: dict[tuple[int, int], float] = {}
+        for fields, counts in ((("head", "body"), 1.0), (("whole",), _OF_WHOLE)):
+            query = coverage_query(self._schema, wanted, known, fields)
+            found = self._searcher.search(_narrowed(query, conditions), limit, count=False)
+            for note, observation, share in self._numbers(found.hits, ("note", "observation")):
+                memory = note, observation
+                shares[memory] = max(share * counts, shares.get(memory, 0.0))
+        return ((*memory, share) for memory, share in shares.items())
 
     def _numbers(self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]) -> Iterator[Any]:
         addresses = [address for _, address in hits]
@@ -191,10 +209,7 @@ class FullText:
         ]
         if "body" in fields:
             terms += [(tantivy.Occur.Should, self._both(*pair)) for pair in neighbours(wanted)]
-        query = tantivy.Query.boolean_query(terms)
-        if not conditions:
-            return query
-        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
+        return _narrowed(tantivy.Query.boolean_query(terms), conditions)
 
     def _both(self, one: WantedWord, other: WantedWord) -> Any:
         """What stands together in the question stands together in its answer: a little more for
@@ -333,6 +348,12 @@ class TextWriter:
 
     def abandon(self) -> None:
         self._writer = None
+
+
+def _narrowed(query: Any, conditions: list[Any]) -> Any:
+    if not conditions:
+        return query
+    return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
 
 
 def _text_analyzer(language: str) -> tantivy.TextAnalyzer:

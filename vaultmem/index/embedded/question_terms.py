@@ -34,12 +34,20 @@ class WantedWord(NamedTuple):
     word: str
     suffix: str
     weight: float
-    is_asked: bool = True  # and not only related to one that is
+    stands_for: str = ""  # a word of the question that this one may have been meant by
+    is_part: bool = False  # of the word that it stands for, as `user` of `getUserName`
+
+    @property
+    def asked(self) -> str:
+        return self.stands_for or self.word
+
+
+_NOTHING: Final = WantedWord("", "", 0.0)
 
 
 def neighbours(wanted: Sequence[WantedWord]) -> list[tuple[WantedWord, WantedWord]]:
     """Words that follow one another in the question, but for those that say nothing."""
-    words = [each for each in wanted if each.is_asked and not each.suffix]
+    words = [each for each in wanted if not each.stands_for and not each.suffix]
     return list(itertools.pairwise(words))[:_MOST_PAIRS]
 
 
@@ -47,12 +55,13 @@ def question_terms(
     text: str, analyze: Analyze, known: Vocabulary, language: str
 ) -> list[WantedWord]:
     text = folded(printable(text))[:_MOST_READ]
-    shares: dict[str, float] = {}
-    for word, share in _words(text, analyze, known, language):
-        shares[word] = max(share, shares.get(word, 0.0))
+    words: dict[str, WantedWord] = {}
+    for each in _words(text, analyze, known, language):
+        if each.weight > words.get(each.word, _NOTHING).weight:
+            words[each.word] = each
     found = [
-        WantedWord(word, "", share * known.rarity("body", word), share == 1.0)
-        for word, share in shares.items()
+        each._replace(weight=each.weight * known.rarity("body", each.word))
+        for each in words.values()
     ]
     if not text.isascii():
         field = f"body{CJK_FIELD}"
@@ -64,9 +73,7 @@ def question_terms(
     return [each for each in found if each in telling]
 
 
-def _words(
-    text: str, analyze: Analyze, known: Vocabulary, language: str
-) -> Iterator[tuple[str, float]]:
+def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Iterator[WantedWord]:
     forms = list(_known_forms(text, analyze, known))
     covered = {
         piece
@@ -77,11 +84,15 @@ def _words(
     }
     for word in telling_words(text, analyze, language):
         if word not in covered:
-            yield word, 1.0
+            yield WantedWord(word, "", 1.0)
             if not word.isdigit():
-                yield from _related(word, known)
+                yield from (WantedWord(other, "", w, word) for other, w in _related(word, known))
     for form, words in forms:
-        yield from ((word, _OF_PARTS if form.is_parts else 1.0) for word in words)
+        if form.is_parts:
+            whole = next(iter(analyze(form.source)), "")
+            yield from (WantedWord(word, "", _OF_PARTS, whole, True) for word in words)
+        else:
+            yield from (WantedWord(word, "", 1.0) for word in words)
 
 
 def _known_forms(

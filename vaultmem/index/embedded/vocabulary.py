@@ -41,11 +41,15 @@ class Vocabulary:
         return int(self._searcher.doc_freq(field, word))
 
     def rarity(self, field: str, word: str) -> float:
-        """Above what BM25 makes of it: 1 for a word that is nowhere, little for one everywhere."""
+        """What a word counts above what BM25 makes of it."""
+        return float(self.information(field, word) ** _RARITY)
+
+    def information(self, field: str, word: str) -> float:
+        """1 for a word that is nowhere, little for one everywhere."""
         every, having = self._searcher.num_docs, self.count(word, field)
         others = max(0, every - having)  # what was deleted may still be counted as having it
         idf = math.log(1 + (others + 0.5) / (having + 0.5))
-        return float((idf / math.log(2 + 2 * every)) ** _RARITY)
+        return float(idf / math.log(2 + 2 * every))
 
     @cached_property
     def has_compounds(self) -> bool:

@@ -1,0 +1,219 @@
+"""What the lanes have for a question, and what follows: how much meaning counts beside words,
+whether anything is known at all, and how probably a hit is a right one.
+
+The weights are learned from questions with known answers and from prompts about nothing
+(`scripts/run learn-recall` prints them); what was tried is in docs/decisions.md. Each is a
+logistic model of a few plain signs, so that a reader can see what moves it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from vaultmem.index import AskedWord
+
+M = TypeVar("M")  # a memory
+
+# A question speaks of the one who asks, or of theirs.
+_PERSONAL: Final = re.compile(
+    r"\b(?:i|my|mine|(?<!show )(?<!tell )(?<!give )(?<!let )me|we|our|ours|us|i'm|i've|we've|ich|mein\w*|mir|mich|wir|uns|unser\w*|eu|meus?"
+    r"|minhas?|nós|nossos?|nossas?|je|mon|ma|mes|moi|nous|notre|nos|mi|mis|mío|nuestr\w*|io|mio|mia"
+    r"|noi|nostr\w*|mijn|wij|ons)\b|[我咱]|私|僕|俺|나의?|내|우리",
+    re.IGNORECASE,
+)
+# It wants something done, or says only yes or thanks.
+_REQUEST: Final = re.compile(
+    r"\s*(?:ok|okay|yes|no|thanks?|please|now|great|perfect|hi|hello|hey|sure|wait|stop|next|hmm|undo"
+    r"|rename|add|remove|delete|format|fix|run|show|list|open|make|write|translate|convert|explain"
+    r"|sort|give|suggest|move|revert|commit|push|merge|try|use|refactor|summari[sz]e|shorten"
+    r"|generate|draw|count|check|install|restart|clear|bump|compare|define|solve|calculate|tell"
+    r"|continue|go|do|skip|proofread|looks?|let'?s|danke|bitte|ja|nein|weiter"
+    r"|merci|oui|gracias|sí|obrigad[oa]|sim|谢谢|好的|继续)\b",
+    re.IGNORECASE,
+)
+# It points at what is on the screen.
+_POINTING: Final = re.compile(
+    r"\b(?:this|that|it|these|those|again|instead|the (?:last|other|second|first|next))\b",
+    re.IGNORECASE,
+)
+# It asks as one asks an encyclopedia.
+_GENERAL: Final = re.compile(
+    r"\s*(?:what(?:'s| is| are| was| were| does| causes?)|who (?:is|was|wrote|won|invented|painted"
+    r"|discovered)|how (?:do|does|many|much|far|long|old|tall|is)|why (?:is|are|do|does)|which"
+    r"|when (?:did|does|was)|is (?:there|a|it)|difference between)\b",
+    re.IGNORECASE,
+)
+_NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
+_TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
+_ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
+_LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
+
+# How much better meaning is than words for this question.
+_MEANING: Final = {
+    "": -1.256,
+    "covered": -1.961,
+    "above": 8.911,
+    "margin": 3.123,
+}
+# Whether the vault knows anything about it, asked by words and meaning, or by words alone.
+_KNOWN: Final = {
+    "": -21.554,
+    "covered": -0.752,
+    "above": 31.621,
+    "usual": 30.359,
+    "both": 1.842,
+    "names": 0.852,
+    "strangers": -0.63,
+    "words": -0.428,
+    "personal": 0.961,
+    "request": -2.847,
+    "pointing": -0.668,
+    "general": -0.333,
+}
+_KNOWN_BY_WORDS: Final = {
+    "": -1.823,
+    "covered": 2.354,
+    "names": 0.97,
+    "strangers": -0.858,
+    "words": 0.752,
+    "personal": 0.937,
+    "request": -3.075,
+    "pointing": -0.592,
+    "general": -0.597,
+}
+# How probably a hit is a right one.
+_RIGHT: Final = {
+    "": -6.533,
+    "known": 0.21,
+    "covered": 0.257,
+    "above": 8.147,
+    "relative": 2.153,
+    "place": 1.769,
+    "lead": 3.383,
+    "both": -4.512,
+}
+_RIGHT_BY_WORDS: Final = {
+    "": -5.614,
+    "known": 0.439,
+    "covered": 0.482,
+    "relative": 1.897,
+    "place": 1.878,
+    "lead": 1.692,
+}
+
+
+class HitSigns(NamedTuple):
+    """The signs of one hit."""
+
+    covered: float  # the share of the question that it says
+    above: float  # its similarity above the usual
+    relative: float  # its score in parts of the best one's
+    lead: float  # how far it is before the next one, in the same parts
+    place: float  # 1 for the first, 1/2 for the second
+
+
+class Evidence(NamedTuple):
+    """The signs of one question."""
+
+    covered: float = 0.0  # the share of what it says that the best memory has
+    above: float = 0.0  # the similarity of the best above the usual
+    margin: float = 0.0  # how far the best by meaning stands above the fifth, in parts of it
+    usual: float = 0.0  # its similarity to the vault's texts on average
+    both: float = 0.0  # the best of both together in one memory
+    names: int = 0  # in it that the vault knows, two at most
+    strangers: int = 0  # names that it does not
+    words: float = 0.0  # the logarithm of how many of its words are known
+    personal: bool = False
+    request: bool = False
+    pointing: bool = False
+    general: bool = False
+    by_meaning: bool = False  # whether meaning was asked
+
+    @property
+    def meaning_share(self) -> float:
+        """How much of the decision is left to meaning."""
+        if not self.by_meaning:
+            return 0.0
+        return min(_MOST, max(_LEAST, _probability(_sum(_MEANING, self._asdict()))))
+
+    @property
+    def known(self) -> float:
+        """How probably the vault knows something about it."""
+        return _probability(self._known_logit)
+
+    @property
+    def _known_logit(self) -> float:
+        logit = _sum(_KNOWN if self.by_meaning else _KNOWN_BY_WORDS, self._asdict())
+        said = self.covered >= _ALL and not (self.request or self.pointing)
+        return max(logit, _SAID) if said else logit
+
+    def right(self, hit: HitSigns) -> float:
+        """How probably a hit is a right one: its own signs, and its place in the answer."""
+        weights = _RIGHT if self.by_meaning else _RIGHT_BY_WORDS
+        both = hit.covered * hit.above
+        return _probability(
+            _sum(weights, {**hit._asdict(), "both": both, "known": self._known_logit})
+        )
+
+
+NO_EVIDENCE: Final = Evidence()
+
+
+def evidence_of(
+    question: str,
+    words: Sequence[AskedWord],
+    covered: Mapping[M, float],
+    above: Mapping[M, float] | None,
+    usual: float,
+) -> Evidence:
+    """`covered` and `above` have the memories' own figures; no `above` where nothing was asked by
+    meaning."""
+    nearest = sorted((above or {}).values(), reverse=True)[:5]
+    best = nearest[0] if nearest else 0.0
+    names = {found.casefold() for found in _NAME.findall(question)}
+    known, unknown = _named(words, names, True), _named(words, names, False)
+    personal = _PERSONAL.search(question) is not None
+    return Evidence(
+        covered=max(covered.values(), default=0.0),
+        above=best,
+        margin=(best - nearest[-1]) / best if best else 0.0,
+        usual=usual,
+        both=_both(covered, above or {}),
+        names=known,
+        strangers=unknown,
+        words=math.log1p(sum(word.known for word in words)),
+        personal=personal,
+        request=not personal and _REQUEST.match(question) is not None,
+        pointing=_POINTING.search(question) is not None,
+        general=not personal and _GENERAL.match(question) is not None,
+        by_meaning=above is not None,
+    )
+
+
+def _named(words: Sequence[AskedWord], names: set[str], known: bool) -> int:
+    """How many of the names are known words, or are not; a stem begins as its word does."""
+    found = sum(
+        word.known == known and any(name.startswith(word.word[:6]) for name in names)
+        for word in words
+    )
+    return min(2, found)
+
+
+def _both(covered: Mapping[M, float], above: Mapping[M, float]) -> float:
+    return max(
+        (covered.get(each, 0.0) + above.get(each, 0.0) / _TOGETHER for each in {*covered, *above}),
+        default=0.0,
+    )
+
+
+def _sum(weights: Mapping[str, float], signs: Mapping[str, float]) -> float:
+    return weights[""] + sum(
+        weight * float(signs[name]) for name, weight in weights.items() if name
+    )
+
+
+def _probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))

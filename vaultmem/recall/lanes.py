@@ -1,0 +1,135 @@
+"""What each lane finds for a question: words, meaning, and the graph around what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from vaultmem.index import INDEX_FAILURES, AskedWord, Filters, Index
+from vaultmem.recall import fusion
+from vaultmem.recall.evidence import Evidence, evidence_of
+from vaultmem.recall.fusion import MemoryKey, Ranked
+from vaultmem.recall.graph_lane import GraphLane
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from vaultmem.embedding.embedder import Embedder
+
+
+class Question(NamedTuple):
+    text: str
+    strategy: str
+    filters: Filters
+    profile: str
+
+
+@dataclass
+class LanesFound:
+    """What the lanes brought for a question, and what has to be said about it."""
+
+    strategy: str
+    lanes: dict[str, Ranked] = field(default_factory=dict)
+    words: tuple[AskedWord, ...] = ()
+    covered: dict[MemoryKey, float] = field(default_factory=dict)
+    usual: float = 0.0
+    total: int = 0
+    more: bool = False  # a lane could have gone on
+    unsearched: bool = False  # the words could not be looked for
+    warnings: list[str] = field(default_factory=list)
+
+    def evidence(self, question: str) -> Evidence:
+        near = self.lanes.get("vector")
+        above = None if near is None else {memory: each.score for memory, each in near.items()}
+        return evidence_of(question, self.words, self.covered, above, self.usual)
+
+
+class LaneSearch:
+    def __init__(self, index: Index, embedder: Callable[[], Embedder | None]) -> None:
+        self._index = index
+        self._embedder = embedder
+
+    def ask(self, question: Question, depth: int) -> LanesFound:
+        found = LanesFound(question.strategy)
+        by_meaning = question.strategy in ("hybrid", "vector")
+        embedder = self._embedder() if by_meaning else None
+        if embedder is None:
+            found.lanes["keyword"] = self._by_words(question, depth, found)
+            if question.strategy == "graph":
+                self._by_graph(question, found)
+            elif by_meaning:
+                found.warnings.append("embedding_failed: no model is loaded; searched by words.")
+                found.strategy = "keyword"
+            return found
+        aside = self._aside.submit(self._by_words, question, depth, found)  # the model is slower
+        self._by_meaning(question, embedder, depth, found)
+        words = aside.result()
+        if question.strategy == "hybrid" or not found.lanes:
+            found.lanes["keyword"] = words
+        if words and not fusion.reads(embedder.name, question.text):
+            found.lanes.pop("vector", None)
+            found.lanes["keyword"] = words
+        return found
+
+    @cached_property
+    def _aside(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(2, thread_name_prefix="words")
+
+    def close(self) -> None:
+        if "_aside" in self.__dict__:
+            self._aside.shutdown()
+
+    def _by_words(self, question: Question, depth: int, found: LanesFound) -> Ranked:
+        try:
+            text = self._index.search_text(question.text, question.filters, depth)
+        except INDEX_FAILURES as error:
+            found.warnings.append(f"partial_results: {error}")
+            found.unsearched = True
+            return {}
+        found.total = text.total
+        found.words = text.words
+        found.covered = {MemoryKey(note, part): share for note, part, share in text.covered}
+        if max(len(text.passages), len(text.memories)) >= depth:
+            found.more = True
+        return fusion.by_words(text)
+
+    def _by_meaning(
+        self, question: Question, embedder: Embedder, depth: int, found: LanesFound
+    ) -> None:
+        """No lane where the vectors cannot be used now."""
+        try:
+            found.lanes["vector"] = self._near(question, embedder, depth, found)
+        except INDEX_FAILURES as error:
+            found.warnings.append(f"partial_results: searched by words alone. {error}")
+
+    def _near(
+        self, question: Question, embedder: Embedder, depth: int, found: LanesFound
+    ) -> Ranked:
+        vector = embedder.embed_query(question.text)
+        hits = self._index.vectors.search(vector, embedder.identity, question.filters, depth)
+        if len(hits) >= depth:
+            found.more = True
+        if missing := self._index.vectors.count_missing(embedder.identity):
+            bound = question.filters.user or question.filters.home
+            many = "some" if bound else missing  # how many there are is not theirs
+            found.warnings.append(f"partial_results: {many} passages have no vector yet.")
+        alone = self._index.lookup.observations([hit[1] for hit in hits])
+        found.usual = self._index.vectors.usual_similarity(vector, embedder.identity)
+        return fusion.by_meaning(hits, alone, found.usual)
+
+    def _by_graph(self, question: Question, found: LanesFound) -> None:
+        near = GraphLane(self._index, question.filters).near(question.text)
+        if not near:
+            found.strategy = "keyword"
+            found.warnings.append(
+                "partial_results: the question names no entity that is known; searched by words."
+            )
+            return
+        words = found.lanes["keyword"]
+        found.total = 0
+        reached = {memory: each for memory, each in words.items() if memory in near}
+        found.lanes = {"graph": near, "keyword": reached}
