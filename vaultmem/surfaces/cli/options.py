@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -11,6 +13,8 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from vaultmem.surfaces.cli.progress import Progress
     from vaultmem.vault import Vault
+
+T = TypeVar("T")
 
 
 def or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -31,10 +35,39 @@ vault = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def open_vault(folder: str | None, *, strict: bool = True) -> Vault:
-    from vaultmem.vault import Vault
+class VaultCall(NamedTuple):
+    """The vault that a command is for, and how it answers."""
 
-    return Vault.open(folder, strict=strict)
+    vault: str | None
+    as_json: bool
+
+    def open_vault(self, *, strict: bool = True) -> Vault:
+        from vaultmem.vault import Vault
+
+        return Vault.open(self.vault, strict=strict)
+
+    def ask_vault(
+        self, question: Callable[[Vault], T], show: Callable[[T], None], doing: str = ""
+    ) -> T:
+        with self.open_vault() as opened, progress(doing) if doing else nullcontext():
+            result = question(opened)
+        self.print_result(result, show)
+        return result
+
+    def print_result(self, result: T, show: Callable[[T], None]) -> None:
+        from vaultmem.surfaces import render
+
+        click.echo(render.to_json(result)) if self.as_json else show(result)
+
+
+def on_vault(command: Callable[..., T]) -> Callable[..., T]:
+    """Gives a command --vault and --json, and what follows from both as `call`."""
+
+    @wraps(command)
+    def called(*, vault: str | None, as_json: bool, **given: Any) -> T:
+        return command(call=VaultCall(vault, as_json), **given)
+
+    return vault(as_json(called))
 
 
 def progress(what: str) -> AbstractContextManager[Progress]:

@@ -32,7 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from vaultmem import __version__
 from vaultmem.errors import Busy, Unavailable, VaultmemError
 from vaultmem.surfaces import answers, render
-from vaultmem.surfaces.http import HttpSocket, routes, say_http
+from vaultmem.surfaces.http import GRACE_SECONDS, HttpSocket, routes, say_http
 from vaultmem.surfaces.http.guard import (
     CALLER,
     Guard,
@@ -94,7 +94,7 @@ class Site:
             for route in self._routes
         ]
         app = Starlette(
-            routes=[*rest, Route("/mcp", _AsgiRoute(self._speak_mcp))],
+            routes=[*rest, Route("/mcp", self)],
             exception_handlers={
                 HTTPException: _no_route_response,
                 VaultmemError: _http_error_response,
@@ -154,7 +154,8 @@ class Site:
 
     # --- MCP -----------------------------------------------------------------------------
 
-    async def _speak_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An object Starlette calls as ASGI; a method it would take for an endpoint of its own."""
         await self._built_mcp_server()
         assert self._mcp is not None
         scope["user"] = _session_owner(scope[CALLER])
@@ -182,16 +183,6 @@ class Site:
 
     def end(self) -> None:
         self._ended.set()
-
-
-class _AsgiRoute:
-    """Starlette takes a method for an endpoint of its own kind; an object it calls as ASGI."""
-
-    def __init__(self, app: Callable[[Scope, Receive, Send], Any]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
 
 
 class _OpenEndedSend:
@@ -300,7 +291,10 @@ class _Server(uvicorn.Server):
         yield  # signals are not its business: stdio may be served beside it
 
 
-def run_http(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
+def run_http(
+    make: Callable[[], McpServer], http_socket: HttpSocket, grace: int = GRACE_SECONDS
+) -> None:
+    """Serve until SIGTERM or SIGINT, then let what runs finish and return."""
     built: list[McpServer] = []
 
     def make_once() -> McpServer:

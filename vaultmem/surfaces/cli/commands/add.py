@@ -10,6 +10,7 @@ from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Remembered
+    from vaultmem.surfaces.cli.options import VaultCall
 
 _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 
@@ -18,7 +19,6 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 @click.argument("words", metavar="TEXT…", nargs=-1)
 @click.option(
     "--type",
-    "type_",
     default="semantic",
     show_default=True,
     metavar="TYPE",
@@ -50,15 +50,12 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 @click.option("--key", help="Your own name for it: adding again under it changes the same note.")
 @click.option("--session", "session_id", metavar="S", help="The session it belongs to.")
 @click.option("--source", help="Where it comes from: a page, a person, a tool.")
-@options.vault
-@options.as_json
+@options.on_vault
 def add_command(
     words: tuple[str, ...],
-    type_: str,
     scope: str | None,
     project: str | None,
-    vault: str | None,
-    as_json: bool,
+    call: VaultCall,
     **details: Any,
 ) -> None:
     """Remember something. The text is what follows, or standard input.
@@ -68,15 +65,8 @@ def add_command(
     git log -1 --format=%B | vaultmem add --type episodic --project Atlas
     """
     content = _text_to_add(words)
-    with options.open_vault(vault) as opened:
-        done = opened.remember(
-            content,
-            type=type_,
-            scope=scope or ("project" if project else "user"),
-            project=project,
-            **details,
-        )
-    screen.print_result(done, as_json, _print_add)
+    details |= {"scope": scope or ("project" if project else "user"), "project": project}
+    call.ask_vault(lambda vault: vault.remember(content, **details), _print_add)
 
 
 def _text_to_add(words: tuple[str, ...]) -> str:

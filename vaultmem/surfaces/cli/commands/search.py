@@ -60,15 +60,16 @@ _NO_VECTORS: Final = "have no vector yet"
     "--limit", type=int, default=10, show_default=True, metavar="N", help="At most so many."
 )
 @click.option("--explain", is_flag=True, help="Show how each hit got its place.")
-@options.vault
-@options.as_json
+@options.on_vault
 def search_command(
-    query: tuple[str, ...], vault: str | None, as_json: bool, explain: bool, **wanted: Any
+    query: tuple[str, ...], call: options.VaultCall, explain: bool, **wanted: Any
 ) -> int:
     """Find memories by what they say and what they mean."""
-    with options.open_vault(vault) as opened, options.progress("Searching"):
-        found = opened.recall(" ".join(query), explain=explain, **wanted)
-    screen.print_result(found, as_json, lambda it: _print_search(it, explain))
+    found = call.ask_vault(
+        lambda vault: vault.recall(" ".join(query), explain=explain, **wanted),
+        lambda it: _print_search(it, explain),
+        "Searching",
+    )
     return 0 if found.memories else 1
 
 
