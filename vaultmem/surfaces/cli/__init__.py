@@ -136,10 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _speak_utf8()
         cli.complete_for_a_shell()
-        given, wide = _given_arguments(arguments), _narrow_terminal()
-        with cli.make_context(
-            "vaultmem", given, color=_click_colour(), terminal_width=wide
-        ) as context:
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        colour, wide = _click_colour(), _narrow_terminal()
+        with cli.make_context("vaultmem", given, color=colour, terminal_width=wide) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -152,10 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from vaultmem.surfaces.cli import error_messages
 
         return error_messages.answer_error(error, _click_colour())
-
-
-def _given_arguments(arguments: Sequence[str] | None) -> list[str]:
-    return list(sys.argv[1:] if arguments is None else arguments)
 
 
 def _narrow_terminal() -> int | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
+
+from vaultmem.surfaces.cli import tab_completion
 
 if TYPE_CHECKING:
     from vaultmem.surfaces.cli.progress import Progress
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+def _or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """`vaultmem --vault DIR status` means the same as `vaultmem status --vault DIR`."""
     name = param.name or ""
     if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -25,14 +27,39 @@ def or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any
     return ctx.find_root().params.get(name) or value
 
 
-vault = click.option(
+_ELSE: Final = "else $VAULTMEM_VAULT, else the nearest one above."
+_VAULT: Final[dict[str, Any]] = {
+    "metavar": "DIR",
+    "type": click.Path(file_okay=False),
+    "callback": _or_before_the_command,
+}
+vault = click.option("--vault", help=f"The vault; {_ELSE}", **_VAULT)
+vault_by_name = click.option(
+    "--vault", envvar="VAULTMEM_VAULT", help=f"The vault; {_ELSE}", **_VAULT
+)
+vault_to_make = click.option(
     "--vault",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    callback=or_before_the_command,
-    help="The vault; else $VAULTMEM_VAULT, else the nearest one above.",
+    envvar="VAULTMEM_VAULT",
+    help=f"The vault, made if it is not there; {_ELSE}",
+    **_VAULT,
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+limit = partial(
+    click.option, "--limit", type=int, metavar="N", show_default=True, help="At most so many."
+)
+_OF_NOTES: Final[dict[str, dict[str, Any]]] = {
+    "--type": {"metavar": "TYPE", "shell_complete": tab_completion.types},
+    "--scope": {"metavar": "SCOPE", "shell_complete": tab_completion.scopes},
+    "--project": {"metavar": "NAME", "shell_complete": tab_completion.projects},
+    "--tag": {"metavar": "TAG", "shell_complete": tab_completion.tags, "multiple": True},
+}
+
+
+def note_option(
+    *names: str, help: str, **more: Any
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """An option for what notes are told apart by, completed from the vault."""
+    return click.option(*names, help=help, **_OF_NOTES[names[0]], **more)
 
 
 class VaultCall(NamedTuple):

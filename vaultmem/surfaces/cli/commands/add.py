@@ -6,45 +6,24 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.cli import options, screen, tab_completion
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Remembered
-    from vaultmem.surfaces.cli.options import VaultCall
 
 _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 
 
 @click.command()
 @click.argument("words", metavar="TEXT…", nargs=-1)
-@click.option(
-    "--type",
-    default="semantic",
-    show_default=True,
-    metavar="TYPE",
-    shell_complete=tab_completion.types,
-    help="semantic, episodic or procedural.",
+@options.note_option(
+    "--type", default="semantic", show_default=True, help="semantic, episodic or procedural."
 )
-@click.option(
-    "--scope",
-    metavar="SCOPE",
-    shell_complete=tab_completion.scopes,
-    help="user, project or session.  [default: user, project with --project]",
+@options.note_option(
+    "--scope", help="user, project or session.  [default: user, project with --project]"
 )
-@click.option(
-    "--project",
-    metavar="NAME",
-    shell_complete=tab_completion.projects,
-    help="The project it belongs to.",
-)
-@click.option(
-    "--tag",
-    "tags",
-    metavar="TAG",
-    multiple=True,
-    shell_complete=tab_completion.tags,
-    help="May be given several times.",
-)
+@options.note_option("--project", help="The project it belongs to.")
+@options.note_option("--tag", "tags", help="May be given several times.")
 @click.option("--importance", type=float, metavar="0..1", help="How much it matters.")
 @click.option("--title", help="The note's name; else its first words.")
 @click.option("--key", help="Your own name for it: adding again under it changes the same note.")
@@ -55,7 +34,7 @@ def add_command(
     words: tuple[str, ...],
     scope: str | None,
     project: str | None,
-    call: VaultCall,
+    call: options.VaultCall,
     **details: Any,
 ) -> None:
     """Remember something. The text is what follows, or standard input.

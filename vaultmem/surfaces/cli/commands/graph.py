@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--depth", type=int, default=1, show_default=True, metavar="N", help="How many steps away."
 )
-@click.option(
-    "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
-)
+@options.limit(default=20)
 @click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
 @click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
 @click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")

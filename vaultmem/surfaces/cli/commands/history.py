@@ -52,7 +52,7 @@ def _list_versions(versions: Versions) -> None:
         click.secho(screen.one_screen_line(versions.path), bold=True)
     rows = [
         (
-            _short_version(version.version),
+            version.version[:8] if screen.is_for_a_person() else version.version,
             screen.moment_for_people(version.taken_at),
             _version_said(version),
             screen.size_for_people(version.size),
@@ -67,10 +67,6 @@ def _version_said(version: Version) -> str:
     if version.current:
         return f"as it is now ({said})" if version.commit else "as it is now"
     return said
-
-
-def _short_version(version: str) -> str:
-    return version[:8] if screen.is_for_a_person() else version
 
 
 def _find_version(versions: Versions, wanted: str | None) -> Version:

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
-)
+@options.limit(default=20)
 @options.on_vault
 def recent_command(limit: int, call: options.VaultCall) -> None:
     """Show what was written or changed last."""

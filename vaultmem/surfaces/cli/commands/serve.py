@@ -59,14 +59,7 @@ _ARENA_MAX: Final = -8  # M_ARENA_MAX in malloc.h
     type=click.Choice(["debug", "info", "warning", "error"]),
     help="What is said on stderr; by default warnings and errors.",
 )
-@click.option(
-    "--vault",
-    metavar="DIR",
-    envvar="VAULTMEM_VAULT",
-    type=click.Path(file_okay=False),
-    callback=options.or_before_the_command,
-    help="The vault, made if it is not there; else $VAULTMEM_VAULT, else the nearest one above.",
-)
+@options.vault_to_make
 def serve_command(
     vault: str | None, address: str | None, log_level: str | None, **given: Any
 ) -> None:

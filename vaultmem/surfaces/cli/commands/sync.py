@@ -50,7 +50,8 @@ def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, call: options.
         try:
             report = opened.sync(dry_run=dry_run, leave_conflicts=False)
             said = "" if report.status == "done" else " ".join(report.messages)
-            if call.as_json or _sync_has_news(report) or said != (before or ""):
+            news = report.committed or report.pulled or report.pushed
+            if call.as_json or news or said != (before or ""):
                 call.print_result(report, _print_sync)
         except VaultmemError as error:
             if before is None and error.exit_code == 2:
@@ -61,10 +62,6 @@ def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, call: options.
         before = said
         stopped.wait(seconds)
     return 0
-
-
-def _sync_has_news(report: SyncReport) -> bool:
-    return bool(report.committed or report.pulled or report.pushed)
 
 
 def _print_sync(report: SyncReport) -> None:

@@ -30,13 +30,10 @@ def timeline_command(observation_id: str | None, call: options.VaultCall, **want
     return 0 if found.observations else 1
 
 
-def _observation_fields(each: ObservationView) -> tuple[str, ...]:
-    return (screen.moment_for_people(each.time), each.id, each.type, each.content)
-
-
 def _print_timeline(observations: Sequence[ObservationView], wanted: str) -> None:
     if not screen.is_for_a_person():
-        screen.print_table([_observation_fields(each) for each in observations])
+        timed = ((screen.moment_for_people(each.time), each) for each in observations)
+        screen.print_table([(time, each.id, each.type, each.content) for time, each in timed])
         return
     for path, group in itertools.groupby(observations, key=lambda each: each.path):
         click.secho(screen.screen_line(path), dim=True)
