@@ -12,7 +12,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 
 if TYPE_CHECKING:
-    from vaultmem.transfer.exporting import Exported
+    from vaultmem.transfer.exporting import Exported, Exporting
     from vaultmem.transfer.importing import Imported
 
 Progress = Callable[[int, int], None]
@@ -75,10 +75,7 @@ class Transfer:
         progress: Progress | None = None,
     ) -> Exported:
         """Write the notes to a file outside of the vault; `target` is one of TARGETS."""
-        from vaultmem.transfer.exporting import ExportFilter, Exporting
-
-        wanted = ExportFilter(project or "", type or "", scope or "", tag or "")
-        outgoing = Exporting(self._view, wanted, progress)
+        outgoing = self._exporting(project, type, scope, tag, progress=progress)
         return outgoing.write(target, Path(path), force=force)
 
     @bounded(type=WORD, scope=WORD)
@@ -91,7 +88,9 @@ class Transfer:
         tag: str | None = None,
     ) -> Iterator[str]:
         """What `export jsonl` writes, line by line."""
+        return self._exporting(project, type, scope, tag).lines()
+
+    def _exporting(self, *wanted: str | None, progress: Progress | None = None) -> Exporting:
         from vaultmem.transfer.exporting import ExportFilter, Exporting
 
-        wanted = ExportFilter(project or "", type or "", scope or "", tag or "")
-        return Exporting(self._view, wanted, None).lines()
+        return Exporting(self._view, ExportFilter(*(each or "" for each in wanted)), progress)

@@ -182,25 +182,21 @@ def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                     fix = "Keep one of the two, or remove the id line from the copy."
                     yield Finding(note.path, "duplicate-id", message, fix)
     for path in sorted(copies):
-        original_name = file_names.name_of_conflict_original(
-            posixpath.splitext(posixpath.basename(path))[0]
-        )
+        title = posixpath.splitext(posixpath.basename(path))[0]
+        original_name = file_names.name_of_conflict_original(title)
         message = f"A sync service's conflict copy of {original_name!r}."
-        yield Finding(
-            path, "conflict-copy", message, "vaultmem conflicts shows both; vaultmem resolve."
-        )
+        cure = "vaultmem conflicts shows both; vaultmem resolve."
+        yield Finding(path, "conflict-copy", message, cure)
 
 
 def _original(same: list[Note], listing: Listing) -> Note:
     """Of notes with one id: the one not named like a copy, else the one longest untouched."""
-    return min(
-        same,
-        key=lambda n: (
-            file_names.copy_rank_of_name(n.title),
-            listing.notes[n.path].mtime_ns,
-            n.path,
-        ),
-    )
+
+    def rank(note: Note) -> tuple[int, int, str]:
+        saved = listing.notes[note.path].mtime_ns
+        return file_names.copy_rank_of_name(note.title), saved, note.path
+
+    return min(same, key=rank)
 
 
 def _names(listing: Listing) -> Iterator[Finding]:
@@ -210,9 +206,8 @@ def _names(listing: Listing) -> Iterator[Finding]:
         name = posixpath.basename(path)
         stem = name[: -len(".md")] if name.lower().endswith(".md") else name
         if path in listing.notes and (reason := file_names.why_name_is_unsafe(stem)):
-            yield Finding(
-                path, "unsafe-name", f"A name to avoid: {reason}.", "Rename it in Obsidian."
-            )
+            message = f"A name to avoid: {reason}."
+            yield Finding(path, "unsafe-name", message, "Rename it in Obsidian.")
     for same in by_key.values():
         for path in same[1:]:
             message = f"On other systems this is the same file as {same[0]}."
@@ -244,11 +239,8 @@ def _git(store: Store) -> Iterator[Finding]:
         wanted = b"merge=vaultmem" in small_files.read_small_file(store.root / ".gitattributes")
     except OSError:
         return
-    if (
-        wanted
-        and (store.root / ".git").exists()
-        and not repo.is_merge_driver_registered(store.root)
-    ):
+    cloned = wanted and (store.root / ".git").exists()
+    if cloned and not repo.is_merge_driver_registered(store.root):
         message = (
             "In this clone git does not know how to merge notes, so it would break properties."
         )
@@ -272,6 +264,5 @@ def _programs(store: Store) -> Iterator[Finding]:
 def _leftovers(listing: Listing) -> Iterator[Finding]:
     for path in listing.temporaries:
         message = "A temporary file that a stopped process may have left."
-        yield Finding(
-            path, "leftover-file", message, "vaultmem doctor --fix removes it after an hour."
-        )
+        cure = "vaultmem doctor --fix removes it after an hour."
+        yield Finding(path, "leftover-file", message, cure)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
-from vaultmem.config import Settings
 from vaultmem.index import INDEX_FAILURES, INDEX_FILLING, INDEX_READY, IndexStatus
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES
@@ -108,7 +107,7 @@ class Health:
 
         Memories of some types alone are counted where `type` names them.
         """
-        index, model, following = self._view.parts.health()
+        settings, (index, model, following) = self._view.settings, self._view.parts.health()
         trouble = (
             self._view.store.own.trouble()
             or self._view.store.own.unwritable()
@@ -125,8 +124,8 @@ class Health:
             storage=self._storage(model),
             index=_index_health(index, model, following),
             current_session=session,
-            settings=effective(self._view.settings),
-            settings_problems=tuple(problem.message for problem in self._view.settings.problems),
+            settings={n: Effective(s.value, s.origin) for n, s in settings.values.items()},
+            settings_problems=tuple(problem.message for problem in settings.problems),
         )
 
     def _connection(self, trouble: str) -> Connection:
@@ -179,12 +178,8 @@ class Health:
         total = sum(by_scope.values())
         return Counts(
             total=total,
-            by_scope={
-                name: by_scope.get(name, 0) for name in dict.fromkeys((*MEMORY_SCOPES, *by_scope))
-            },
-            by_type={
-                name: by_type.get(name, 0) for name in dict.fromkeys((*MEMORY_TYPES, *by_type))
-            },
+            by_scope=dict.fromkeys(MEMORY_SCOPES, 0) | by_scope,
+            by_type=dict.fromkeys(MEMORY_TYPES, 0) | by_type,
             forgotten=sum(lookup.counts("scope", everything).values()) - total,
             entities=lookup.counts("type", self._view.filters()).get("entity", 0),
             relationships=lookup.relationships(self._view.filters()),
@@ -221,7 +216,3 @@ def _index_health(index: IndexStatus, model: ModelState, following: str) -> Inde
         model_reason=model.reason,
         following=following,
     )
-
-
-def effective(settings: Settings) -> dict[str, Effective]:
-    return {name: Effective(s.value, s.origin) for name, s in settings.values.items()}

@@ -172,9 +172,7 @@ def _beside(store: Store, index: Index, progress: ReconcileProgress | None) -> I
     with tempfile.TemporaryDirectory(prefix="vaultmem-verify-") as folder:
         anew = Index(Path(folder), index.language)
         try:
-            first = (
-                index.inventory.known()
-            )  # which of two notes with one id was there first is no fault
+            first = index.inventory.known()  # of two notes with one id: that is no fault
             Reconciler(store, anew).everything(told=True, progress=progress, first=first)
             yield anew
         finally:
