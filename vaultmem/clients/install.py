@@ -145,11 +145,8 @@ def uninstall_client(
 ) -> ClientChange:
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [
-        SettingsChange(
-            "server", settings, _removing_ours(settings, settings_edit.remove_server, client)
-        )
-    ]
+    removing = _removing_ours(settings, settings_edit.remove_server, client)
+    steps = [SettingsChange("server", settings, removing)]
     if client.name == "claude-code" and file is None:
         place = claude_code_settings(places)
         steps.append(

@@ -97,11 +97,9 @@ def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
 
 def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
-    return (
-        _read_toml(file, raw)
-        if client.toml
-        else read_json_settings(file, raw, (client.under, PROGRAM))
-    )
+    if client.toml:
+        return _read_toml(file, raw)
+    return read_json_settings(file, raw, (client.under, PROGRAM))
 
 
 def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:

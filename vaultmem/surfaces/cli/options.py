@@ -13,6 +13,8 @@ from click.core import ParameterSource
 from vaultmem.surfaces.cli import tab_completion
 
 if TYPE_CHECKING:
+    from vaultmem.config import Settings
+    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.cli.progress import Progress
     from vaultmem.vault import Vault
 
@@ -95,6 +97,20 @@ def on_vault(command: Callable[..., T]) -> Callable[..., T]:
         return command(call=VaultCall(vault, as_json), **given)
 
     return vault(as_json(called))
+
+
+def bound_caller(settings: Settings, session: str = "") -> Caller:
+    """Who asks, bound to what the settings say."""
+    from vaultmem import config
+    from vaultmem.operations.caller import Caller
+
+    return Caller(
+        user=settings["user"],
+        project=settings["project"],
+        default_project=config.surroundings().project,
+        session=session,
+        read_only=settings["read_only"],
+    )
 
 
 def progress(what: str) -> AbstractContextManager[Progress]:

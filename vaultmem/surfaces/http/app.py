@@ -85,13 +85,9 @@ class Site:
         self.app = self._starlette()
 
     def _starlette(self) -> Starlette:
+        places = ((each.path.replace("}", ":path}"), each) for each in self._routes)
         rest = [
-            Route(
-                route.path.replace("}", ":path}"),
-                partial(self._answer_route, route),
-                methods=["GET"],
-            )
-            for route in self._routes
+            Route(at, partial(self._answer_route, each), methods=["GET"]) for at, each in places
         ]
         app = Starlette(
             routes=[*rest, Route("/mcp", self)],
@@ -243,12 +239,8 @@ async def _no_route_response(request: Request, error: Exception) -> Response:
         code, message = "invalid_input", f"{request.url.path} answers to GET only."
     else:
         code, message = "not_found", "There is no such route. GET /docs lists them all."
-    return Response(
-        refusal_envelope(code, message),
-        error.status_code,
-        error.headers,
-        media_type="application/json",
-    )
+    body, status = refusal_envelope(code, message), error.status_code
+    return Response(body, status, error.headers, media_type="application/json")
 
 
 # --- the server -------------------------------------------------------------------------------

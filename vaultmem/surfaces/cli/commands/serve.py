@@ -21,7 +21,6 @@ from vaultmem.surfaces.cli import options, tab_completion
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
-    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces import http
     from vaultmem.surfaces.dialects import Dialect
     from vaultmem.surfaces.mcp.server import McpServer
@@ -177,18 +176,6 @@ def _served_settings(root: Path, given: dict[str, Any]) -> config.Settings:
     return config.load(root, flags | {"read_only": given["read_only"] or None})
 
 
-def _served_caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
-    from vaultmem.operations.caller import Caller
-
-    return Caller(
-        user=settings["user"],
-        project=settings["project"],
-        default_project=config.surroundings().project,
-        session=given["session"],
-        read_only=settings["read_only"],
-    )
-
-
 def _require_usable_settings(settings: config.Settings) -> None:
     """What the server was bound to may stand in what could not be read: nothing is opened."""
     try:
@@ -251,7 +238,7 @@ class _Serving(NamedTuple):
 
         return http.open_http_socket(
             *http.parse_http_address(self.address or ""),
-            _served_caller(self.settings, self.given),
+            options.bound_caller(self.settings, self.given["session"]),
             self.given["token_file"],
             self.settings["http.hosts"],
             str(self.root),
@@ -266,16 +253,16 @@ class _Serving(NamedTuple):
             from vaultmem.surfaces import http
 
             caller_of = http.caller_of_request
-        options = server.Options(
+        how = server.Options(
             read_only=self.settings["read_only"],
             toolsets=tools.parse_toolsets(self.given["toolsets"]),
             watch=not self.given["no_watch"],
         )
         if self.dialect is None:
-            return server.McpServer(self._open_vault, options, caller_of)
+            return server.McpServer(self._open_vault, how, caller_of)
         from vaultmem.surfaces.dialects import frame
 
-        return frame.DialectServer(self._open_vault, options, self.dialect, caller_of)
+        return frame.DialectServer(self._open_vault, how, self.dialect, caller_of)
 
     def _open_vault(self) -> Vault:
         from vaultmem.vault import Vault
@@ -286,7 +273,8 @@ class _Serving(NamedTuple):
         flags = {name: settings[name] for name in ("user", "project", "read_only")}
         usual = self.dialect.settings if self.dialect else {}
         flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
-        return Vault.open(self.root, flags, caller=_served_caller(settings, self.given))
+        caller = options.bound_caller(settings, self.given["session"])
+        return Vault.open(self.root, flags, caller=caller)
 
 
 def _say_how_to_connect(root: Path) -> None:
