@@ -302,12 +302,14 @@ class Vault:
 def plan_vault(folder: str, *, git: bool, examples: bool) -> VaultPlan:
     from vaultmem.upkeep import template
 
-    return template.plan(Path(folder).expanduser().absolute(), git=git, examples=examples)
+    return template.plan_vault_files(
+        Path(folder).expanduser().absolute(), git=git, examples=examples
+    )
 
 
 def make_vault(plan: VaultPlan, *, git: bool) -> str:
     """Carry out a plan; returns what git had to say, if it was asked."""
     from vaultmem.upkeep import template
 
-    template.apply(plan)
-    return template.start_git(plan.root, plan.add) if git else ""
+    template.make_planned_vault(plan)
+    return template.start_vault_git(plan.root, plan.add) if git else ""

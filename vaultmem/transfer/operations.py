@@ -76,7 +76,7 @@ class Transfer:
     ) -> Exported:
         """Write the notes to a file outside of the vault; `target` is one of TARGETS."""
         outgoing = self._exporting(project, type, scope, tag, progress=progress)
-        return outgoing.write(target, Path(path), force=force)
+        return outgoing.write_export(target, Path(path), force=force)
 
     @bounded(type=WORD, scope=WORD)
     def export_lines(
@@ -88,7 +88,7 @@ class Transfer:
         tag: str | None = None,
     ) -> Iterator[str]:
         """What `export jsonl` writes, line by line."""
-        return self._exporting(project, type, scope, tag).lines()
+        return self._exporting(project, type, scope, tag).exported_lines()
 
     def _exporting(self, *wanted: str | None, progress: Progress | None = None) -> Exporting:
         from vaultmem.transfer.exporting import ExportFilter, Exporting

@@ -116,7 +116,7 @@ def _offer_quiet(command: click.Command) -> None:
         for each in command.commands.values():
             _offer_quiet(each)
     elif not command.hidden and not any("-q" in each.opts for each in command.params):
-        quiet.option(command)
+        quiet.quiet_option(command)
 
 
 @click.group(
@@ -125,7 +125,7 @@ def _offer_quiet(command: click.Command) -> None:
     epilog="More about a command: vaultmem COMMAND --help",
 )
 @click.option("--vault", metavar="DIR", type=click.Path(file_okay=False), help="The vault.")
-@quiet.option
+@quiet.quiet_option
 @click.version_option(__version__, prog_name="vaultmem", message="%(prog)s %(version)s")
 def cli(vault: str | None) -> None:
     """Long-term memory for AI agents, kept as plain Markdown notes in your own vault."""

@@ -100,7 +100,7 @@ class Site:
         app.router.redirect_slashes = False
         return app
 
-    async def hold(self) -> None:
+    async def hold_mcp_server(self) -> None:
         """Build the MCP surface and keep it open until the end."""
         try:
             server = await anyio.to_thread.run_sync(self._make, abandon_on_cancel=True)
@@ -177,7 +177,7 @@ class Site:
         for listener in self._listeners:
             listener.cancel()
 
-    def end(self) -> None:
+    def end_site(self) -> None:
         self._ended.set()
 
 
@@ -251,15 +251,15 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._look(None, first=True)
+        self._close_if_silent(None, first=True)
 
-    def _look(self, before: Any, *, first: bool = False) -> None:
+    def _close_if_silent(self, before: Any, *, first: bool = False) -> None:
         if self.transport.is_closing():
             return
         if not first and self.cycle is before and self.conn.their_state is h11.IDLE:
             self.transport.close()
             return
-        self.loop.call_later(HEAD_SECONDS, self._look, self.cycle)
+        self.loop.call_later(HEAD_SECONDS, self._close_if_silent, self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         body = refusal_envelope("invalid_input", "This is not a request that can be read as HTTP.")
@@ -332,10 +332,10 @@ async def listen_http(
     server = _Server(_uvicorn_config(site, http_socket, grace))
     announce_address(http_socket)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(site.hold)
+        tasks.start_soon(site.hold_mcp_server)
         tasks.start_soon(_end_at_signal, stop, site, server)
         await server.serve(sockets=[http_socket.socket])
-        site.end()
+        site.end_site()
         if not site.is_built:
             tasks.cancel_scope.cancel()
 

@@ -154,7 +154,7 @@ def _served_root(vault: str | None) -> Path:
         from vaultmem import vault as service
         from vaultmem.upkeep import template
 
-        if template.is_awaited(Path(vault or "").expanduser()):
+        if template.is_vault_drive_awaited(Path(vault or "").expanduser()):
             return Path(vault or "").expanduser().absolute()
         plan = service.plan_vault(vault or "", git=False, examples=False)
         _ignore_signals()  # a vault is made whole
@@ -166,9 +166,9 @@ def _served_root(vault: str | None) -> Path:
 
 
 def _require_served_vault(root: Path) -> None:
-    from vaultmem.upkeep.template import require_there
+    from vaultmem.upkeep.template import require_vault_there
 
-    require_there(root)
+    require_vault_there(root)
 
 
 def _served_settings(root: Path, given: dict[str, Any]) -> config.Settings:
