@@ -41,6 +41,7 @@ from vaultmem.transfer.sources.records import (
     Record,
     TalkRecord,
     record_digest,
+    record_label,
 )
 
 _TWINS: Final = 100  # copies under numbered names that are looked at
@@ -98,7 +99,8 @@ class Decisions:
                 case FileRecord():
                     yield self._decide_file(record)
         except VaultmemError as error:
-            yield ImportDecision("left", " ".join(record.label[:300].split())[:100], why=str(error))
+            label = " ".join(record_label(record)[:300].split())[:100]
+            yield ImportDecision("left", label, why=str(error))
 
     # --- memories and conversations --------------------------------------------------------
 

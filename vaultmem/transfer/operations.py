@@ -52,13 +52,7 @@ class Transfer:
             self._view.store.root, source, Path(path), into=into, files=files
         )
         return Importing(self._view, self._writing, self._input).import_records(
-            opened.source,
-            opened.reading,
-            opened.records,
-            project=project or "",
-            again=again,
-            dry_run=dry_run,
-            progress=progress,
+            opened, project=project or "", again=again, dry_run=dry_run, progress=progress
         )
 
     @bounded(type=WORD, scope=WORD)

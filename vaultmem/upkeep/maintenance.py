@@ -35,9 +35,8 @@ class Maintenance:
         """Embed whatever has no vector yet; returns how many passages that were."""
         embedder = self._parts.embedder()
         if embedder is None:
-            raise InvalidInput(
-                self._parts.model_state().reason or "No embedding model is available."
-            )
+            why = self._parts.model_state().reason
+            raise InvalidInput(why or "No embedding model is available.")
         total = self._parts.freshness().pending
         done = 0
         while made := self._parts.reconciler.embed_some(embedder):

@@ -54,7 +54,9 @@ class Verification:
         self, index: Callable[[], Index] | None, progress: ReconcileProgress | None = None
     ) -> Verified:
         """`index` is None where there is none: looking makes no index."""
-        writes, keys = self._last_writes(), self.history.notes()
+        # The last write to each note, by its id, or by its path where it has none.
+        writes = {write.id.upper() or write.path: write for write in self.history.writes()}
+        keys = self.history.notes()
         snapshots = [snapshot for key in keys for snapshot in self.history.snapshots(key)]
         found = [*self._lost_writes(writes), *self._lost_histories(keys, writes)]
         found += _damaged_snapshots(snapshots)
@@ -66,10 +68,6 @@ class Verification:
         return Verified(len(self._notes), len(writes), len(snapshots), passages, tuple(found))
 
     # --- what was acknowledged -----------------------------------------------------------
-
-    def _last_writes(self) -> dict[str, WriteRecord]:
-        """The last write to each note, by its id, or by its path where it has none."""
-        return {write.id.upper() or write.path: write for write in self.history.writes()}
 
     def _lost_writes(self, writes: dict[str, WriteRecord]) -> Iterator[Finding]:
         for write in writes.values():

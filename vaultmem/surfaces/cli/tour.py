@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ def guide_tour(place: Path, *, kept: bool, pauses: bool) -> int:
     tour = Tour(place, pauses=pauses and sys.stdout.isatty())
     with screen.laid_out_for_people():
         tour.welcome()
-        with _tour_agent(tour.laptop) as agent:
+        with contextlib.closing(Agent(tour.laptop)) as agent:
             tour.an_agent_stores(agent)
             tour.you_edit()
             tour.it_recalls(agent)
@@ -260,7 +259,7 @@ class Agent:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 
-    def leave_tour(self) -> None:
+    def close(self) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -269,12 +268,3 @@ class Agent:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-
-@contextlib.contextmanager
-def _tour_agent(vault: Path) -> Iterator[Agent]:
-    agent = Agent(vault)
-    try:
-        yield agent
-    finally:
-        agent.leave_tour()

@@ -72,12 +72,8 @@ def _json_documents(stream: _JsonStream, part: Part, reading: OpenedExport) -> I
                 yield _DECODER.decode(f"{first}{rest}")
                 return
             stream.put_json_back(rest)
-        why = (
-            _json_reason(broken, "it is not JSON, or breaks off")
-            if first is not None
-            else _TOO_LONG
-        )
-        reading.leave(f"{part.name} line 1", why)
+        why = _json_reason(broken, "it is not JSON, or breaks off")
+        reading.leave(f"{part.name} line 1", _TOO_LONG if first is None else why)
     for number, line in enumerate(stream.json_lines(), 2):
         if line is None:
             reading.leave(f"{part.name} line {number}", _TOO_LONG)
