@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -41,6 +42,32 @@ if TYPE_CHECKING:
     from vaultmem.upkeep.template import VaultPlan
 
 Operation = TypeVar("Operation")
+Operations = TypeVar("Operations")
+_WRITER = ("view", "_writing", "_input")
+
+
+class _Group(Generic[Operations]):
+    """A group of operations: loaded, and made of what it works with, when it is first asked for."""
+
+    def __init__(self, place: str, *parts: str) -> None:
+        self._place = place
+        self._parts = parts
+
+    def __set_name__(self, owner: type[Vault], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, vault: None, owner: type[Vault]) -> Self: ...
+    @overload
+    def __get__(self, vault: Vault, owner: type[Vault]) -> Operations: ...
+    def __get__(self, vault: Vault | None, owner: type[Vault]) -> Self | Operations:
+        if vault is None:
+            return self
+        module, _, name = self._place.rpartition(".")
+        make = getattr(importlib.import_module(f"vaultmem.{module}"), name)
+        made = make(*(getattr(vault, part) for part in self._parts))
+        kept: Operations = vars(vault).setdefault(self._name, made)  # found there from now on
+        return kept
 
 
 class _Offered(Generic[Operation]):
@@ -128,47 +155,30 @@ class Vault:
 
     # --- the groups ----------------------------------------------------------------------
 
-    @cached_property
-    def _writing(self) -> Writing:
-        from vaultmem.operations.writing import Writing
+    _writing: _Group[Writing] = _Group("operations.writing.Writing", "view")
+    _input: _Group[Input] = _Group("operations.input.Input", "settings")
+    _reader: _Group[Reader] = _Group("operations.read.Reader", "view")
+    _facts: _Group[KnownFacts] = _Group("operations.facts.KnownFacts", *_WRITER)
+    _graph: _Group[Graph] = _Group("operations.graph.Graph", "view", "_facts")
+    _projects: _Group[ProjectNotes] = _Group("operations.projects.ProjectNotes", *_WRITER)
+    _remembering: _Group[Remembering] = _Group(
+        "operations.remember.Remembering", *_WRITER, "_facts"
+    )
+    _forgetting: _Group[Forgetting] = _Group("operations.forget.Forgetting", *_WRITER)
+    _versions: _Group[VersionHistory] = _Group(
+        "operations.versions.VersionHistory", "view", "_writing", "_commits"
+    )
+    _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
+    _contexts: _Group[Contexts] = _Group(
+        "operations.context.Contexts", "view", "_reader", "_sessions", "_facts"
+    )
+    _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
+    _health: _Group[Health] = _Group("upkeep.status.Health", "view")
+    _maintenance: _Group[Maintenance] = _Group("upkeep.maintenance.Maintenance", "parts")
+    _sharing: _Group[Sharing] = _Group("git.share.Sharing", "view", "_writing")
+    _settlement: _Group[Settlement] = _Group("git.conflicts.Settlement", "view", "_writing")
 
-        return Writing(self.view)
-
-    @cached_property
-    def _input(self) -> Input:
-        from vaultmem.operations.input import Input
-
-        return Input(self.settings)
-
-    @cached_property
-    def _reader(self) -> Reader:
-        from vaultmem.operations.read import Reader
-
-        return Reader(self.view)
-
-    @cached_property
-    def _facts(self) -> KnownFacts:
-        from vaultmem.operations.facts import KnownFacts
-
-        return KnownFacts(self.view, self._writing, self._input)
-
-    @cached_property
-    def _graph(self) -> Graph:
-        from vaultmem.operations.graph import Graph
-
-        return Graph(self.view, self._facts)
-
-    @cached_property
-    def _projects(self) -> ProjectNotes:
-        from vaultmem.operations.projects import ProjectNotes
-
-        return ProjectNotes(self.view, self._writing, self._input)
-
-    @cached_property
-    def _remembering(self) -> Remembering:
-        from vaultmem.operations.remember import Remembering
-
-        return Remembering(self.view, self._writing, self._input, self._facts)
+    # These by import statements: what mypy knows of them depends on the order of its reading.
 
     @cached_property
     def _memories(self) -> Memories:
@@ -177,75 +187,21 @@ class Vault:
         return Memories(self.view, self._writing, self._input, self._sessions, self._remembering)
 
     @cached_property
-    def _forgetting(self) -> Forgetting:
-        from vaultmem.operations.forget import Forgetting
-
-        return Forgetting(self.view, self._writing, self._input)
-
-    @cached_property
-    def _versions(self) -> VersionHistory:
-        from vaultmem.operations.versions import VersionHistory
-
-        return VersionHistory(self.view, self._writing, self._commits)
-
-    def _commits(self, path: str) -> list[GitVersion]:
-        from vaultmem.git import repo
-
-        return repo.note_commits(self.root, path)
-
-    @cached_property
-    def _sessions(self) -> Sessions:
-        from vaultmem.operations.sessions import Sessions
-
-        return Sessions(self.view, self._writing, self._input)
-
-    @cached_property
-    def _contexts(self) -> Contexts:
-        from vaultmem.operations.context import Contexts
-
-        return Contexts(self.view, self._reader, self._sessions, self._facts)
-
-    @cached_property
-    def _review(self) -> Review:
-        from vaultmem.upkeep.review import Review
-
-        return Review(self.view, self._writing)
-
-    @cached_property
     def _consolidation(self) -> Consolidation:
         from vaultmem.upkeep.consolidate import Consolidation
 
         return Consolidation(self.view, self._writing, self._input, self._sessions, self._review)
 
     @cached_property
-    def _health(self) -> Health:
-        from vaultmem.upkeep.status import Health
-
-        return Health(self.view)
-
-    @cached_property
-    def _maintenance(self) -> Maintenance:
-        from vaultmem.upkeep.maintenance import Maintenance
-
-        return Maintenance(self.parts)
-
-    @cached_property
-    def _sharing(self) -> Sharing:
-        from vaultmem.git.share import Sharing
-
-        return Sharing(self.view, self._writing)
-
-    @cached_property
-    def _settlement(self) -> Settlement:
-        from vaultmem.git.conflicts import Settlement
-
-        return Settlement(self.view, self._writing)
-
-    @cached_property
     def _transfer(self) -> Transfer:
         from vaultmem.transfer.operations import Transfer
 
         return Transfer(self.view, self._writing, self._input)
+
+    def _commits(self, path: str) -> list[GitVersion]:
+        from vaultmem.git import repo
+
+        return repo.note_commits(self.root, path)
 
     # --- what they offer -----------------------------------------------------------------
 
@@ -346,12 +302,14 @@ class Vault:
 def plan_vault(folder: str, *, git: bool, examples: bool) -> VaultPlan:
     from vaultmem.upkeep import template
 
-    return template.plan(Path(folder).expanduser().absolute(), git=git, examples=examples)
+    return template.plan_vault_files(
+        Path(folder).expanduser().absolute(), git=git, examples=examples
+    )
 
 
 def make_vault(plan: VaultPlan, *, git: bool) -> str:
     """Carry out a plan; returns what git had to say, if it was asked."""
     from vaultmem.upkeep import template
 
-    template.apply(plan)
-    return template.start_git(plan.root, plan.add) if git else ""
+    template.make_planned_vault(plan)
+    return template.start_vault_git(plan.root, plan.add) if git else ""

@@ -290,7 +290,7 @@ def everything(machine: Hostile) -> list[str]:
         for deed in (
             vault.conflicts,
             lambda: vault.history("N", git=True),
-            lambda: doctor.examine(vault.parts.store),
+            lambda: doctor.examine_vault(vault.parts.store),
             lambda: sync(dry_run=True),
             sync,
             vault.conflicts,

@@ -14,7 +14,7 @@ from tests.conftest import FIXTURES, TEMPLATE, snapshot
 from tests.world import World
 from vaultmem.errors import Away, Unavailable
 from vaultmem.index.embedded.batch import CatalogWriter
-from vaultmem.upkeep.doctor import examine, examine_index
+from vaultmem.upkeep.doctor import examine_index, examine_vault
 
 
 def test_a_first_look_and_a_second(world: World) -> None:
@@ -348,7 +348,7 @@ def test_a_copy_over_another_note_takes_its_old_text_out(world: World, whole: bo
     assert [path for path, _ in world.index.status().skipped] == ["b.md"]
     assert "same id as a.md" in world.index.status().skipped[0][1]
     assert examine_index(world.store, world.index) == [], "nothing is behind"
-    assert [f.path for f in examine(world.store) if f.problem == "duplicate-id"] == ["b.md"]
+    assert [f.path for f in examine_vault(world.store) if f.problem == "duplicate-id"] == ["b.md"]
     revision = world.index.revision
     assert world.sync.everything().problems
     assert world.index.revision == revision, "what is known to be left out is not read again"

@@ -120,7 +120,7 @@ def test_looking_at_the_corpus_leaves_every_byte_and_time_alone(tmp_path: Path) 
     store = make_store(root)
     for path in store.walk().notes:
         assert store.note(path).raw == before[path][0]
-    assert doctor.examine(store)
+    assert doctor.examine_vault(store)
     assert snapshot(root) == before
 
 

@@ -19,6 +19,7 @@ from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ToolsListChanged
 
 from vaultmem.surfaces import http
+from vaultmem.surfaces.http import app
 from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
 
@@ -183,10 +184,9 @@ async def _act(served: McpServer, ctx: Any, name: str) -> None:
 
 if __name__ == "__main__":
     port, vault = sys.argv[1:]
-    http.serve_http(
+    app.run_http(
         lambda: with_fixtures(
             McpServer(lambda: Vault.open(vault), Options(), http.caller_of_request)
         ),
-        "127.0.0.1",
-        int(port),
+        http.open_http_socket("127.0.0.1", int(port)),
     )

@@ -261,7 +261,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(
         yield "{}"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("vaultmem.transfer.exporting.Exporting.lines", full_disk)
+    monkeypatch.setattr("vaultmem.transfer.exporting.Exporting.exported_lines", full_disk)
     with pytest.raises(Exception, match="disk is full"):
         full.export("jsonl", away / "new.jsonl")
     assert [file.name for file in away.iterdir()] == ["all.zip"]

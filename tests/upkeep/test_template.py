@@ -24,7 +24,7 @@ EXAMPLES = [
 
 
 def test_nothing_is_wrong_with_it() -> None:
-    assert doctor.examine(make_store(TEMPLATE)) == []
+    assert doctor.examine_vault(make_store(TEMPLATE)) == []
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

@@ -26,10 +26,6 @@ class Client:
     strict: bool = False  # it takes no comments and no trailing commas
 
 
-def _claude_code_file(places: Places) -> Path:
-    return places.moved.get("CLAUDE_CONFIG_DIR", places.home) / ".claude.json"
-
-
 def claude_code_settings(places: Places) -> Path:
     """Where Claude Code keeps its hooks."""
     return places.moved.get("CLAUDE_CONFIG_DIR", places.home / ".claude") / "settings.json"
@@ -57,7 +53,7 @@ CLIENTS: Final = {
         Client(
             "claude-code",
             "Claude Code",
-            _claude_code_file,
+            lambda places: places.moved.get("CLAUDE_CONFIG_DIR", places.home) / ".claude.json",
             "mcpServers",
             "claude",
             "Start Claude Code anew. `claude mcp list` shows whether it is connected.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -104,9 +104,8 @@ def _has_claude_plugin(places: config.Places) -> bool:
     """Whether our plugin is on in Claude Code: it brings its own server and hooks."""
     place = claude_code_settings(places)
     try:
-        plugins = settings_edit.settings_in(
-            place, settings_file.read_settings_file(place) or b""
-        ).get("enabledPlugins")
+        raw = settings_file.read_settings_file(place) or b""
+        plugins = settings_edit.read_json_settings(place, raw, ("hooks",)).get("enabledPlugins")
     except VaultmemError:
         return False
     return isinstance(plugins, dict) and any(
@@ -146,25 +145,20 @@ def uninstall_client(
 ) -> ClientChange:
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [SettingsChange("server", settings, _removing_server(settings, client))]
+    removing = _removing_ours(settings, settings_edit.remove_server, client)
+    steps = [SettingsChange("server", settings, removing)]
     if client.name == "claude-code" and file is None:
         place = claude_code_settings(places)
-        steps.append(SettingsChange("hooks", place, _removing_hooks(place)))
+        steps.append(
+            SettingsChange("hooks", place, _removing_ours(place, settings_edit.remove_hooks))
+        )
     return ClientChange(client, _run_settings_changes(steps, dry_run))
 
 
-def _removing_server(file: Path, client: Client) -> Edit:
-    def edit(raw: bytes | None) -> bytes | None:
-        return raw and _chosen_settings(file, raw, settings_edit.remove_server(file, raw, client))
-
-    return edit
-
-
-def _removing_hooks(file: Path) -> Edit:
-    def edit(raw: bytes | None) -> bytes | None:
-        return raw and _chosen_settings(file, raw, settings_edit.remove_hooks(file, raw))
-
-    return edit
+def _removing_ours(
+    file: Path, remove: Callable[..., settings_edit.CleanedSettings | None], *more: Client
+) -> Edit:
+    return lambda raw: raw and _chosen_settings(file, raw, remove(file, raw, *more))
 
 
 def _chosen_settings(

@@ -80,7 +80,7 @@ class Item:
 def parse_jsonc(text: str) -> Value:
     reader = _JsoncReader(text)
     start = reader.skip_blank(0)
-    value = reader.value(start, 0)
+    value = reader.jsonc_value(start, 0)
     end = reader.skip_blank(value.end)
     if end < len(text):
         raise MalformedJson("there is something behind the end", text, end)
@@ -98,7 +98,7 @@ class _JsoncReader:
             raise MalformedJson("a comment is not closed", self.text, at)
         return at
 
-    def value(self, at: int, depth: int) -> Value:
+    def jsonc_value(self, at: int, depth: int) -> Value:
         first = self.text[at : at + 1]
         if first in ("{", "["):
             if depth >= _DEEPEST:
@@ -122,7 +122,7 @@ class _JsoncReader:
 
     def _json_item(self, start: int, depth: int, *, keyed: bool) -> Item:
         key, at = self._json_key(start) if keyed else (None, start)
-        value = self.value(at, depth)
+        value = self.jsonc_value(at, depth)
         behind = self.skip_blank(value.end)
         comma = behind + 1 if self.text.startswith(",", behind) else -1
         return Item(key, start, value, comma)

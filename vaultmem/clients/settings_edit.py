@@ -7,11 +7,12 @@ rest must be what it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from vaultmem.base import small_files
 from vaultmem.base.own_program import PROGRAM
 from vaultmem.clients import jsonc, toml_edit
 from vaultmem.clients.catalogue import Client
@@ -79,9 +80,8 @@ def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | N
     else:
         emptied = jsonc.remove_json_value(text, path)
         bare = jsonc.remove_json_value(emptied, path[:1]) if len(servers) == 1 else emptied
-    _checked_edit(
-        file, raw, bare, client.toml, _settings_without_server(data, client), empty_too=client.under
-    )
+    expected = _settings_without(data, path if len(servers) > 1 else path[:1])
+    _checked_edit(file, raw, bare, client.toml, expected, empty_too=client.under)
     only_ours = servers[PROGRAM].keys() <= {"type", "command", "args"}
     return CleanedSettings.of(
         raw, bare, emptied, _fresh_settings(client, servers[PROGRAM]) if only_ours else ""
@@ -97,12 +97,9 @@ def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
 
 def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
-    return _read_toml(file, raw) if client.toml else _read_json(file, raw, (client.under, PROGRAM))
-
-
-def settings_in(file: Path, raw: bytes) -> dict[str, Any]:
-    """The settings in which Claude Code has its hooks."""
-    return _read_json(file, raw, ("hooks",))
+    if client.toml:
+        return _read_toml(file, raw)
+    return read_json_settings(file, raw, (client.under, PROGRAM))
 
 
 def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:
@@ -133,12 +130,11 @@ def _foreign_entry_error(file: Path, client: Client) -> InvalidInput:
 def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -> bytes:
     """Each event gets our group behind the others'; older ones of ours go."""
     text = _settings_text(file, raw)
-    data = _read_json(file, raw, ("hooks",))
+    data = read_json_settings(file, raw, ("hooks",))
     found = our_hooks(file, data)
     if found == {event: [dict(group)] for event, group in wanted.items()}:
         return raw
-    left = _settings_without_hooks(file, text, data)[0] if found else text
-    expected = _hooks_removed(data) if found else dict(data)
+    left, _, expected = _without_hooks(file, text, data) if found else (text, text, data)
     edited = left if left.strip() else "{}\n"
     for event, group in wanted.items():
         edited = jsonc.append_json_item(edited, ("hooks", event), dict(group))
@@ -148,12 +144,12 @@ def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -
 
 
 def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
-    data = _read_json(file, raw, ("hooks",))
+    data = read_json_settings(file, raw, ("hooks",))
     found = our_hooks(file, data)
     if not found:
         return None
-    bare, emptied = _settings_without_hooks(file, _settings_text(file, raw), data)
-    _checked_edit(file, raw, bare, False, _hooks_removed(data))
+    bare, emptied, expected = _without_hooks(file, _settings_text(file, raw), data)
+    _checked_edit(file, raw, bare, False, expected)
     return CleanedSettings.of(raw, bare, emptied, jsonc.fresh_json({"hooks": data["hooks"]}))
 
 
@@ -181,47 +177,30 @@ def _hook_handlers(group: Any) -> list[Any]:
     return handlers if isinstance(handlers, list) else []
 
 
-def _settings_without_hooks(file: Path, text: str, data: Mapping[str, Any]) -> tuple[str, str]:
+def _without_hooks(
+    file: Path, text: str, data: Mapping[str, Any]
+) -> tuple[str, str, Mapping[str, Any]]:
+    """The text without our hooks, the same with what they leave empty, and what it says then."""
+    emptied, plain = text, data
+    for place in _hook_places(file, data):
+        emptied, plain = jsonc.remove_json_value(emptied, place), _settings_without(plain, place)
+    bare = emptied
+    for place in (*(("hooks", event) for event in our_hooks(file, data)), ("hooks",)):
+        if not _value_at(plain, place):
+            bare, plain = jsonc.remove_json_value(bare, place), _settings_without(plain, place)
+    return bare, emptied, plain
+
+
+def _hook_places(file: Path, data: Mapping[str, Any]) -> Iterator[tuple[jsonc.Step, ...]]:
     """From the back, so that places further ahead stay right."""
-    emptied = text
     for event, groups in _hook_events(file, data).items():
         for at in reversed(range(len(groups))):
             handlers = _hook_handlers(groups[at])
             ours = [n for n, handler in enumerate(handlers) if is_our_hook(handler)]
             if ours and len(ours) == len(handlers):
-                emptied = jsonc.remove_json_value(emptied, ("hooks", event, at))
+                yield "hooks", event, at
             else:
-                for n in reversed(ours):
-                    emptied = jsonc.remove_json_value(emptied, ("hooks", event, at, "hooks", n))
-    bare = emptied
-    for event in our_hooks(file, data):
-        if _value_at(jsonc.parse_jsonc(bare).plain, ("hooks", event)) == []:
-            bare = jsonc.remove_json_value(bare, ("hooks", event))
-    if _value_at(jsonc.parse_jsonc(bare).plain, ("hooks",)) == {}:
-        bare = jsonc.remove_json_value(bare, ("hooks",))
-    return bare, emptied
-
-
-def _hooks_removed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as plain values, to compare with."""
-    events = {}
-    for event, groups in data["hooks"].items():
-        kept = [_hook_group_without_ours(group) for group in groups]
-        left = [group for group in kept if group is not None]
-        if left or left == groups:
-            events[event] = left
-    rest = {key: value for key, value in data.items() if key != "hooks"}
-    return {
-        key: events if key == "hooks" else rest[key] for key in data if key != "hooks" or events
-    }
-
-
-def _hook_group_without_ours(group: Any) -> Any:
-    handlers = _hook_handlers(group)
-    left = [handler for handler in handlers if not is_our_hook(handler)]
-    if len(left) == len(handlers):
-        return group
-    return {**group, "hooks": left} if left else None
+                yield from (("hooks", event, at, "hooks", n) for n in reversed(ours))
 
 
 # --- reading and checking ------------------------------------------------------------------
@@ -236,7 +215,7 @@ def _settings_text(file: Path, raw: bytes) -> str:
         ) from None
 
 
-def _read_json(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
+def read_json_settings(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
     text = _settings_text(file, raw)
     if not text.strip():
         return {}
@@ -256,7 +235,7 @@ def _read_json(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[str, Any]:
 
 def _read_toml(file: Path, raw: bytes) -> dict[str, Any]:
     try:
-        return toml_edit.parse_toml(_settings_text(file, raw))
+        return small_files.parse_toml(_settings_text(file, raw))
     except ValueError as error:
         raise _broken_settings_error(file, "TOML", str(error).rstrip(".")) from None
 
@@ -287,7 +266,7 @@ def _checked_edit(
     by_hand: str = "",
 ) -> bytes:
     parse: Callable[[str], Any] = (
-        toml_edit.parse_toml if toml else lambda text: jsonc.parse_jsonc(text).plain
+        small_files.parse_toml if toml else lambda text: jsonc.parse_jsonc(text).plain
     )
     try:
         found = parse(edited) if edited.strip() else {}
@@ -313,7 +292,9 @@ def _settings_with(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -
     return {**data, path[0]: inner}
 
 
-def _settings_without_server(data: Mapping[str, Any], client: Client) -> dict[str, Any]:
-    servers = {key: value for key, value in data[client.under].items() if key != PROGRAM}
-    rest = {key: value for key, value in data.items() if key != client.under}
-    return {**rest, client.under: servers} if servers else rest
+def _settings_without(data: Any, path: Sequence[jsonc.Step]) -> Any:
+    step, rest = path[0], path[1:]
+    inner = _settings_without(data[step], rest) if rest else None
+    if isinstance(data, list):
+        return [inner if n == step else each for n, each in enumerate(data) if rest or n != step]
+    return {key: inner if key == step else data[key] for key in data if rest or key != step}

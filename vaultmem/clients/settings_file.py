@@ -70,10 +70,8 @@ def apply_settings_change(step: SettingsChange) -> Outcome:
         if not outcome.changed:
             return outcome
         with durable.disk_errors_explained(f"Writing {path}"):
-            known = outcome.after is None or outcome.after in settings_backups(
-                path
-            )  # only ours goes
-            backup = None if known else _keep_backup(path, outcome.before)
+            only_ours_goes = outcome.after is None or outcome.after in settings_backups(path)
+            backup = None if only_ours_goes else _keep_backup(path, outcome.before)
             if _write_settings_file(Path(os.path.realpath(path)), outcome):
                 return Outcome(step, outcome.before, outcome.after, backup)
     raise Busy(f"{path} is being written by another program all the time; close it and try again.")

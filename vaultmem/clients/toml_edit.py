@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vaultmem.base import small_files
-
 _TOKEN: Final = re.compile(
     r'"""(?:\\[\s\S]|[^\\])*?"""|' + r"'''[\s\S]*?'''|"
     r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|"
@@ -33,10 +31,6 @@ class Statement:
     end: int  # behind its last line
     path: tuple[str, ...]  # from the root of the file
     value: tuple[int, int] | None = None  # where an assignment's value lies
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    return small_files.parse_toml(text)
 
 
 def toml_statements(text: str) -> list[Statement]:
@@ -102,9 +96,8 @@ def set_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) 
         return _append_toml_table(text, path, values)
     body = _toml_table_body(found, header)
     last = body[-1] if body else header
-    missing = {
-        key: value for key, value in values.items() if not _is_table_assigned(body, (*path, key))
-    }
+    assigned = {each.path[: len(path) + 1] for each in body}
+    missing = {key: value for key, value in values.items() if (*path, key) not in assigned}
     newline = _toml_newline(text)
     if missing:
         lines = "".join(f"{_toml_key(k)} = {_printed_toml(v)}{newline}" for k, v in missing.items())
@@ -115,10 +108,6 @@ def set_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) 
         if each.path[:-1] == path and each.path[-1] in values:
             text = _replace_toml_value(text, each, values[each.path[-1]])
     return text
-
-
-def _is_table_assigned(body: Sequence[Statement], path: tuple[str, ...]) -> bool:
-    return any(each.path[: len(path)] == path for each in body)
 
 
 def _replace_toml_value(text: str, statement: Statement, value: Any) -> str:
@@ -142,11 +131,8 @@ def _toml_table_body(found: Sequence[Statement], header: Statement) -> list[Stat
 def _append_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
     newline = _toml_newline(text)
     header = f"[{'.'.join(map(_toml_key, path))}]"
-    lines = [
-        header,
-        *(f"{_toml_key(key)} = {_printed_toml(value)}" for key, value in values.items()),
-    ]
-    block = newline.join(lines)
+    lines = (f"{_toml_key(key)} = {_printed_toml(value)}" for key, value in values.items())
+    block = newline.join([header, *lines])
     if not text or text.endswith("\n"):
         return text + (newline if text else "") + block + newline
     return text + newline + newline + block

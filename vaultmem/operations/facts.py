@@ -35,6 +35,7 @@ from vaultmem.operations.writing import Writing, Written
 from vaultmem.storage.store import StoredNote
 
 MOST_FACTS: Final = 1_000  # in one answer, unless told
+_FIRST: Final = dt.datetime.min.replace(tzinfo=dt.UTC)
 _PREDICATE: Final = re.compile(r"(?=[\w-]*[^\W_])\w[\w-]{0,63}")
 
 
@@ -104,7 +105,7 @@ class KnownFacts:
             now = now_utc()
             rows = [row for row in rows if not has_ended(row.valid_to, now)]
         newest = rows[::-1]  # of one day's, the line further down
-        newest.sort(key=lambda row: _fact_order(row.valid_from), reverse=True)
+        newest.sort(key=lambda row: moment(row.valid_from) or _FIRST, reverse=True)
         shown = tuple(_fact_view(row.title, row.path, row) for row in newest[:limit])
         more = len(newest) > limit
         return Facts(shown, more or None, len(newest) if more else None, lacks())
@@ -231,15 +232,12 @@ class KnownFacts:
         learns of them: each for itself would cost it a commit."""
         made: dict[str, StoredNote] = {}
         for given, sort in wanted:
-            name = self._input.property_line(
-                link_target(given.strip()) or given, "The entity's name", 200
-            )
+            named = link_target(given.strip()) or given
+            name = self._input.property_line(named, "The entity's name", 200)
             if not name:
                 raise InvalidInput("An entity needs a name.")
-            key, kind = (
-                name_key(safe_name(name)),
-                self._input.property_line(sort, "The entity's kind", 100),
-            )
+            key = name_key(safe_name(name))
+            kind = self._input.property_line(sort, "The entity's kind", 100)
             if key not in made and not self._entity_is_known(name):
                 with contextlib.suppress(AlreadyExists):  # another process made it just now
                     made[key] = self._create_entity(name, kind, "")
@@ -355,10 +353,6 @@ def _fact_holds_at(fact: FactRow, at: dt.datetime) -> bool:
     return (since is None or since <= at) and not has_ended(fact.valid_to, at)
 
 
-def _fact_order(valid_from: str) -> dt.datetime:
-    return moment(valid_from) or dt.datetime.min.replace(tzinfo=dt.UTC)
-
-
 def ambiguous_entity(name: str, paths: Iterable[str]) -> InvalidInput:
     places = ", ".join(sorted(paths))
     return InvalidInput(f"{name!r} could be any of these notes; name one by its path: {places}")
@@ -388,9 +382,8 @@ def _fact_date(value: str | dt.date | None, name: str) -> str:
     at = moment(text)
     if at is None:
         raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text[:100]!r}.")
-    return (
-        text if len(text) == 10 and yaml_writer.is_yaml_date(text) else yaml_writer.yaml_moment(at)
-    )
+    is_day = len(text) == 10 and yaml_writer.is_yaml_date(text)
+    return text if is_day else yaml_writer.yaml_moment(at)
 
 
 def _end_of_as_of(value: str | dt.date) -> dt.datetime:

@@ -48,9 +48,8 @@ class Forgetting:
         why = self._input.property_line(reason or "", "reason")
         if note.flag("forgotten") and expected_version in (None, note_version(note.raw)):
             told = note.string("forgotten_reason") or None
-            return Forgotten(
-                note_identity(note), note.path, "forgotten", note_version(note.raw), told
-            )
+            version = note_version(note.raw)
+            return Forgotten(note_identity(note), note.path, "forgotten", version, told)
         changes: list[NoteEdit] = [
             SetProperty("forgotten", True),
             SetProperty("forgotten_at", now_utc()),
@@ -58,9 +57,8 @@ class Forgetting:
         if why:
             changes.append(SetProperty("forgotten_reason", why))
         written = self._writing.edit_note(note, "forget", *changes, expect=expected_version)
-        return Forgotten(
-            note_identity(note), written.path, "forgotten", written.version, why or None
-        )
+        path, version = written.path, written.version
+        return Forgotten(note_identity(note), path, "forgotten", version, why or None)
 
     @bounded()
     def promote(
@@ -85,35 +83,29 @@ class Forgetting:
         changes: list[NoteEdit] = [SetProperty("scope", target_scope)]
         project = ""
         if target_scope == "project":
-            project = self._view.own_project(
-                self._input.property_line(known["project"], "project", 100)
-            )
+            named = self._input.property_line(known["project"], "project", 100)
+            project = self._view.own_project(named)
         if project:
             changes.append(SetProperty("project", project))
         drop = () if target_scope == "project" else ("project",)
         gone = [name for name in ("session", *drop) if note.key_of(name) is not None]
-        changes += [
-            RemoveProperty(name) for name in gone if before == "session" or name != "session"
-        ]
+        kept = () if before == "session" else ("session",)
+        changes += [RemoveProperty(name) for name in gone if name not in kept]
         if note.path.startswith(VOLATILE):
             written = self._settle_promoted(note, changes, project, expected_version)
         else:
             written = self._writing.edit_note(note, "promote", *changes, expect=expected_version)
         why = self._input.property_line(reason or "", "reason") or None
-        return Promoted(
-            note_identity(note), written.path, before, target_scope, written.version, why
-        )
+        path, version = written.path, written.version
+        return Promoted(note_identity(note), path, before, target_scope, version, why)
 
     def _settle_promoted(
         self, note: Note, changes: Sequence[NoteEdit], project: str, expect: str | None
     ) -> Written:
         """Give a volatile note a place in the vault; it keeps its id."""
         if expect is not None and note_version(note.raw) != expect:
-            raise Conflict(
-                f"{note.path} was changed meanwhile.",
-                text=note.text,
-                version=note_version(note.raw),
-            )
+            changed, version = f"{note.path} was changed meanwhile.", note_version(note.raw)
+            raise Conflict(changed, text=note.text, version=version)
         self._view.parts.history.take(note, "promote")
         after = edited_note(note, *changes)
         folder = self._writing.memory_folder("project", project)

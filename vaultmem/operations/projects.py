@@ -49,9 +49,8 @@ class ProjectNotes:
         for name, count in counts("project", self._view.filters(type=MEMORY_TYPES)).items():
             memories[name.casefold()] = memories.get(name.casefold(), 0) + count
         found: dict[str, tuple[str, int]] = {}
-        for name in counts(
-            "project", self._view.filters(include_forgotten=True)
-        ):  # most used first
+        everything = self._view.filters(include_forgotten=True)
+        for name in counts("project", everything):  # most used first
             if name:
                 found.setdefault(name.casefold(), (name, memories.get(name.casefold(), 0)))
         return found
@@ -60,10 +59,8 @@ class ProjectNotes:
     def make_project(self, name: str, description: str = "") -> Project:
         """Give a project a note of its own, so that it is known before it has memories."""
         self._writing.require_writable()
-        name, text = (
-            self._project_name(name),
-            self._input.clean_text(description, "The description").strip(),
-        )
+        name = self._project_name(name)
+        text = self._input.clean_text(description, "The description").strip()
         self._view.gaps.require_none()
         with self._writing.key_lock(name):
             try:
@@ -100,9 +97,8 @@ class ProjectNotes:
             "source": self._view.caller.client,
             "created": now_utc(),
         }
-        self._writing.create_note(
-            self._view.settings["folders.entities"], name, values, f"{text}\n" if text else ""
-        )
+        folder = self._view.settings["folders.entities"]
+        self._writing.create_note(folder, name, values, f"{text}\n" if text else "")
 
     def _project_name(self, name: str) -> str:
         plain = self._input.property_line(name, "A project's name", 100)
@@ -115,9 +111,8 @@ class ProjectNotes:
     def _described_project(self, name: str, memories: int) -> Project:
         """The project with what its own note says of it."""
         folder = self._writing.memory_folder("project", name)
-        rows, _ = self._view.gaps.select(
-            self._view.filters(type="entity", kind=PROJECT, project=name), "created"
-        )
+        about = self._view.filters(type="entity", kind=PROJECT, project=name)
+        rows, _ = self._view.gaps.select(about, "created")
         known = Project(name, memories, folder)
         try:
             note = self._view.store.note(rows[-1].path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -98,9 +99,8 @@ class SessionSummary:
             f"**Observations logged:** {self.observations}",
             f"**Key topics:** {', '.join(self.topics) or 'none yet'}",
         ]
-        return (
-            "\n".join([*map(one_line, lines), *(["", self.summary] if self.summary else [])]) + "\n"
-        )
+        summary = ["", self.summary] if self.summary else []
+        return "\n".join([*map(one_line, lines), *summary]) + "\n"
 
 
 class Sessions:
@@ -124,9 +124,8 @@ class Sessions:
         session = self.session_of(session_id)
         if not session or (not session_id and not self._view.caller.session):
             session = self._new_session()
-        return StartedSession(
-            session, self._open_journal(session, self._journal_project(project), title)
-        )
+        path = self._open_journal(session, self._journal_project(project), title)
+        return StartedSession(session, path)
 
     @bounded(type=WORD)
     def log(
@@ -139,11 +138,8 @@ class Sessions:
     ) -> LoggedObservation:
         """Add an observation to the session's journal, which is made if there is none yet."""
         self._writing.require_writable()
-        text, kind, names = (
-            self._observation_text(content),
-            self._observation_kind(type),
-            self._input.clean_tags(tags),
-        )
+        text, kind = self._observation_text(content), self._observation_kind(type)
+        names = self._input.clean_tags(tags)
         session = self.session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
         block = journal.new_entry_id(now)
@@ -153,12 +149,8 @@ class Sessions:
         except NotFound:  # moved or deleted by a person a moment ago
             self._view.parts.reconciler.everything()
             path, *behind = self._append_to_journal(self._open_journal(session), lines)
-        return LoggedObservation(
-            block,
-            session,
-            path,
-            (*filter(None, behind), *self._input.redaction_warnings(content, text)),
-        )
+        warnings = (*filter(None, behind), *self._input.redaction_warnings(content, text))
+        return LoggedObservation(block, session, path, warnings)
 
     @bounded()
     def end_session(
@@ -177,10 +169,8 @@ class Sessions:
         if not session:
             raise NotFound("There is no session to end: start one first, or give session_id.")
         clean = self._input.clean_text(summary or "", "The summary")
-        given, warnings = (
-            journal.with_smaller_headings(clean),
-            self._input.redaction_warnings(summary or "", clean),
-        )
+        given = journal.with_smaller_headings(clean)
+        warnings = self._input.redaction_warnings(summary or "", clean)
         notes = self._journals(session)
         if not notes:
             self._view.gaps.warnings()
@@ -223,17 +213,15 @@ class Sessions:
         lacks = self._view.gaps.look()
         session = self.session_of(session_id) if session_id else ""
         if observation_id:
-            return Timeline(
-                self._observations_around(observation_id, session, before, after), lacks()
-            )
+            found = self._observations_around(observation_id, session, before, after)
+            return Timeline(tuple(found), lacks())
         if session:
             found = self._observations(self._journals(session))
             if not found:
                 self.require_known(session)
         else:
-            rows = self._view.index.journals.latest(
-                self._view.filters(type="session"), _timeline_length(before, after)
-            )
+            journals, many = self._view.filters(type="session"), _timeline_length(before, after)
+            rows = self._view.index.journals.latest(journals, many)
             found = self._observations(self.notes_at(row.path for row in rows))
         if session and before is None and after is not None:
             return Timeline(tuple(found[:after]), lacks())  # from its start
@@ -258,20 +246,17 @@ class Sessions:
         self._view.gaps.warnings()
         session = self.session_of(session_id)
         notes = self._journals(session) if session else []
-        stored = (
-            self._view.gaps.of_session(session, self._view.filters(type=MEMORY_TYPES))
-            if session
-            else []
-        )
+        mine = self._view.filters(type=MEMORY_TYPES)
+        stored = self._view.gaps.of_session(session, mine) if session else []
         if session_id and not notes and not stored:
             self.require_known(session)
-        seen = self._observations(notes)
+        seen, kinds = self._observations(notes), Counter(row.type for row in stored)
         tags = [*(t for row in stored for t in row.tags), *(t for o in seen for t in o.tags)]
         queries, served = self._view.parts.usage.in_session(session) if session else (0, 0)
         return SessionSummary(
             session_id=session,
             memories_stored=len(stored),
-            stored_by_type=_stored_by_type(stored),
+            stored_by_type={kind: kinds[kind] for kind in MEMORY_TYPES if kinds[kind]},
             queries=queries,
             memories_served=served,
             observations=len(seen),
@@ -309,10 +294,8 @@ class Sessions:
         return list(self.notes_at(self._journal_paths(session)))
 
     def _journal_paths(self, session: str) -> list[str]:
-        return [
-            row.path
-            for row in self._view.gaps.of_session(session, self._view.filters(type="session"))
-        ]
+        rows = self._view.gaps.of_session(session, self._view.filters(type="session"))
+        return [row.path for row in rows]
 
     def notes_at(self, paths: Iterable[str]) -> Iterator[Note]:
         for path in paths:
@@ -400,7 +383,7 @@ class Sessions:
 
     def _observations_around(
         self, wanted: str, session: str, before: int | None, after: int | None
-    ) -> tuple[ObservationView, ...]:
+    ) -> list[ObservationView]:
         middle = self.observation(wanted)
         of_another = session and middle and middle.session_id.casefold() != session.casefold()
         if middle is None or of_another:
@@ -413,7 +396,7 @@ class Sessions:
         found = self._observations(notes or [self._view.store.note(middle.path)])
         at = next((i for i, view in enumerate(found) if view.id == middle.id), 0)
         first = max(0, at - (_AROUND if before is None else before))
-        return tuple(found[first : at + 1 + (_AROUND if after is None else after)])
+        return found[first : at + 1 + (_AROUND if after is None else after)]
 
     def _observation_text(self, content: str) -> str:
         text = self._input.clean_text(content, "The observation")
@@ -445,12 +428,6 @@ def _observation_view(seen: Observation, note: Note) -> ObservationView:
 
 def _timeline_length(before: int | None, after: int | None) -> int:
     return 2 * _AROUND if before is None and after is None else (before or 0) + (after or 0)
-
-
-def _stored_by_type(rows: Sequence[CatalogRow]) -> dict[str, int]:
-    return {
-        kind: count for kind in MEMORY_TYPES if (count := sum(row.type == kind for row in rows))
-    }
 
 
 def _session_start(notes: Sequence[Note], stored: Sequence[CatalogRow]) -> dt.datetime | None:

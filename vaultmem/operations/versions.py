@@ -75,22 +75,17 @@ class VersionHistory:
     @bounded()
     def version_text(self, memory_id: str, wanted: str) -> str:
         note, key, path = self._note_or_past(memory_id)
-        if (
-            note is not None
-            and len(wanted) >= 4
-            and note_version(note.raw).startswith(wanted.lower())
-        ):
+        if note is not None and _is_version(wanted, note_version(note.raw)):
             return note.text
         return self._kept_version(key, path, wanted).raw.decode("utf-8", "surrogateescape")
 
     def _kept_version(self, key: str, path: str, wanted: str) -> Snapshot | GitVersion:
         """An earlier version, by its name or by that of its commit."""
         for snapshot in self._visible_snapshots(key, path):
-            if len(wanted) >= 4 and snapshot.version.startswith(wanted.lower()):
+            if _is_version(wanted, snapshot.version):
                 return snapshot
         for commit in self._visible_commits(path):
-            names = commit.version, commit.commit
-            if len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names):
+            if _is_version(wanted, commit.version, commit.commit):
                 return commit
         raise NotFound(
             f"There is no version {wanted!r} of this memory; its history lists the ones there are."
@@ -184,6 +179,10 @@ class VersionHistory:
         except NotFound:
             return True
         return False
+
+
+def _is_version(wanted: str, *names: str) -> bool:
+    return len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names)
 
 
 def _references_to(path: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Cleaning:
 
     def __init__(self, view: View, input: Input, leave: Callable[[str, str], None]) -> None:
         self._view = view
-        self._input = input
+        self.input = input
         self.leave = leave
         self.redacted = 0  # texts in which secrets were replaced
         self.stripped = 0  # texts that lost control characters
@@ -42,12 +42,9 @@ class Cleaning:
             raise UnfitRecord(f"it has more than {MOST_BYTES:,} bytes")
         plain = _STEERING.sub("", printable(given))
         self.stripped += plain != given
-        kept = self._input.clean_text(plain)
+        kept = self.input.clean_text(plain)
         self.redacted += kept != masking.without_private(plain)
         return kept
-
-    def without_secrets(self, text: str) -> str:
-        return self._input.redact_text(text)
 
     def record_line(self, given: str, most: int = _LINE) -> str:
         return " ".join(self.record_text(given[: most * 4]).split())[:most]
@@ -97,14 +94,8 @@ class Cleaning:
         said = tuple(kept for each in record.said if (kept := self._clean_turn(each, title)))
         if not said and not record.summary.strip():
             raise UnfitRecord("none of its messages could be taken")
-        return replace(
-            record,
-            title=title,
-            said=said,
-            summary=self.record_text(record.summary),
-            user=user,
-            project=home,
-        )
+        summary = self.record_text(record.summary)
+        return replace(record, title=title, said=said, summary=summary, user=user, project=home)
 
     def _clean_turn(self, each: TalkTurn, title: str) -> TalkTurn | None:
         try:
@@ -112,11 +103,8 @@ class Cleaning:
         except InvalidInput as error:
             self.leave(f"a message of {title or 'a conversation'}", str(error))
             return None
-        kind = (
-            each.kind
-            if journal.is_entry_kind(each.kind) and len(each.kind) <= 50
-            else journal.USUAL_KIND
-        )
+        known = journal.is_entry_kind(each.kind) and len(each.kind) <= 50
+        kind = each.kind if known else journal.USUAL_KIND
         return replace(each, text=text, kind=kind) if text.strip() else None
 
     def clean_entity(self, record: EntityRecord, project: str) -> EntityRecord:
@@ -145,10 +133,8 @@ class Cleaning:
 
     def _clean_fact(self, fact: Fact, name: str) -> Fact | None:
         """A line that would not say this comes without its provenance, or not at all."""
-        said, origin = (
-            self._clean_fact_part(fact.object, name),
-            self.record_line(fact.provenance, 200),
-        )
+        said = self._clean_fact_part(fact.object, name)
+        origin = self.record_line(fact.provenance, 200)
         for provenance in (origin, ""):
             kept = replace(fact, object=said, provenance=provenance)
             if said and reads_back(kept):

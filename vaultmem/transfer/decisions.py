@@ -22,6 +22,7 @@ from vaultmem.notes.edit import (
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.links import link_key, relation_key
+from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, note_version, parse, printable
 from vaultmem.operations.facts import ambiguous_entity
@@ -40,6 +41,7 @@ from vaultmem.transfer.sources.records import (
     Record,
     TalkRecord,
     record_digest,
+    record_label,
 )
 
 _TWINS: Final = 100  # copies under numbered names that are looked at
@@ -97,7 +99,8 @@ class Decisions:
                 case FileRecord():
                     yield self._decide_file(record)
         except VaultmemError as error:
-            yield ImportDecision("left", " ".join(record.label[:300].split())[:100], why=str(error))
+            label = " ".join(record_label(record)[:300].split())[:100]
+            yield ImportDecision("left", label, why=str(error))
 
     # --- memories and conversations --------------------------------------------------------
 
@@ -131,12 +134,10 @@ class Decisions:
         if path and known and known.digest == draft.digest:  # nothing is new over there
             return ImportDecision("here", draft.title, path, key=draft.key, digest=draft.digest)
         note = self._vault_note_at(path)
-        same = note is not None and with_unix_line_ends(note.body) == with_unix_line_ends(
-            draft.body
-        )
-        action = ledger_decision(
-            known, draft.digest, note_version(note.raw) if note else None, same=same
-        )
+        body = with_unix_line_ends(draft.body)
+        same = note is not None and with_unix_line_ends(note.body) == body
+        current = note_version(note.raw) if note else None
+        action = ledger_decision(known, draft.digest, current, same=same)
         todo = ImportDecision(action, draft.title, key=draft.key, digest=draft.digest)
         if note is None:
             self._made.add(draft.key)
@@ -153,9 +154,8 @@ class Decisions:
         owner = (draft.values.get("user", ""), draft.values.get("project", ""))
         id_ = drafts.stable_id(draft.born, draft.key, *owner)
         raw = self._draft_bytes(draft, {"id": id_})
-        return replace(
-            todo, action="add", path=self.paths.free_path(folder, draft.title), id=id_, raw=raw
-        )
+        path = self.paths.free_path(folder, draft.title)
+        return replace(todo, action="add", path=path, id=id_, raw=raw)
 
     def _draft_bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
         spelled = self._view.settings.properties
@@ -177,9 +177,8 @@ class Decisions:
     @cached_property
     def _paths_by_key(self) -> dict[str, str]:
         """Where each key is, as far as the caller sees; forgotten notes keep theirs."""
-        rows, _ = self._view.index.lookup.select(
-            self._view.filters(include_forgotten=True), "created"
-        )
+        everything = self._view.filters(include_forgotten=True)
+        rows, _ = self._view.index.lookup.select(everything, "created")
         return {row.key: row.path for row in rows if row.key}
 
     def _vault_note_at(self, path: str) -> Note | None:
@@ -236,9 +235,8 @@ class Decisions:
 
     def _extend_with_record(self, record: EntityRecord) -> Callable[[Note], bytes]:
         def change(note: Note) -> bytes:
-            return stamped_note(
-                note, edited_note(note, *missing_in_note(record, note)), now_utc()
-            ).raw
+            after = edited_note(note, *missing_in_note(record, note))
+            return stamped_note(note, after, now_utc()).raw
 
         return change
 
@@ -289,9 +287,9 @@ class Decisions:
             if (known_note := self._vault_note_at(owner)) and not self._view.is_visible(known_note):
                 raise UnfitRecord("it belongs to another user or project")
             return owner
-        if known and (
-            known.path in self._ids_and_versions or self._read_vault_file(known.path) is not None
-        ):
+        if known and known.path in self._ids_and_versions:
+            return known.path
+        if known and self._read_vault_file(known.path) is not None:
             return known.path
         if known and (moved := self._paths_by_version.get(known.version)):
             return moved
@@ -312,7 +310,7 @@ class Decisions:
     def _fit_bytes(self, raw: bytes) -> bytes:
         """A note as a program may write it: not what is private, nor bytes that are no text."""
         said = printable(without_private(raw.decode("utf-8", "surrogateescape")))
-        return self.cleaning.without_secrets(said).encode()
+        return self.cleaning.input.redact_text(said).encode()
 
     def _read_vault_file(self, path: str) -> bytes | None:
         try:
@@ -324,10 +322,8 @@ class Decisions:
 
     @cached_property
     def _ids_and_versions(self) -> dict[str, tuple[str, str]]:
-        return {
-            path: (known.version, known.id)
-            for path, known in self._view.index.inventory.known().items()
-        }
+        known = self._view.index.inventory.known()
+        return {path: (each.version, each.id) for path, each in known.items()}
 
     @cached_property
     def _paths_by_id(self) -> dict[str, str]:
@@ -343,14 +339,11 @@ def missing_in_note(record: EntityRecord, note: Note) -> list[NoteEdit]:
     body = f"\n{with_unix_line_ends(note.body)}\n"
     said = [drafts.observation_line(each) for each in record.observations]
     new = [each for each in said if f"\n{each}\n" not in body]
-    held = {
-        (relation_key(fact.predicate), link_key(fact.object), fact.valid_from)
-        for fact in note.facts
-    }
-    facts = [
-        drafts.fact_line(fact)
-        for fact in record.facts
-        if (relation_key(fact.predicate), link_key(fact.object), fact.valid_from) not in held
-    ]
+    held = set(map(_fact_identity, note.facts))
+    facts = [drafts.fact_line(f) for f in record.facts if _fact_identity(f) not in held]
     sections = ((drafts.OBSERVATIONS, new), (drafts.FACTS, facts))
     return [AppendToSection(name, "\n".join(lines)) for name, lines in sections if lines]
+
+
+def _fact_identity(fact: Fact) -> tuple[str, str, str]:
+    return relation_key(fact.predicate), link_key(fact.object), fact.valid_from

@@ -88,7 +88,7 @@ class Exporting:
         self.notes = 0
         self.files = 0
 
-    def write(self, target: str, path: Path, *, force: bool) -> Exported:
+    def write_export(self, target: str, path: Path, *, force: bool) -> Exported:
         if target not in TARGETS:
             raise InvalidInput(f"Exports go to {' or '.join(TARGETS)}, not to {target!r}.")
         path = Path(os.path.abspath(path.expanduser()))
@@ -100,7 +100,7 @@ class Exporting:
             if target == "zip":
                 self._write_zip(file)
             else:
-                for line in self.lines():
+                for line in self.exported_lines():
                     file.write(line.encode() + b"\n")
             size = file.tell()
             _put_export(file, path, force)
@@ -132,7 +132,7 @@ class Exporting:
 
     # --- lines -----------------------------------------------------------------------------
 
-    def lines(self) -> Iterator[str]:
+    def exported_lines(self) -> Iterator[str]:
         listing = self._view.store.walk()
         if self._is_whole_export:
             self.left += [SkippedRecord(path, why.reason) for path, why in listing.refused.items()]

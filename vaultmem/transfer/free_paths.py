@@ -41,15 +41,11 @@ class FreePaths:
         while True:
             number = self._numbers[counted] = self._numbers.get(counted, 0) + 1
             suffix = "" if number == 1 else f" {number}"
-            found = (
-                file_names.cut_name(name, file_names.MOST_NAME_BYTES - len(suffix)).rstrip(" .")
-                if suffix
-                else name
-            )
+            most = file_names.MOST_NAME_BYTES - len(suffix)
+            found = file_names.cut_name(name, most).rstrip(" .") if suffix else name
             path = f"{folder}/{found}{suffix}{ending}".lstrip("/")
-            elsewhere = whole_vault and self._view.index.lookup.paths_named(
-                name_key(found + suffix)
-            )
+            key = name_key(found + suffix)
+            elsewhere = whole_vault and self._view.index.lookup.paths_named(key)
             if elsewhere or name_key(path) in self._given or self.writer.is_taken(path):
                 continue
             self._given.add(name_key(path))

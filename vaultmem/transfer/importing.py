@@ -24,8 +24,9 @@ from vaultmem.operations.writing import Writing
 from vaultmem.transfer.cleaning import Cleaning
 from vaultmem.transfer.decisions import Decisions, ImportDecision
 from vaultmem.transfer.ledger import KnownRecord, Ledger
+from vaultmem.transfer.sources import Opened
 from vaultmem.transfer.sources.opening import OpenedExport
-from vaultmem.transfer.sources.records import Record, SkippedRecord, moment_value
+from vaultmem.transfer.sources.records import SkippedRecord, moment_value
 
 Progress = Callable[[int, int], None]
 
@@ -69,16 +70,14 @@ class Importing:
 
     def import_records(
         self,
-        system: str,
-        reading: OpenedExport,
-        records: Iterable[Record],
+        opened: Opened,
         *,
-        project: str = "",
-        again: bool = False,
-        dry_run: bool = False,
-        progress: Progress | None = None,
+        project: str,
+        again: bool,
+        dry_run: bool,
+        progress: Progress | None,
     ) -> Imported:
-        started = time.monotonic()
+        started, reading = time.monotonic(), opened.reading
         with ExitStack() as stack:
             if not dry_run:
                 self._writing.require_writable()
@@ -90,16 +89,15 @@ class Importing:
                 self._view,
                 Cleaning(self._view, self._input, reading.leave),
                 ledger,
-                system=system,
+                system=opened.source,
                 project=project,
                 again=again,
                 fallback=fallback,
             )
             steps: list[ImportStep] = []
             done, behind = 0, ""
-            for batch in _import_batches(
-                todo for record in records for todo in sorting.decide_record(record)
-            ):
+            todos = (todo for each in opened.records for todo in sorting.decide_record(each))
+            for batch in _import_batches(todos):
                 if not dry_run:
                     batch, late = self._carry_out_batch(batch, sorting)
                     behind = late or behind
@@ -108,7 +106,7 @@ class Importing:
                 if progress:
                     progress(done, reading.expected(done))
         warnings = (*([behind] if behind else []), *_import_remarks(sorting, reading))
-        return _import_report(system, reading, steps, warnings, dry_run, time.monotonic() - started)
+        return _import_report(opened, steps, warnings, dry_run, time.monotonic() - started)
 
     def _take_import_turn(self, stack: ExitStack) -> None:
         held = lock.try_to_lock(self._view.store.local() / "imports.lock")
@@ -228,16 +226,15 @@ def _import_remarks(sorting: Decisions, reading: OpenedExport) -> Iterator[str]:
 
 
 def _import_report(
-    system: str,
-    reading: OpenedExport,
+    opened: Opened,
     steps: Sequence[ImportStep],
     warnings: Sequence[str],
     dry_run: bool,
     seconds: float,
 ) -> Imported:
-    counts = Counter(step.action for step in steps)
+    counts, reading = Counter(step.action for step in steps), opened.reading
     return Imported(
-        source=system,
+        source=opened.source,
         path=str(reading.path),
         dry_run=dry_run,
         added=counts["add"],

@@ -12,7 +12,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 
 if TYPE_CHECKING:
-    from vaultmem.transfer.exporting import Exported
+    from vaultmem.transfer.exporting import Exported, Exporting
     from vaultmem.transfer.importing import Imported
 
 Progress = Callable[[int, int], None]
@@ -52,13 +52,7 @@ class Transfer:
             self._view.store.root, source, Path(path), into=into, files=files
         )
         return Importing(self._view, self._writing, self._input).import_records(
-            opened.source,
-            opened.reading,
-            opened.records,
-            project=project or "",
-            again=again,
-            dry_run=dry_run,
-            progress=progress,
+            opened, project=project or "", again=again, dry_run=dry_run, progress=progress
         )
 
     @bounded(type=WORD, scope=WORD)
@@ -75,11 +69,8 @@ class Transfer:
         progress: Progress | None = None,
     ) -> Exported:
         """Write the notes to a file outside of the vault; `target` is one of TARGETS."""
-        from vaultmem.transfer.exporting import ExportFilter, Exporting
-
-        wanted = ExportFilter(project or "", type or "", scope or "", tag or "")
-        outgoing = Exporting(self._view, wanted, progress)
-        return outgoing.write(target, Path(path), force=force)
+        outgoing = self._exporting(project, type, scope, tag, progress=progress)
+        return outgoing.write_export(target, Path(path), force=force)
 
     @bounded(type=WORD, scope=WORD)
     def export_lines(
@@ -91,7 +82,9 @@ class Transfer:
         tag: str | None = None,
     ) -> Iterator[str]:
         """What `export jsonl` writes, line by line."""
+        return self._exporting(project, type, scope, tag).exported_lines()
+
+    def _exporting(self, *wanted: str | None, progress: Progress | None = None) -> Exporting:
         from vaultmem.transfer.exporting import ExportFilter, Exporting
 
-        wanted = ExportFilter(project or "", type or "", scope or "", tag or "")
-        return Exporting(self._view, wanted, None).lines()
+        return Exporting(self._view, ExportFilter(*(each or "" for each in wanted)), progress)

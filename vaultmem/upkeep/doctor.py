@@ -47,22 +47,22 @@ _FIXES = {
 }
 
 
-def examine(store: Store, *, secrets: bool = False) -> list[Finding]:
+def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
     listing = store.walk()
-    notes, unreadable = _read_all(store, listing)
+    notes, unreadable = _read_all_notes(store, listing)
     return [
-        *(_secrets(notes, store.settings) if secrets else ()),
-        *_settings(store),
-        *_unseen(listing),
-        *_own_links(store),
+        *(_secret_findings(notes, store.settings) if secrets else ()),
+        *_settings_findings(store),
+        *_unread_findings(listing),
+        *_own_link_findings(store),
         *unreadable,
-        *_notes(notes),
-        *_ids(notes, listing),
-        *_names(listing),
-        *_links(notes, listing),
-        *_leftovers(listing),
-        *_git(store),
-        *_programs(store),
+        *_note_findings(notes),
+        *_id_findings(notes, listing),
+        *_name_findings(listing),
+        *_link_findings(notes, listing),
+        *_leftover_findings(listing),
+        *_merge_driver_findings(store),
+        *_git_program_findings(store),
     ]
 
 
@@ -81,7 +81,7 @@ def examine_index(store: Store, index: Index) -> list[Finding]:
     return [*found, *(Finding(path, "index-behind", message, cure) for path in gone)]
 
 
-def unexplained(store: Store, index: Index, findings: Iterable[Finding]) -> list[Finding]:
+def unindexed_notes(store: Store, index: Index, findings: Iterable[Finding]) -> list[Finding]:
     """Notes that the index has left out for a reason that nobody has named yet."""
     named = {found.path for found in findings}
     cure = "Change the note, then: vaultmem index"
@@ -92,12 +92,12 @@ def unexplained(store: Store, index: Index, findings: Iterable[Finding]) -> list
     ]
 
 
-def fix(store: Store, findings: Iterable[Finding]) -> list[Finding]:
+def fix_findings(store: Store, findings: Iterable[Finding]) -> list[Finding]:
     """Put right what can be put right without touching a note; returns what was."""
-    return [f for f in findings if _fixed(store, f)]
+    return [f for f in findings if _is_finding_fixed(store, f)]
 
 
-def _fixed(store: Store, found: Finding) -> bool:
+def _is_finding_fixed(store: Store, found: Finding) -> bool:
     if found.problem == "merge-driver":
         from vaultmem.git import repo
 
@@ -106,7 +106,7 @@ def _fixed(store: Store, found: Finding) -> bool:
     return found.problem == "leftover-file" and store.sweep(found.path)
 
 
-def _read_all(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]]:
+def _read_all_notes(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]]:
     notes, failed = [], []
     for path in listing.notes:
         try:
@@ -118,12 +118,12 @@ def _read_all(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]
     return notes, failed
 
 
-def _settings(store: Store) -> Iterator[Finding]:
+def _settings_findings(store: Store) -> Iterator[Finding]:
     for problem in store.settings.problems:
         yield Finding(".vaultmem/config.toml", "settings", problem.message, "Correct that setting.")
 
 
-def _own_links(store: Store) -> Iterator[Finding]:
+def _own_link_findings(store: Store) -> Iterator[Finding]:
     """Links among our own files; whatever needs one of them is refused until they are gone."""
     top = store.state.path
     found = [str(top)] if top.is_symlink() else []
@@ -137,7 +137,7 @@ def _own_links(store: Store) -> Iterator[Finding]:
         yield Finding(shown, "symlink", message, cure)
 
 
-def _unseen(listing: Listing) -> Iterator[Finding]:
+def _unread_findings(listing: Listing) -> Iterator[Finding]:
     cure = "Check that you may read it, and that its path is not too long."
     for path, reason in listing.unread:
         message = f"This could not be looked at: {reason}."
@@ -150,13 +150,13 @@ def _unseen(listing: Listing) -> Iterator[Finding]:
         yield Finding(path, "symlink", message, "Move the files themselves into the vault.")
 
 
-def _notes(notes: list[Note]) -> Iterator[Finding]:
+def _note_findings(notes: list[Note]) -> Iterator[Finding]:
     for note in notes:
         for problem in note.problems:
             yield Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
 
 
-def _secrets(notes: list[Note], settings: Settings) -> Iterator[Finding]:
+def _secret_findings(notes: list[Note], settings: Settings) -> Iterator[Finding]:
     """What stands between <private> marks is known to be one, and stays out of the index."""
     from vaultmem.base import redaction as secrets
 
@@ -167,7 +167,7 @@ def _secrets(notes: list[Note], settings: Settings) -> Iterator[Finding]:
             yield Finding(note.path, "secret", message, fix)
 
 
-def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
+def _id_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     by_id: dict[str, list[Note]] = defaultdict(list)
     for note in notes:
         if note.id:
@@ -175,51 +175,46 @@ def _ids(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     copies = {note.path for note in notes if file_names.name_of_conflict_original(note.title)}
     for same in by_id.values():
         if len(same) > 1:
-            original = _original(same, listing)
+            original = _original_of_copies(same, listing)
             for note in same:
                 if note is not original and note.path not in copies:
                     message = f"The same id as {original.path}."
                     fix = "Keep one of the two, or remove the id line from the copy."
                     yield Finding(note.path, "duplicate-id", message, fix)
     for path in sorted(copies):
-        original_name = file_names.name_of_conflict_original(
-            posixpath.splitext(posixpath.basename(path))[0]
-        )
+        title = posixpath.splitext(posixpath.basename(path))[0]
+        original_name = file_names.name_of_conflict_original(title)
         message = f"A sync service's conflict copy of {original_name!r}."
-        yield Finding(
-            path, "conflict-copy", message, "vaultmem conflicts shows both; vaultmem resolve."
-        )
+        cure = "vaultmem conflicts shows both; vaultmem resolve."
+        yield Finding(path, "conflict-copy", message, cure)
 
 
-def _original(same: list[Note], listing: Listing) -> Note:
+def _original_of_copies(same: list[Note], listing: Listing) -> Note:
     """Of notes with one id: the one not named like a copy, else the one longest untouched."""
-    return min(
-        same,
-        key=lambda n: (
-            file_names.copy_rank_of_name(n.title),
-            listing.notes[n.path].mtime_ns,
-            n.path,
-        ),
-    )
+
+    def rank(note: Note) -> tuple[int, int, str]:
+        saved = listing.notes[note.path].mtime_ns
+        return file_names.copy_rank_of_name(note.title), saved, note.path
+
+    return min(same, key=rank)
 
 
-def _names(listing: Listing) -> Iterator[Finding]:
+def _name_findings(listing: Listing) -> Iterator[Finding]:
     by_key: dict[str, list[str]] = defaultdict(list)
     for path in listing.files:
         by_key[file_names.name_key(path)].append(path)
         name = posixpath.basename(path)
         stem = name[: -len(".md")] if name.lower().endswith(".md") else name
         if path in listing.notes and (reason := file_names.why_name_is_unsafe(stem)):
-            yield Finding(
-                path, "unsafe-name", f"A name to avoid: {reason}.", "Rename it in Obsidian."
-            )
+            message = f"A name to avoid: {reason}."
+            yield Finding(path, "unsafe-name", message, "Rename it in Obsidian.")
     for same in by_key.values():
         for path in same[1:]:
             message = f"On other systems this is the same file as {same[0]}."
             yield Finding(path, "name-clash", message, "Rename one of the two in Obsidian.")
 
 
-def _links(notes: list[Note], listing: Listing) -> Iterator[Finding]:
+def _link_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     links = LinkMap(listing.files)
     for note in notes:
         facts = {fact.object for fact in note.facts}
@@ -236,7 +231,7 @@ def _links(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                 yield Finding(note.path, "dead-link", message, fix)
 
 
-def _git(store: Store) -> Iterator[Finding]:
+def _merge_driver_findings(store: Store) -> Iterator[Finding]:
     """Whether this clone knows how notes are merged: git keeps that in no commit."""
     from vaultmem.git import repo
 
@@ -244,18 +239,15 @@ def _git(store: Store) -> Iterator[Finding]:
         wanted = b"merge=vaultmem" in small_files.read_small_file(store.root / ".gitattributes")
     except OSError:
         return
-    if (
-        wanted
-        and (store.root / ".git").exists()
-        and not repo.is_merge_driver_registered(store.root)
-    ):
+    cloned = wanted and (store.root / ".git").exists()
+    if cloned and not repo.is_merge_driver_registered(store.root):
         message = (
             "In this clone git does not know how to merge notes, so it would break properties."
         )
         yield Finding(".git/config", "merge-driver", message, "vaultmem doctor --fix")
 
 
-def _programs(store: Store) -> Iterator[Finding]:
+def _git_program_findings(store: Store) -> Iterator[Finding]:
     """Whether the repository has programs to run, for which sync would have to be trusted."""
     from vaultmem.git import repo
 
@@ -269,9 +261,8 @@ def _programs(store: Store) -> Iterator[Finding]:
             return  # without git nothing runs
 
 
-def _leftovers(listing: Listing) -> Iterator[Finding]:
+def _leftover_findings(listing: Listing) -> Iterator[Finding]:
     for path in listing.temporaries:
         message = "A temporary file that a stopped process may have left."
-        yield Finding(
-            path, "leftover-file", message, "vaultmem doctor --fix removes it after an hour."
-        )
+        cure = "vaultmem doctor --fix removes it after an hour."
+        yield Finding(path, "leftover-file", message, cure)

@@ -35,9 +35,8 @@ class Maintenance:
         """Embed whatever has no vector yet; returns how many passages that were."""
         embedder = self._parts.embedder()
         if embedder is None:
-            raise InvalidInput(
-                self._parts.model_state().reason or "No embedding model is available."
-            )
+            why = self._parts.model_state().reason
+            raise InvalidInput(why or "No embedding model is available.")
         total = self._parts.freshness().pending
         done = 0
         while made := self._parts.reconciler.embed_some(embedder):
@@ -52,17 +51,17 @@ class Maintenance:
     def examine(self, *, secrets: bool = False) -> list[Finding]:
         from vaultmem.upkeep import doctor
 
-        findings = doctor.examine(self._parts.store, secrets=secrets)
+        findings = doctor.examine_vault(self._parts.store, secrets=secrets)
         with contextlib.suppress(OutsideVault):  # a link there is among the findings
             if (self._parts.store.state / "index" / "catalog.db").stat():  # looking makes no index
                 findings += doctor.examine_index(self._parts.store, self._parts.index)
-                findings += doctor.unexplained(self._parts.store, self._parts.index, findings)
+                findings += doctor.unindexed_notes(self._parts.store, self._parts.index, findings)
         return findings
 
     def fix(self, findings: list[Finding]) -> list[Finding]:
         from vaultmem.upkeep import doctor
 
-        fixed = doctor.fix(self._parts.store, findings)
+        fixed = doctor.fix_findings(self._parts.store, findings)
         stale = [finding for finding in findings if finding.problem == "index-behind"]
         if stale:
             self.index_now()
@@ -76,12 +75,12 @@ class Maintenance:
 
         indexed = (self._parts.store.state / "index" / "catalog.db").stat() is not None
         checked = Verification(self._parts.store, self._parts.history)
-        return checked.run((lambda: self._parts.index) if indexed else None, progress)
+        return checked.verify_vault((lambda: self._parts.index) if indexed else None, progress)
 
     def repair(self, findings: Sequence[Finding]) -> list[Finding]:
         from vaultmem.upkeep import verification
 
-        repaired = verification.repair(self._parts.history, self._parts.index, findings)
+        repaired = verification.repair_findings(self._parts.history, self._parts.index, findings)
         if any(found.problem == "index-differs" for found in repaired):
             self._parts.reconciler.everything(told=True)
             repaired += [found for found in findings if found.problem == "index-behind"]

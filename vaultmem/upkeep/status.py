@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
-from vaultmem.config import Settings
 from vaultmem.index import INDEX_FAILURES, INDEX_FILLING, INDEX_READY, IndexStatus
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES
@@ -108,28 +107,28 @@ class Health:
 
         Memories of some types alone are counted where `type` names them.
         """
-        index, model, following = self._view.parts.health()
+        settings, (index, model, following) = self._view.settings, self._view.parts.health()
         trouble = (
             self._view.store.own.trouble()
             or self._view.store.own.unwritable()
             or ("" if index.fulltext in (INDEX_READY, INDEX_FILLING) else index.fulltext)
         )
         try:
-            index = self._own_share(index, model)
-            counts, session = self._counts(type), self._session_health()
+            index = self._index_of_caller(index, model)
+            counts, session = self._memory_counts(type), self._session_health()
         except INDEX_FAILURES as error:
             counts, session, trouble = _NOTHING_COUNTED, None, trouble or str(error)
         return Status(
-            connection=self._connection(trouble),
+            connection=self._connection_health(trouble),
             counts=counts,
-            storage=self._storage(model),
+            storage=self._storage_health(model),
             index=_index_health(index, model, following),
             current_session=session,
-            settings=effective(self._view.settings),
-            settings_problems=tuple(problem.message for problem in self._view.settings.problems),
+            settings={n: Effective(s.value, s.origin) for n, s in settings.values.items()},
+            settings_problems=tuple(problem.message for problem in settings.problems),
         )
 
-    def _connection(self, trouble: str) -> Connection:
+    def _connection_health(self, trouble: str) -> Connection:
         return Connection(
             status="degraded" if trouble else "connected",
             mode="file-backed",
@@ -149,11 +148,11 @@ class Health:
             return None
         return len(doctor.examine_index(self._view.store, self._view.index))
 
-    def _own_share(self, index: IndexStatus, model: ModelState) -> IndexStatus:
+    def _index_of_caller(self, index: IndexStatus, model: ModelState) -> IndexStatus:
         """Of all this only what the caller may know of. What could not be indexed is not named
         to one who is bound: whose it is was never read."""
         if not self._view.is_bound():
-            unseen = self._unseen([path for path, _ in index.skipped])
+            unseen = self._paths_of_others([path for path, _ in index.skipped])
             return index._replace(skipped=tuple(s for s in index.skipped if s[0] not in unseen))
         mine = self._view.filters(include_forgotten=True)
         notes, _, passages = self._view.index.lookup.extent(mine)
@@ -167,30 +166,26 @@ class Health:
             skipped=tuple(self._view.index.lookup.problems(mine)),
         )
 
-    def _unseen(self, paths: list[str]) -> set[str]:
+    def _paths_of_others(self, paths: list[str]) -> set[str]:
         """Those of other sessions' notes."""
         rows = self._view.index.lookup.at(paths)
         return {path for path, row in rows.items() if not self._view.sees_attributes(row.belonging)}
 
-    def _counts(self, type: Sequence[str]) -> Counts:
+    def _memory_counts(self, type: Sequence[str]) -> Counts:
         lookup, mine = self._view.index.lookup, self._view.filters(type=type)
         everything = self._view.filters(type=type, include_forgotten=True)
         by_scope, by_type = lookup.counts("scope", mine), lookup.counts("type", mine)
         total = sum(by_scope.values())
         return Counts(
             total=total,
-            by_scope={
-                name: by_scope.get(name, 0) for name in dict.fromkeys((*MEMORY_SCOPES, *by_scope))
-            },
-            by_type={
-                name: by_type.get(name, 0) for name in dict.fromkeys((*MEMORY_TYPES, *by_type))
-            },
+            by_scope=dict.fromkeys(MEMORY_SCOPES, 0) | by_scope,
+            by_type=dict.fromkeys(MEMORY_TYPES, 0) | by_type,
             forgotten=sum(lookup.counts("scope", everything).values()) - total,
             entities=lookup.counts("type", self._view.filters()).get("entity", 0),
             relationships=lookup.relationships(self._view.filters()),
         )
 
-    def _storage(self, model: ModelState) -> Storage:
+    def _storage_health(self, model: ModelState) -> Storage:
         if self._view.is_bound():
             size = self._view.index.lookup.extent(self._view.filters(include_forgotten=True))[1]
         else:
@@ -221,7 +216,3 @@ def _index_health(index: IndexStatus, model: ModelState, following: str) -> Inde
         model_reason=model.reason,
         following=following,
     )
-
-
-def effective(settings: Settings) -> dict[str, Effective]:
-    return {name: Effective(s.value, s.origin) for name, s in settings.values.items()}

@@ -43,7 +43,7 @@ class VaultPlan:
         return not self.add and not self.folders
 
 
-def source() -> Path:
+def template_folder() -> Path:
     """The template: beside the code in an installed package, at the top in a checkout."""
     here = Path(__file__).parents[1]
     for folder in (here / "vault-template", here.parent / "vault-template"):
@@ -52,14 +52,14 @@ def source() -> Path:
     raise Unavailable("The vault template is missing from this installation; install it again.")
 
 
-def plan(root: Path, *, git: bool = False, examples: bool = False) -> VaultPlan:
+def plan_vault_files(root: Path, *, git: bool = False, examples: bool = False) -> VaultPlan:
     with durable.disk_errors_explained(f"Looking at {root}"):
         if os.path.lexists(root) and not root.is_dir():
             raise InvalidInput(f"{root} is a file; a vault is a folder.")
-        return _plan(root, git=git, examples=examples)
+        return _planned_vault(root, git=git, examples=examples)
 
 
-def _plan(root: Path, *, git: bool, examples: bool) -> VaultPlan:
+def _planned_vault(root: Path, *, git: bool, examples: bool) -> VaultPlan:
     new = not root.exists() or not any(root.iterdir())
     settings = config.load(root)
     settings.require_valid()
@@ -67,16 +67,16 @@ def _plan(root: Path, *, git: bool, examples: bool) -> VaultPlan:
     add: list[str] = []
     keep: list[str] = []
     for path in _template_files(examples):
-        place = _place(path, settings)
+        place = _place_of_template(path, settings)
         if place.startswith(".obsidian/") and ".obsidian" in there:
             continue
         if place in _GIT_FILES and not new and not git:
             continue
-        kept = place in there and not _is_quiet(_inside(root, place))
+        kept = place in there and not _is_own_gitignore(_path_in_vault(root, place))
         (keep if kept else add).append(place)
     folders = [settings[f"folders.{name.lower()}"] for name in _FOLDERS]
     missing = tuple(folder for folder in folders if folder not in there)
-    advice = tuple(_advice(root, git=git))
+    advice = tuple(_vault_advice(root, git=git))
     return VaultPlan(root, tuple(add), missing, tuple(keep), advice, new)
 
 
@@ -108,7 +108,7 @@ class _There:
         return self._names[folder]
 
 
-def _advice(root: Path, *, git: bool) -> Iterator[str]:
+def _vault_advice(root: Path, *, git: bool) -> Iterator[str]:
     with contextlib.suppress(OSError):
         if git and b"merge=vaultmem" not in small_files.read_small_file(root / ".gitattributes"):
             yield "Add this line to .gitattributes to merge notes by property: *.md merge=vaultmem"
@@ -116,30 +116,30 @@ def _advice(root: Path, *, git: bool) -> Iterator[str]:
         yield "Obsidian's own settings were left as they are."
 
 
-def apply(planned: VaultPlan) -> None:
-    root, template = planned.root, source()
+def make_planned_vault(planned: VaultPlan) -> None:
+    root, template = planned.root, template_folder()
     settings = config.load(root)
-    places = {_place(path, settings): path for path in _template_files(True)}
+    places = {_place_of_template(path, settings): path for path in _template_files(True)}
     with durable.disk_errors_explained(f"Making the vault in {root}", _PARTLY):
         durable.make_folders(root)
         for folder in planned.folders:
-            _inside(root, folder).make()
+            _path_in_vault(root, folder).make()
         for place in planned.add:
             raw = (template / places[place]).read_bytes()
             if place == ".gitattributes" and not planned.new and _has_crlf_notes(root, settings):
                 raw = raw.replace(b"text eol=lf merge=vaultmem", b"merge=vaultmem")
-            file = _inside(root, place)
-            if _is_quiet(file):
+            file = _path_in_vault(root, place)
+            if _is_own_gitignore(file):
                 file.write(raw)
             else:
                 file.create(raw)
 
 
-def _inside(root: Path, place: str) -> OwnPath:
+def _path_in_vault(root: Path, place: str) -> OwnPath:
     return OwnPath(root, tuple(filter(None, place.split("/"))))
 
 
-def _is_quiet(file: OwnPath) -> bool:
+def _is_own_gitignore(file: OwnPath) -> bool:
     """The ignore file that indexing made, as it made it: it would keep our files out of git."""
     if file.parts != (config.STATE, ".gitignore"):
         return False
@@ -149,14 +149,14 @@ def _is_quiet(file: OwnPath) -> bool:
 
 
 def _template_files(examples: bool) -> Iterator[str]:
-    root = source()
+    root = template_folder()
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()
         if file.is_file() and (examples or not path.startswith(EXAMPLES)):
             yield path
 
 
-def _place(path: str, settings: config.Settings) -> str:
+def _place_of_template(path: str, settings: config.Settings) -> str:
     """Where a file of the template goes in a vault that names its folders differently."""
     first, slash, rest = path.partition("/")
     name = f"folders.{first.lower()}"
@@ -179,12 +179,12 @@ def _has_crlf_notes(root: Path, settings: config.Settings) -> bool:
 # --- git -------------------------------------------------------------------------------------
 
 
-def start_git(root: Path, added: tuple[str, ...]) -> str:
+def start_vault_git(root: Path, added: tuple[str, ...]) -> str:
     """Make the vault a git repository and commit what was added; says what was done."""
     made = not (root / ".git").exists()
     ours = repo.init_repository(root) if made else repo.Repo(root)
     repo.register_merge_driver(root)
-    ignored = _ignored(ours, added)
+    ignored = _ignored_by_git(ours, added)
     wanted = [path for path in added if path not in ignored]
     if not wanted:
         return "Started a git repository." if made else "The vault is in git already."
@@ -196,7 +196,7 @@ def start_git(root: Path, added: tuple[str, ...]) -> str:
     return "Started a git repository and committed the files." if made else "Committed the files."
 
 
-def _ignored(ours: repo.Repo, paths: tuple[str, ...]) -> set[str]:
+def _ignored_by_git(ours: repo.Repo, paths: tuple[str, ...]) -> set[str]:
     """What the vault's own rules keep out of git."""
     if not paths:
         return set()
@@ -206,14 +206,14 @@ def _ignored(ours: repo.Repo, paths: tuple[str, ...]) -> set[str]:
     return {*ours.git(*asked, input=listed, environment=plain, check=False).names}
 
 
-def is_awaited(folder: Path) -> bool:
+def is_vault_drive_awaited(folder: Path) -> bool:
     """Whether a folder that is not there, or empty, is the place of a drive not mounted now."""
     from vaultmem.storage import drives
 
     return drives.is_drive_awaited(folder)
 
 
-def require_there(root: Path) -> None:
+def require_vault_there(root: Path) -> None:
     from vaultmem.storage.root import VaultFolder
 
     VaultFolder(root).require()

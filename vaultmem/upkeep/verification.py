@@ -47,57 +47,55 @@ class Verification:
     def __init__(self, store: Store, past: History) -> None:
         self.store = store
         self.history = past
-        self._notes = dict(_notes(store))
+        self._notes = dict(_readable_notes(store))
         self._paths = {note.id.upper(): path for path, note in self._notes.items() if note.id}
 
-    def run(
+    def verify_vault(
         self, index: Callable[[], Index] | None, progress: ReconcileProgress | None = None
     ) -> Verified:
         """`index` is None where there is none: looking makes no index."""
-        writes, keys = self._last_writes(), self.history.notes()
+        # The last write to each note, by its id, or by its path where it has none.
+        writes = {write.id.upper() or write.path: write for write in self.history.writes()}
+        keys = self.history.notes()
         snapshots = [snapshot for key in keys for snapshot in self.history.snapshots(key)]
-        found = [*self._writes(writes), *self._histories(keys, writes)]
-        found += _damaged(snapshots)
+        found = [*self._lost_writes(writes), *self._lost_histories(keys, writes)]
+        found += _damaged_snapshots(snapshots)
         passages = 0
         if index is not None:
             opened = index()
-            found += self._index(opened, progress)
+            found += self._index_findings(opened, progress)
             passages = opened.status().passages
         return Verified(len(self._notes), len(writes), len(snapshots), passages, tuple(found))
 
     # --- what was acknowledged -----------------------------------------------------------
 
-    def _last_writes(self) -> dict[str, WriteRecord]:
-        """The last write to each note, by its id, or by its path where it has none."""
-        return {write.id.upper() or write.path: write for write in self.history.writes()}
-
-    def _writes(self, writes: dict[str, WriteRecord]) -> Iterator[Finding]:
+    def _lost_writes(self, writes: dict[str, WriteRecord]) -> Iterator[Finding]:
         for write in writes.values():
-            if write.version and not self._is_explained(write):
+            if write.version and not self._is_write_explained(write):
                 kept = bool(self.history.snapshots(write.id.upper()))
-                yield _gone(write.path, write.id, kept=kept)
+                yield _lost_note_finding(write.path, write.id, kept=kept)
 
-    def _is_explained(self, write: WriteRecord) -> bool:
+    def _is_write_explained(self, write: WriteRecord) -> bool:
         """As it was written, changed since, moved, or in the trash."""
         if write.path in self._notes or write.id.upper() in self._paths:
             return True
         return self._is_trashed(write.id, write.version)
 
     def _is_trashed(self, id_: str, made: str = "") -> bool:
-        return id_.upper() in self._trash or made in self._trash
+        return id_.upper() in self._trashed_notes or made in self._trashed_notes
 
     @cached_property
-    def _trash(self) -> frozenset[str]:
+    def _trashed_notes(self) -> frozenset[str]:
         """The ids and versions of the notes in the trash."""
         found: set[str] = set()
-        for file in _files(self.store.root / TRASH):
+        for file in _folder_files(self.store.root / TRASH):
             with contextlib.suppress(OSError, VaultmemError):
                 if file.is_file() and not file.is_symlink():
                     note = parse(file.read_bytes(), file.name, self.store.settings.properties)
                     found |= {note.id.upper(), note_version(note.raw)}
         return frozenset(found - {""})
 
-    def _histories(self, keys: list[str], writes: dict[str, WriteRecord]) -> Iterator[Finding]:
+    def _lost_histories(self, keys: list[str], writes: dict[str, WriteRecord]) -> Iterator[Finding]:
         """Notes of which older texts are kept, but which are nowhere now."""
         known = {history.history_key(note) for note in self._notes.values()} | writes.keys()
         for key in keys:
@@ -105,13 +103,15 @@ class Verification:
             if key in known or place is None or place.trashed or place.path in self._notes:
                 continue
             if not place.path.startswith(VOLATILE) and not self._is_trashed(key):
-                yield _gone(place.path, key, kept=True)
+                yield _lost_note_finding(place.path, key, kept=True)
 
     # --- the index -------------------------------------------------------------------------
 
-    def _index(self, index: Index, progress: ReconcileProgress | None) -> Iterator[Finding]:
+    def _index_findings(
+        self, index: Index, progress: ReconcileProgress | None
+    ) -> Iterator[Finding]:
         texts = {path: note.body for path, note in self._notes.items()}
-        with _beside(self.store, index, progress) as anew:
+        with _index_made_anew(self.store, index, progress) as anew:
             for path, wrong in index_differences(index, anew, texts):
                 yield Finding(path, "index-differs", f"The note {wrong}.", _REPAIR)
         if broken := index.vectors.damaged():
@@ -119,7 +119,7 @@ class Verification:
             yield Finding(".vaultmem/index/vectors.db", "vector-damaged", message, _REPAIR)
 
 
-def repair(past: History, index: Index, findings: Sequence[Finding]) -> list[Finding]:
+def repair_findings(past: History, index: Index, findings: Sequence[Finding]) -> list[Finding]:
     """Put right what can be derived: the index. What a person says they deleted is no longer
     expected. Returns what was put right; the index is to be filled by the caller."""
     kinds = {found.problem for found in findings}
@@ -131,27 +131,27 @@ def repair(past: History, index: Index, findings: Sequence[Finding]) -> list[Fin
     return [found for found in findings if found.problem in REPAIRABLE]
 
 
-def _notes(store: Store) -> Iterator[tuple[str, Note]]:
+def _readable_notes(store: Store) -> Iterator[tuple[str, Note]]:
     for path in store.walk().notes:
         with contextlib.suppress(VaultmemError):
             yield path, store.note(path)
 
 
-def _files(folder: Path) -> list[Path]:
+def _folder_files(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError:
         return []
 
 
-def _gone(path: str, id_: str, kept: bool) -> Finding:
+def _lost_note_finding(path: str, id_: str, kept: bool) -> Finding:
     message = "An agent's note was acknowledged, and is neither in the vault nor in its trash."
     back = f"vaultmem restore {id_} brings back an older text of it. " if kept and id_ else ""
     fix = f"{back}If you deleted it yourself, take it off the list: {_REPAIR}"
     return Finding(path, "write-gone", message, fix)
 
 
-def _damaged(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
+def _damaged_snapshots(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
     for snapshot in snapshots:
         try:
             whole = note_version(snapshot.raw) == snapshot.version
@@ -164,7 +164,9 @@ def _damaged(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
 
 
 @contextlib.contextmanager
-def _beside(store: Store, index: Index, progress: ReconcileProgress | None) -> Iterator[Index]:
+def _index_made_anew(
+    store: Store, index: Index, progress: ReconcileProgress | None
+) -> Iterator[Index]:
     """An index made from nothing, for as long as it is needed."""
     from vaultmem.index import Index
     from vaultmem.indexing.reconcile import Reconciler
@@ -172,9 +174,7 @@ def _beside(store: Store, index: Index, progress: ReconcileProgress | None) -> I
     with tempfile.TemporaryDirectory(prefix="vaultmem-verify-") as folder:
         anew = Index(Path(folder), index.language)
         try:
-            first = (
-                index.inventory.known()
-            )  # which of two notes with one id was there first is no fault
+            first = index.inventory.known()  # of two notes with one id: that is no fault
             Reconciler(store, anew).everything(told=True, progress=progress, first=first)
             yield anew
         finally:

@@ -93,12 +93,12 @@ def test_it_says_where_it_is_and_answers_at_once(start: Start, tmp_path: Path) -
 def test_health_answers_before_anything_heavy_is_imported(tmp_path: Path) -> None:
     """`make` is what imports the protocol library; here it never gets to it."""
     code = (
-        "import sys, time; from vaultmem.surfaces import http\n"
+        "import sys, time; from vaultmem.surfaces import http; from vaultmem.surfaces.http import app\n"
         "def make():\n"
         "    heavy = {'mcp', 'fastembed', 'numpy', 'onnxruntime', 'pydantic'} & set(sys.modules)\n"
         "    print('before:', sorted(heavy), file=sys.stderr, flush=True)\n"
         "    time.sleep(3600)\n"
-        "http.serve_http(make, '127.0.0.1', 0)"
+        "app.run_http(make, http.open_http_socket('127.0.0.1', 0))"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], env=clean_environment(tmp_path), stderr=subprocess.PIPE

@@ -116,7 +116,7 @@ def _offer_quiet(command: click.Command) -> None:
         for each in command.commands.values():
             _offer_quiet(each)
     elif not command.hidden and not any("-q" in each.opts for each in command.params):
-        quiet.option(command)
+        quiet.quiet_option(command)
 
 
 @click.group(
@@ -125,7 +125,7 @@ def _offer_quiet(command: click.Command) -> None:
     epilog="More about a command: vaultmem COMMAND --help",
 )
 @click.option("--vault", metavar="DIR", type=click.Path(file_okay=False), help="The vault.")
-@quiet.option
+@quiet.quiet_option
 @click.version_option(__version__, prog_name="vaultmem", message="%(prog)s %(version)s")
 def cli(vault: str | None) -> None:
     """Long-term memory for AI agents, kept as plain Markdown notes in your own vault."""
@@ -136,10 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _speak_utf8()
         cli.complete_for_a_shell()
-        given, wide = _given_arguments(arguments), _narrow_terminal()
-        with cli.make_context(
-            "vaultmem", given, color=_click_colour(), terminal_width=wide
-        ) as context:
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        colour, wide = _click_colour(), _narrow_terminal()
+        with cli.make_context("vaultmem", given, color=colour, terminal_width=wide) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -152,10 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from vaultmem.surfaces.cli import error_messages
 
         return error_messages.answer_error(error, _click_colour())
-
-
-def _given_arguments(arguments: Sequence[str] | None) -> list[str]:
-    return list(sys.argv[1:] if arguments is None else arguments)
 
 
 def _narrow_terminal() -> int | None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from vaultmem.surfaces.cli import tab_completion
+
 if TYPE_CHECKING:
+    from vaultmem.config import Settings
+    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.cli.progress import Progress
     from vaultmem.vault import Vault
 
+T = TypeVar("T")
 
-def or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+
+def _or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """`vaultmem --vault DIR status` means the same as `vaultmem status --vault DIR`."""
     name = param.name or ""
     if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -21,20 +29,88 @@ def or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any
     return ctx.find_root().params.get(name) or value
 
 
-vault = click.option(
+_ELSE: Final = "else $VAULTMEM_VAULT, else the nearest one above."
+_VAULT: Final[dict[str, Any]] = {
+    "metavar": "DIR",
+    "type": click.Path(file_okay=False),
+    "callback": _or_before_the_command,
+}
+vault = click.option("--vault", help=f"The vault; {_ELSE}", **_VAULT)
+vault_by_name = click.option(
+    "--vault", envvar="VAULTMEM_VAULT", help=f"The vault; {_ELSE}", **_VAULT
+)
+vault_to_make = click.option(
     "--vault",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    callback=or_before_the_command,
-    help="The vault; else $VAULTMEM_VAULT, else the nearest one above.",
+    envvar="VAULTMEM_VAULT",
+    help=f"The vault, made if it is not there; {_ELSE}",
+    **_VAULT,
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+limit = partial(
+    click.option, "--limit", type=int, metavar="N", show_default=True, help="At most so many."
+)
+_OF_NOTES: Final[dict[str, dict[str, Any]]] = {
+    "--type": {"metavar": "TYPE", "shell_complete": tab_completion.types},
+    "--scope": {"metavar": "SCOPE", "shell_complete": tab_completion.scopes},
+    "--project": {"metavar": "NAME", "shell_complete": tab_completion.projects},
+    "--tag": {"metavar": "TAG", "shell_complete": tab_completion.tags, "multiple": True},
+}
 
 
-def open_vault(folder: str | None, *, strict: bool = True) -> Vault:
-    from vaultmem.vault import Vault
+def note_option(
+    *names: str, help: str, **more: Any
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """An option for what notes are told apart by, completed from the vault."""
+    return click.option(*names, help=help, **_OF_NOTES[names[0]], **more)
 
-    return Vault.open(folder, strict=strict)
+
+class VaultCall(NamedTuple):
+    """The vault that a command is for, and how it answers."""
+
+    vault: str | None
+    as_json: bool
+
+    def open_vault(self, *, strict: bool = True) -> Vault:
+        from vaultmem.vault import Vault
+
+        return Vault.open(self.vault, strict=strict)
+
+    def ask_vault(
+        self, question: Callable[[Vault], T], show: Callable[[T], None], doing: str = ""
+    ) -> T:
+        with self.open_vault() as opened, progress(doing) if doing else nullcontext():
+            result = question(opened)
+        self.print_result(result, show)
+        return result
+
+    def print_result(self, result: T, show: Callable[[T], None]) -> None:
+        from vaultmem.surfaces import render
+
+        click.echo(render.to_json(result)) if self.as_json else show(result)
+
+
+def on_vault(command: Callable[..., T]) -> Callable[..., T]:
+    """Gives a command --vault and --json, and what follows from both as `call`."""
+
+    @wraps(command)
+    def called(*, vault: str | None, as_json: bool, **given: Any) -> T:
+        return command(call=VaultCall(vault, as_json), **given)
+
+    return vault(as_json(called))
+
+
+def bound_caller(settings: Settings, session: str = "") -> Caller:
+    """Who asks, bound to what the settings say."""
+    from vaultmem import config
+    from vaultmem.operations.caller import Caller
+
+    return Caller(
+        user=settings["user"],
+        project=settings["project"],
+        default_project=config.surroundings().project,
+        session=session,
+        read_only=settings["read_only"],
+    )
 
 
 def progress(what: str) -> AbstractContextManager[Progress]:

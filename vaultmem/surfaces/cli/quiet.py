@@ -19,7 +19,7 @@ def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.meta[_KEY] = True
 
 
-option = click.option(
+quiet_option = click.option(
     "--quiet",
     "-q",
     is_flag=True,

@@ -10,8 +10,8 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import click
 
@@ -20,8 +20,6 @@ from vaultmem.notes import note
 from vaultmem.notes.note import printable
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli.quiet import is_quiet
-
-T = TypeVar("T")
 
 _WIDEST: Final = 100  # longer lines are hard to read
 _NARROWEST: Final = 12  # column that still says something
@@ -103,13 +101,6 @@ def tag_labels(tags: Iterable[str], *words: str | None) -> str:
     return " · ".join(
         one_screen_line(word) for word in (*words, *(f"#{tag}" for tag in tags)) if word
     )
-
-
-def print_result(result: T, as_json: bool, show: Callable[[T], None]) -> None:
-    if as_json:
-        click.echo(render.to_json(result))
-    else:
-        show(result)
 
 
 def say_done(what: str, path: str, memory_id: str) -> None:

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ def guide_tour(place: Path, *, kept: bool, pauses: bool) -> int:
     tour = Tour(place, pauses=pauses and sys.stdout.isatty())
     with screen.laid_out_for_people():
         tour.welcome()
-        with _tour_agent(tour.laptop) as agent:
+        with contextlib.closing(Agent(tour.laptop)) as agent:
             tour.an_agent_stores(agent)
             tour.you_edit()
             tour.it_recalls(agent)
@@ -41,7 +40,9 @@ def guide_tour(place: Path, *, kept: bool, pauses: bool) -> int:
             if shutil.which("git"):
                 tour.two_machines_sync(agent)
             else:
-                tour.say("Git is not installed here, so the step with two machines is skipped.")
+                tour.say_on_tour(
+                    "Git is not installed here, so the step with two machines is skipped."
+                )
             tour.a_mistake_is_undone(agent)
         tour.farewell(place if kept else None)
     return 0
@@ -59,21 +60,21 @@ class Tour:
 
     def welcome(self) -> None:
         click.secho("A short tour of vaultmem", bold=True)
-        self.say("Everything here is real, in a vault of its own; yours is not touched.")
+        self.say_on_tour("Everything here is real, in a vault of its own; yours is not touched.")
         self.print_title("A vault is a folder of Markdown notes")
         git = ["--git"] if shutil.which("git") else []
         self.run_command("init", "laptop", *git, "--quiet")
         os.chdir(self.laptop)
         names = sorted(each.name for each in self.laptop.iterdir() if each.name[0] != ".")
-        self.result("  ".join(names))
+        self.show_result("  ".join(names))
 
     def an_agent_stores(self, agent: Agent) -> None:
         self.print_title("An agent learns something and stores it")
         kind = {"type": "semantic", "scope": "user", "tags": ["auth"]}
-        done = self.tool(agent, "store_memory", content=_STORED, **kind)
-        self.result(f"remembered in {done['path']}")
-        self.say("That is a plain file, yours to read:")
-        self.result((self.laptop / done["path"]).read_text(encoding="utf-8"))
+        done = self.call_agent(agent, "store_memory", content=_STORED, **kind)
+        self.show_result(f"remembered in {done['path']}")
+        self.say_on_tour("That is a plain file, yours to read:")
+        self.show_result((self.laptop / done["path"]).read_text(encoding="utf-8"))
 
     def you_edit(self) -> None:
         self.print_title("You correct it, in Obsidian or any editor")
@@ -83,17 +84,17 @@ class Tour:
         self.print_title("Later the agent asks, and finds what you wrote")
         question = "how long does an old token work?"
         self.until_it_knows(agent, question, "10 minutes")
-        found = self.tool(agent, "recall_memories", query=question)
+        found = self.call_agent(agent, "recall_memories", query=question)
         hit = found["memories"][0]
-        self.result(f"{hit['content']} (from {hit['path']})")
-        self.say("So can you:")
+        self.show_result(f"{hit['content']} (from {hit['path']})")
+        self.say_on_tour("So can you:")
         self.run_command("search", "old token")
 
     def a_fact_changes(self, agent: Agent) -> None:
         self.print_title("Facts have a time: the new one closes the old one")
         about = {"subject": "AuthService", "predicate": "signs_with"}
-        self.tool(agent, "assert_fact", **about, object="HS256", valid_from="2025-03-01")
-        self.tool(agent, "assert_fact", **about, object="RS256", valid_from="2026-02-01")
+        self.call_agent(agent, "assert_fact", **about, object="HS256", valid_from="2025-03-01")
+        self.call_agent(agent, "assert_fact", **about, object="RS256", valid_from="2026-02-01")
         self.run_command("facts", "AuthService")
         self.run_command("facts", "AuthService", "--as-of", "2025-06-01")
 
@@ -104,19 +105,19 @@ class Tour:
         self.run_command("sync")
         os.chdir(self.place)
         self.run_shell("git", "clone", "--quiet", "shared.git", "desktop")
-        self.say("On the desktop you edit the text; on the laptop an agent adds a tag:")
+        self.say_on_tour("On the desktop you edit the text; on the laptop an agent adds a tag:")
         self.edit_by_hand(self.desktop, "every 24 hours", "every 12 hours")
-        self.tool(agent, "tag_memory", memory_id=_NOTE, add=["security"])
+        self.call_agent(agent, "tag_memory", memory_id=_NOTE, add=["security"])
         self.run_command("--vault", "desktop", "sync", "--quiet")
         self.run_command("--vault", "laptop", "sync", "--quiet")
-        self.say("The laptop's note has both changes now:")
+        self.say_on_tour("The laptop's note has both changes now:")
         self.run_command("--vault", "laptop", "show", _NOTE)
 
     def a_mistake_is_undone(self, agent: Agent) -> None:
         self.print_title("An agent gets it wrong, and you take it back")
         os.chdir(self.laptop)
         wrong = {"old_text": "tokens rotate", "new_text": "tokens never rotate"}
-        self.tool(agent, "update_memory", memory_id=_NOTE, **wrong)
+        self.call_agent(agent, "update_memory", memory_id=_NOTE, **wrong)
         self.run_command("history", _NOTE)
         self.run_command("restore", _NOTE)
         self.run_command("search", "tokens", "rotate")
@@ -125,10 +126,10 @@ class Tour:
         click.echo()
         click.secho("That was the tour.", bold=True)
         if kept:
-            self.say(f"The vaults are in {kept}: open {kept / 'laptop'} in Obsidian.")
+            self.say_on_tour(f"The vaults are in {kept}: open {kept / 'laptop'} in Obsidian.")
         else:
-            self.say("It clears up after itself.")
-        self.say("Your own vault, and an agent that uses it:")
+            self.say_on_tour("It clears up after itself.")
+        self.say_on_tour("Your own vault, and an agent that uses it:")
         for line in ("vaultmem init ~/Brain", "vaultmem install claude-code --vault ~/Brain"):
             click.secho("$ ", dim=True, nl=False)
             click.secho(line, fg="cyan")
@@ -137,19 +138,19 @@ class Tour:
 
     def print_title(self, text: str) -> None:
         self._step += 1
-        self.pause(1.2)
+        self.pause_tour(1.2)
         click.echo()
         click.secho(f"{self._step}. {text}", fg="green", bold=True)
-        self.pause(0.3)
+        self.pause_tour(0.3)
 
-    def say(self, text: str) -> None:
+    def say_on_tour(self, text: str) -> None:
         click.echo(screen.wrapped_paragraphs(text))
 
-    def result(self, text: str) -> None:
+    def show_result(self, text: str) -> None:
         click.secho(screen.wrapped_paragraphs(text.rstrip("\n"), 2), dim=True)
-        self.pause(0.6)
+        self.pause_tour(0.6)
 
-    def pause(self, seconds: float) -> None:
+    def pause_tour(self, seconds: float) -> None:
         if self._pauses:
             sys.stdout.flush()
             time.sleep(seconds)
@@ -160,42 +161,42 @@ class Tour:
         """A command of ours, as it would be typed."""
         from vaultmem.surfaces.cli import main
 
-        self._typed("vaultmem", *arguments)
+        self._print_typed("vaultmem", *arguments)
         if main(arguments):
             raise Unavailable("The tour ends here, because this did not work.")
-        self.pause(0.8)
+        self.pause_tour(0.8)
 
     def run_shell(self, *command: str) -> None:
-        self._typed(*command)
+        self._print_typed(*command)
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise Unavailable(f"{command[0]} said: {(done.stderr or done.stdout).strip()}")
 
-    def _typed(self, *words: str) -> None:
+    def _print_typed(self, *words: str) -> None:
         click.secho("$ ", dim=True, nl=False)
         click.secho(shlex.join(words), fg="cyan")
-        self.pause(0.3)
+        self.pause_tour(0.3)
 
-    def tool(self, agent: Agent, name: str, **arguments: Any) -> dict[str, Any]:
+    def call_agent(self, agent: Agent, name: str, **arguments: Any) -> dict[str, Any]:
         """A call of an agent, over the protocol that agents speak."""
         words = ", ".join(f"{key}={_short_value(value)}" for key, value in arguments.items())
         shown = screen.wrapped_paragraphs(f"{name}({words})", 8).lstrip()
         click.secho("agent → ", fg="magenta", nl=False)
         click.echo(shown)
-        self.pause(0.5)
+        self.pause_tour(0.5)
         return agent.call_tool(name, **arguments)
 
     def edit_by_hand(self, vault: Path, old: str, new: str) -> None:
         """What a person does in an editor: the file is another one now, and nobody was told."""
-        file = self.note(vault)
+        file = self.toured_note(vault)
         before = file.read_text(encoding="utf-8")
         after = before.replace(old, new)
         file.write_text(after, encoding="utf-8", newline="")
         changed = difflib.ndiff(before.splitlines(), after.splitlines())
         screen.print_diff("\n".join(line for line in changed if line[:1] in "+-"))
-        self.pause(0.6)
+        self.pause_tour(0.6)
 
-    def note(self, vault: Path) -> Path:
+    def toured_note(self, vault: Path) -> Path:
         return vault / "Memories" / f"{_NOTE}.md"
 
     def until_it_knows(self, agent: Agent, question: str, words: str) -> None:
@@ -258,7 +259,7 @@ class Agent:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 
-    def leave_tour(self) -> None:
+    def close(self) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -267,12 +268,3 @@ class Agent:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-
-@contextlib.contextmanager
-def _tour_agent(vault: Path) -> Iterator[Agent]:
-    agent = Agent(vault)
-    try:
-        yield agent
-    finally:
-        agent.leave_tour()

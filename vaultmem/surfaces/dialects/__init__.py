@@ -78,12 +78,23 @@ class DialectTool:
 
 
 def tool_listing(
-    name: str, description: str, takes: Mapping[str, Any], needs: Sequence[str]
+    name: str, description: str, takes: Mapping[str, Any], *needs: str
 ) -> dict[str, Any]:
     """As most systems list a tool: what it needs is left out where it needs nothing."""
     required = {"required": list(needs)} if needs else {}
     schema = {"type": "object", "properties": takes, **required}
     return {"name": name, "description": description, "inputSchema": schema}
+
+
+def dialect_tool(
+    run: Callable[[Any, Given], Any], *listed: Any, writes: bool = False
+) -> DialectTool:
+    return DialectTool(tool_listing(*listed), run, writes)
+
+
+def picked_fields(result: object, *names: str) -> dict[str, Any]:
+    """Of a result, what another system shows under the same names."""
+    return {name: getattr(result, name) for name in names}
 
 
 @dataclass(frozen=True)

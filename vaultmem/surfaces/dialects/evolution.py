@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,16 +18,15 @@ from vaultmem.surfaces.dialects import (
     DialectError,
     DialectTool,
     Given,
-    tool_listing,
+    dialect_tool,
 )
 from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
+from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, text_schema
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
     from vaultmem.vault import Vault
 
-SERVER: Final = {"name": "evolutiondb-memory", "version": "1.0.0"}
-CAPABILITIES: Final[dict[str, Any]] = {"tools": {"listChanged": False}}
 DEFAULT_USER: Final = "default_user"
 _KEY: Final = re.compile(r"mem_(\d{10,17})_[0-9a-f]{6}")
 
@@ -41,13 +41,8 @@ def _save_fact(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _search_facts(vault: Vault, given: Given) -> dict[str, Any]:
-    found = (
-        KeyedEntries(vault)
-        .entries_containing(
-            given["query"], tag=given.get("tag") or None, limit=_fact_limit(given, 5)
-        )
-        .found
-    )
+    tag, limit = given.get("tag") or None, _fact_limit(given, 5)
+    found = KeyedEntries(vault).entries_containing(given["query"], tag=tag, limit=limit).found
     results = [_shown_fact(match.entry, score=int(match.score)) for match in found]
     return {"ok": True, "user_id": vault.caller.user, "results": results}
 
@@ -66,11 +61,8 @@ def _forget_fact(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _list_fact_tags(vault: Vault, given: Given) -> dict[str, Any]:
-    return {
-        "ok": True,
-        "user_id": vault.caller.user,
-        "tags": list(KeyedEntries(vault).entry_tags().tags),
-    }
+    tags = list(KeyedEntries(vault).entry_tags().tags)
+    return {"ok": True, "user_id": vault.caller.user, "tags": tags}
 
 
 def _fact_limit(given: Given, usual: int) -> int:
@@ -88,63 +80,56 @@ def _shown_fact(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
 # --- the surface -----------------------------------------------------------------------------
 
 
-def _evolution_tool(
-    name: str, description: str, takes: dict[str, Any], run: Any, *needs: str, writes: bool = False
-) -> DialectTool:
-    return DialectTool(tool_listing(name, description, takes, needs), run, writes)
-
-
 TOOLS: Final = (
-    _evolution_tool(
+    dialect_tool(
+        _save_fact,
         "save_memory",
         "Remember a fact about the user for all later conversations: a preference, a decision, "
         "a detail of their life or work. Call it whenever the user tells you such a thing.",
         {
-            "fact": {"type": "string", "description": "What to remember, in one short statement."},
+            "fact": text_schema("What to remember, in one short statement."),
             "tags": {
-                "type": "array",
-                "items": {"type": "string"},
+                **TEXTS,
                 "description": "Labels such as work, preference or family. Optional.",
             },
         },
-        _save_fact,
         "fact",
         writes=True,
     ),
-    _evolution_tool(
+    dialect_tool(
+        _search_facts,
         "search_memory",
         "Search the remembered facts. Call it BEFORE you answer any question that depends on "
         "what is known about the user. Matches words anywhere in a fact or its tags.",
         {
-            "query": {"type": "string", "description": "The words to look for."},
-            "tag": {"type": "string", "description": "Only facts with this tag. Optional."},
+            "query": text_schema("The words to look for."),
+            "tag": text_schema("Only facts with this tag. Optional."),
             "limit": {"type": "integer", "default": 5},
         },
-        _search_facts,
         "query",
     ),
-    _evolution_tool(
+    dialect_tool(
+        _recent_facts,
         "recent_memories",
         "List the facts that were saved last, newest first.",
         {"limit": {"type": "integer", "default": 10}},
-        _recent_facts,
     ),
-    _evolution_tool(
+    dialect_tool(
+        _forget_fact,
         "forget",
         "Delete a fact by its key, which save_memory and search_memory give.",
-        {"key": {"type": "string"}},
-        _forget_fact,
+        {"key": TEXT},
         "key",
         writes=True,
     ),
-    _evolution_tool("list_tags", "List all tags in use, each with its count.", {}, _list_fact_tags),
+    dialect_tool(_list_fact_tags, "list_tags", "List all tags in use, each with its count.", {}),
 )
 
 
 class EvolutionDialect(Dialect):
     name = "evolution"
-    server_info = SERVER
-    capabilities = CAPABILITIES
+    server_info: Mapping[str, Any] = {"name": "evolutiondb-memory", "version": "1.0.0"}
+    capabilities: Mapping[str, Any] = {"tools": {"listChanged": False}}
     tools = TOOLS
     answers_bad_lines = False
 

@@ -104,10 +104,9 @@ class KeyedEntries:
         those that have no more than the tag."""
         rows = self._near_entry_rows(query, self._entry_rows(LASTING, [tag] if tag else ()))
         words = [word for word in query.lower().split() if len(word) > 1]
-        found = [
-            Match(entry, sum(word in _entry_haystack(entry) for word in words))
-            for entry in self._read_entries(rows)
-        ]
+        entries = self._read_entries(rows)
+        said = ((entry, f"{entry.content} {' '.join(entry.tags)}".lower()) for entry in entries)
+        found = [Match(entry, sum(word in text for word in words)) for entry, text in said]
         kept = [match for match in found if match.score or tag]
         kept.sort(key=lambda match: -match.score)
         return Matches(tuple(kept[:limit]), len(rows))
@@ -219,12 +218,8 @@ class KeyedEntries:
         """Of very many, those that the index finds and the newest."""
         if len(rows) <= _MANY:
             return rows
-        found = self._view.parts.recall.ask(
-            query,
-            strategy="keyword",
-            filters=self._view.filters(type=MEMORY_TYPES),
-            limit=_PROPOSED,
-        )
+        memories, ask = self._view.filters(type=MEMORY_TYPES), self._view.parts.recall.ask
+        found = ask(query, strategy="keyword", filters=memories, limit=_PROPOSED)
         proposed = {hit.row.path for hit in found.hits}
         return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
 
@@ -260,10 +255,6 @@ class KeyedEntries:
         return {i: known[e.id] for i, e in enumerate(entries) if e.id in known}
 
 
-def _entry_haystack(entry: KeyedEntry) -> str:
-    return f"{entry.content} {' '.join(entry.tags)}".lower()
-
-
 def _content_hash(content: str) -> bytes:
     return hashlib.sha256(content.encode()).digest()[:16]
 
@@ -286,19 +277,14 @@ def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, 
     db = sqlite3.connect(":memory:")
     try:
         db.execute("CREATE VIRTUAL TABLE t USING fts5(key, content, tags, tokenize=porter)")
-        db.executemany(
-            "INSERT INTO t(rowid, key, content, tags) VALUES (?,?,?,?)", _entry_texts(texts)
-        )
+        rows = ((i, *text) for i, text in enumerate(texts))
+        db.executemany("INSERT INTO t(rowid, key, content, tags) VALUES (?,?,?,?)", rows)
         found = _word_matches(db, query)
         if found:
             return _score_shares(found)
         return _partial_word_matches(db, query) if found is None or _is_plain_query(query) else {}
     finally:
         db.close()
-
-
-def _entry_texts(texts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[int, str, str, str]]:
-    return ((i, *text) for i, text in enumerate(texts))
 
 
 def _word_matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, unquote
@@ -20,18 +20,15 @@ from vaultmem.surfaces.dialects import (
     Given,
     Resources,
     ServerOptions,
+    picked_fields,
 )
 from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
+from vaultmem.surfaces.mcp.schemas import FLAG, TEXT, TEXTS, one_of_schema, text_schema
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
     from vaultmem.vault import Vault
 
-SERVER: Final = {"name": "memory-mcp", "version": "1.0.0"}
-CAPABILITIES: Final[dict[str, Any]] = {
-    "tools": {"listChanged": False},
-    "resources": {"subscribe": False, "listChanged": True},
-}
 DEFAULT_SESSION: Final = "default"
 SESSION, VAULT = "memory://session/", "memory://vault"
 JSON: Final = "application/json"
@@ -44,7 +41,6 @@ _SCOPES: Final = {
     "vault": ("user", "project"),
     "all": ("session", "user", "project"),
 }
-_TAGS: Final = {"type": "array", "items": {"type": "string"}}
 _NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
 
 
@@ -58,13 +54,10 @@ COMMIT: Final = {
     "Upserts on key collision.",
     "inputSchema": _object_schema(
         ("scope", "key", "content"),
-        scope={"type": "string", "enum": ["session", "vault"]},
-        key={
-            "type": "string",
-            "description": "Unique identifier for this memory within its scope.",
-        },
-        content={"type": "string", "description": "The memory content to store."},
-        tags={**_TAGS, "description": "Categorization tags for retrieval."},
+        scope=one_of_schema("session", "vault"),
+        key=text_schema("Unique identifier for this memory within its scope."),
+        content=text_schema("The memory content to store."),
+        tags={**TEXTS, "description": "Categorization tags for retrieval."},
         embedding={
             **_NUMBERS,
             "description": "Optional pre-computed embedding vector (float32[D]).",
@@ -72,9 +65,9 @@ COMMIT: Final = {
     ),
     "outputSchema": _object_schema(
         ("committed", "key", "scope"),
-        committed={"type": "boolean"},
-        key={"type": "string"},
-        scope={"type": "string"},
+        committed=FLAG,
+        key=TEXT,
+        scope=TEXT,
     ),
 }
 SEARCH: Final = {
@@ -83,13 +76,9 @@ SEARCH: Final = {
     "Semantic ranking used if embeddings are present and a query_embedding is provided.",
     "inputSchema": _object_schema(
         ("query",),
-        query={"type": "string", "description": "Full-text search query (FTS5 syntax supported)."},
-        scope={
-            "type": "string",
-            "enum": ["session", "vault", "all"],
-            "description": "Which scope(s) to search.",
-        },
-        tags={**_TAGS, "description": "Filter: only return memories with ALL specified tags."},
+        query=text_schema("Full-text search query (FTS5 syntax supported)."),
+        scope=one_of_schema(*_SCOPES, description="Which scope(s) to search."),
+        tags={**TEXTS, "description": "Filter: only return memories with ALL specified tags."},
         query_embedding={
             **_NUMBERS,
             "description": "Optional: embedding of the query for semantic re-ranking.",
@@ -102,14 +91,11 @@ SEARCH: Final = {
             "type": "array",
             "items": _object_schema(
                 ("key", "content", "tags", "scope", "relevance"),
-                key={"type": "string"},
-                content={"type": "string"},
-                tags=_TAGS,
-                scope={"type": "string"},
-                relevance={
-                    "type": "number",
-                    "description": "Score in [0,1]; 1.0 = exact match.",
-                },
+                key=TEXT,
+                content=TEXT,
+                tags=TEXTS,
+                scope=TEXT,
+                relevance={"type": "number", "description": "Score in [0,1]; 1.0 = exact match."},
             ),
         },
         total_searched={"type": "integer"},
@@ -121,38 +107,28 @@ PRUNE: Final = {
     "scope.",
     "inputSchema": _object_schema(
         ("scope",),
-        scope={"type": "string", "enum": ["session", "vault", "all"]},
-        key={
-            "type": "string",
-            "description": "If provided, delete only this key (within scope).",
-        },
-        older_than={
-            "type": "string",
-            "description": "ISO 8601 datetime. Delete entries created before this timestamp.",
-        },
-        tags={**_TAGS, "description": "Delete entries matching ALL these tags."},
+        scope=one_of_schema(*_SCOPES),
+        key=text_schema("If provided, delete only this key (within scope)."),
+        older_than=text_schema("ISO 8601 datetime. Delete entries created before this timestamp."),
+        tags={**TEXTS, "description": "Delete entries matching ALL these tags."},
     ),
     "outputSchema": _object_schema(("pruned_count",), pruned_count={"type": "integer"}),
 }
-TEMPLATES: Final = (
-    {
-        "uriTemplate": "memory://session/{session_id}",
-        "name": "session memories",
-        "description": "All memories for the given session, as a JSON array",
-        "mimeType": JSON,
-    },
-    {
-        "uriTemplate": "memory://vault{?offset,limit}",
-        "name": "vault memories",
-        "description": "All vault memories, in pages, as a JSON array",
-        "mimeType": JSON,
-    },
-    {
-        "uriTemplate": "memory://vault/{key}",
-        "name": "vault memory",
-        "description": "Single vault memory by key, as a JSON object",
-        "mimeType": JSON,
-    },
+TEMPLATES: Final = tuple(
+    {"uriTemplate": f"memory://{place}", "name": name, "description": line, "mimeType": JSON}
+    for place, name, line in (
+        (
+            "session/{session_id}",
+            "session memories",
+            "All memories for the given session, as a JSON array",
+        ),
+        (
+            "vault{?offset,limit}",
+            "vault memories",
+            "All vault memories, in pages, as a JSON array",
+        ),
+        ("vault/{key}", "vault memory", "Single vault memory by key, as a JSON object"),
+    )
 )
 
 
@@ -180,13 +156,7 @@ def _search_memories(vault: Vault, given: Given) -> dict[str, Any]:
         limit=min(MOST, max(0, int(given.get("limit", 10)))),
     )
     results = [
-        {
-            "key": match.entry.key,
-            "content": match.entry.content,
-            "tags": match.entry.tags,
-            "scope": _memory_mcp_scope(match.entry),
-            "relevance": round(match.score, 4),
-        }
+        _shown_keyed_memory(match.entry) | {"relevance": round(match.score, 4)}
         for match in found.found
     ]
     return {"results": results, "total_searched": found.searched}
@@ -199,22 +169,16 @@ def _prune_memory(vault: Vault, given: Given) -> dict[str, Any]:
     return {"pruned_count": KeyedEntries(vault).prune_entries(_SCOPES[given["scope"]], **filters)}
 
 
-def _memory_mcp_scope(entry: KeyedEntry) -> str:
-    return "session" if entry.scope == "session" else "vault"
+def _shown_keyed_memory(entry: KeyedEntry) -> dict[str, Any]:
+    scope = "session" if entry.scope == "session" else "vault"
+    return picked_fields(entry, "key", "content", "tags") | {"scope": scope}
 
 
 # --- resources -------------------------------------------------------------------------------
 
 
-def _shown_keyed_memory(entry: KeyedEntry) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "content": entry.content,
-        "tags": entry.tags,
-        "scope": _memory_mcp_scope(entry),
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
-    }
+def _memory_in_resource(entry: KeyedEntry) -> dict[str, Any]:
+    return _shown_keyed_memory(entry) | picked_fields(entry, "created_at", "updated_at")
 
 
 def _memory_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
@@ -237,27 +201,21 @@ def _read_memory_resource(vault: Vault, uri: str) -> tuple[str, str]:
     if uri.startswith(SESSION):
         wanted = memory_mcp_session(unquote(uri.removeprefix(SESSION)))
         own = wanted == vault.caller.session  # another one's memories do not exist
-        found = (
-            KeyedEntries(vault).keyed_entries(scopes=("session",), oldest_first=True) if own else ()
-        )
-        return JSON, answers.answer_text([_shown_keyed_memory(entry) for entry in found])
+        entries = KeyedEntries(vault)
+        found = entries.keyed_entries(scopes=("session",), oldest_first=True) if own else ()
+        return JSON, answers.answer_text([_memory_in_resource(entry) for entry in found])
     path, _, query = uri.partition("?")
     if path == VAULT:
         asked = {name: values[-1] for name, values in parse_qs(query).items()}
-        offset, limit = (
-            _resource_number(asked.get(n, u), n) for n, u in (("offset", "0"), ("limit", "100"))
-        )
+        offset = _resource_number(asked.get("offset", "0"), "offset")
+        limit = _resource_number(asked.get("limit", "100"), "limit")
         found = KeyedEntries(vault).keyed_entries(
             oldest_first=True, offset=offset, limit=min(MOST, max(1, limit))
         )
-        found = found[:limit]
-        return JSON, answers.answer_text([_shown_keyed_memory(entry) for entry in found])
+        return JSON, answers.answer_text([_memory_in_resource(entry) for entry in found[:limit]])
     if path.startswith(f"{VAULT}/"):
-        return JSON, answers.answer_text(
-            _shown_keyed_memory(
-                KeyedEntries(vault).keyed_entry(unquote(uri.removeprefix(f"{VAULT}/")))
-            )
-        )
+        entry = KeyedEntries(vault).keyed_entry(unquote(uri.removeprefix(f"{VAULT}/")))
+        return JSON, answers.answer_text(_memory_in_resource(entry))
     raise NotFound(f"There is no resource {uri}.")
 
 
@@ -280,8 +238,11 @@ def memory_mcp_session(id: str) -> str:
 
 class MemoryMcpDialect(Dialect):
     name = "memory-mcp"
-    server_info = SERVER
-    capabilities = CAPABILITIES
+    server_info: Mapping[str, Any] = {"name": "memory-mcp", "version": "1.0.0"}
+    capabilities: Mapping[str, Any] = {
+        "tools": {"listChanged": False},
+        "resources": {"subscribe": False, "listChanged": True},
+    }
     tools = (
         DialectTool(COMMIT, _commit_memory, writes=True),
         DialectTool(SEARCH, _search_memories),

@@ -24,6 +24,7 @@ from vaultmem.surfaces.dialects import (
     Given,
     Resources,
     ServerOptions,
+    picked_fields,
 )
 from vaultmem.surfaces.dialects.surreal_schemas import RESOURCES, TOOLS
 from vaultmem.surfaces.mcp.schemas import SCOPES, TYPES
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultmem")
 
-SERVER: Final = {"name": "surrealdb-memory", "version": "0.1.0"}
-CAPABILITIES: Final[dict[str, Any]] = {"tools": {}, "resources": {"subscribe": True}}
+_OF_EACH: Final = ("tags", "created_at", "access_count")  # memory that is shown
 _UNUSABLE: Final = "the index cannot be used"
 _HEADINGS: Final = {
     "## Memory context": "## Memory Context",
@@ -63,13 +63,8 @@ def _store_surreal_memory(vault: Vault, given: Given) -> dict[str, Any]:
         related_entities=given.get("related_entities", ()),
         session_id=_given_surreal_session(given),
     )
-    answer = {
-        "memory_id": _plain_surreal_id(stored.memory_id),
-        "embedding_generated": stored.embedding_generated,
-        "graph_edges_created": stored.graph_edges_created,
-        "scope": stored.scope,
-        "type": stored.type,
-    }
+    told = ("embedding_generated", "graph_edges_created", "scope", "type")
+    answer = _surreal_done(stored, *told)
     if not stored.embedding_generated and not has_model:
         answer |= {"warning": "embedding_failed", "searchable_by": "keyword_only"}
     return answer | _surreal_caveats(
@@ -104,21 +99,14 @@ def _recall_surreal(vault: Vault, given: Given) -> dict[str, Any]:
         {
             "id": _plain_surreal_id(hit.id),
             "content": whole[hit.id].content if hit.id in whole else hit.content,
-            "type": hit.type,
-            "scope": hit.scope,
-            "importance": hit.importance,
-            "relevance_score": hit.relevance_score,
-            "tags": hit.tags,
-            "created_at": hit.created_at,
-            "access_count": hit.access_count,
+            **picked_fields(hit, "type", "scope", "importance", "relevance_score", *_OF_EACH),
             "source": _surreal_source(vault, hit.source),
         }
         for hit in found.memories
     ]
     answer = {
         "memories": memories,
-        "total_matched": found.total_matched,
-        "strategy_used": found.strategy_used,
+        **picked_fields(found, "total_matched", "strategy_used"),
         "query_time_ms": round(found.query_time_ms),
     }
     return answer | _surreal_caveats(found.warnings)
@@ -126,11 +114,7 @@ def _recall_surreal(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _forget_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     done = vault.forget(given["memory_id"], reason=given.get("reason"))
-    return {
-        "memory_id": _plain_surreal_id(done.memory_id),
-        "status": done.status,
-        "reason": done.reason,
-    }
+    return _surreal_done(done, "status", "reason")
 
 
 def _update_surreal(vault: Vault, given: Given) -> dict[str, Any]:
@@ -148,20 +132,15 @@ def _update_surreal(vault: Vault, given: Given) -> dict[str, Any]:
         remove_entities=entities.get("remove") or (),
         shown_whole=True,  # so recall has it there
     )
-    answer = {
-        "memory_id": _plain_surreal_id(done.memory_id),
-        "updated_fields": done.updated_fields,
-        "re_embedded": done.re_embedded,
-        "version": vault.history(done.memory_id).number,
-    }
+    version = {"version": vault.history(done.memory_id).number}
+    answer = _surreal_done(done, "updated_fields", "re_embedded") | version
     return answer | _surreal_caveats(done.warnings)
 
 
 def _tag_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     add, remove = _surreal_tags(given.get("add")), _surreal_tags(given.get("remove"))
     if add or remove:
-        done = vault.tag(given["memory_id"], add=add, remove=remove)
-        return {"memory_id": _plain_surreal_id(done.memory_id), "tags": done.tags}
+        return _surreal_done(vault.tag(given["memory_id"], add=add, remove=remove), "tags")
     found = vault.get([given["memory_id"]]).memories
     if not found:
         raise NotFound(f"There is no memory {given['memory_id']!r}.")
@@ -170,12 +149,7 @@ def _tag_surreal(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _promote_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     done = vault.promote(given["memory_id"], given["target_scope"], reason=given.get("reason"))
-    return {
-        "memory_id": _plain_surreal_id(done.memory_id),
-        "previous_scope": done.previous_scope,
-        "new_scope": done.new_scope,
-        "reason": done.reason,
-    }
+    return _surreal_done(done, "previous_scope", "new_scope", "reason")
 
 
 def _reflect_surreal(vault: Vault, given: Given) -> dict[str, Any]:
@@ -187,19 +161,14 @@ def _reflect_surreal(vault: Vault, given: Given) -> dict[str, Any]:
     made = [
         {
             "id": _plain_surreal_id(memory.id) if memory.id else None,
-            "content": memory.content,
-            "type": memory.type,
+            **picked_fields(memory, "content", "type"),
             "derived_from": [_plain_surreal_id(source) for source in memory.derived_from],
             "scope": memory.scope,
         }
         for memory in done.consolidated_memories
     ]
     patterns = [
-        {
-            "pattern": found.pattern,
-            "frequency": found.frequency,
-            "suggested_scope": found.suggested_scope,
-        }
+        picked_fields(found, "pattern", "frequency", "suggested_scope")
         for found in done.patterns_detected
     ]
     return {
@@ -219,20 +188,11 @@ def _search_surreal_graph(vault: Vault, given: Given) -> dict[str, Any]:
     except NotFound:  # that system finds nothing where we say so
         nothing = {"entities_traversed": 0, "relationships_found": 0, "depth_reached": 0}
         return {"entities": [], "memories": [], "graph_stats": nothing}
-    entities = [
-        {
-            "name": entity.name,
-            "type": entity.type,
-            "relationships": entity.relationships,
-            "memory_count": entity.memory_count,
-        }
-        for entity in found.entities
-    ]
-    memories = _whole_surreal_memories(
-        vault, [memory.id for memory in found.memories], counted=True
-    )
+    shown = ("name", "type", "relationships", "memory_count")
+    ids = [memory.id for memory in found.memories]
+    memories = _whole_surreal_memories(vault, ids, counted=True)
     return {
-        "entities": entities,
+        "entities": [picked_fields(entity, *shown) for entity in found.entities],
         "memories": [_shown_surreal_memory(vault, memory) for memory in memories.values()],
         "graph_stats": found.graph_stats,
     }
@@ -241,13 +201,7 @@ def _search_surreal_graph(vault: Vault, given: Given) -> dict[str, Any]:
 def _shown_surreal_memory(vault: Vault, memory: Memory) -> dict[str, Any]:
     return {
         "id": _plain_surreal_id(memory.id),
-        "content": memory.content,
-        "type": memory.type,
-        "scope": memory.scope,
-        "importance": memory.importance,
-        "tags": memory.tags,
-        "created_at": memory.created_at,
-        "access_count": memory.access_count,
+        **picked_fields(memory, "content", "type", "scope", "importance", *_OF_EACH),
         "source": _surreal_source(vault, memory.source),
     }
 
@@ -283,9 +237,7 @@ def _surreal_context(vault: Vault, given: Given) -> dict[str, Any]:
     lines = found.context_block.split("\n")  # every memory's line begins with a dash
     answer = {
         "context_block": "\n".join(_HEADINGS.get(line, line) for line in lines),
-        "memories_used": found.memories_used,
-        "tokens_used": found.tokens_used,
-        "truncated": found.truncated,
+        **picked_fields(found, "memories_used", "tokens_used", "truncated"),
     }
     return answer | _surreal_caveats(found.warnings)
 
@@ -330,6 +282,11 @@ def _read_surreal_resource(vault: Vault, uri: str) -> tuple[str, str]:
 
 def _plain_surreal_id(id: str) -> str:
     return f"memory:{id}"
+
+
+def _surreal_done(done: Any, *told: str) -> dict[str, Any]:
+    """What was done to a memory."""
+    return {"memory_id": _plain_surreal_id(done.memory_id), **picked_fields(done, *told)}
 
 
 def _plain_surreal_session(id: str) -> str:
@@ -405,8 +362,8 @@ def _surreal_session_summary(told: SessionSummary) -> str:
 
 class SurrealDialect(Dialect):
     name = "surreal"
-    server_info = SERVER
-    capabilities = CAPABILITIES
+    server_info: Mapping[str, Any] = {"name": "surrealdb-memory", "version": "0.1.0"}
+    capabilities: Mapping[str, Any] = {"tools": {}, "resources": {"subscribe": True}}
     resources = Resources(
         listing=lambda vault, cursor: {"resources": [dict(each) for each in RESOURCES]},
         read=_read_surreal_resource,

@@ -20,18 +20,12 @@ from vaultmem.surfaces.mcp.schemas import (
 )
 
 
-def _surreal_tool(
-    name: str, description: str, takes: dict[str, Any], *needs: str
-) -> dict[str, Any]:
-    return tool_listing(name, description, takes, needs)
-
-
 def _described_texts(description: str) -> dict[str, Any]:
     return {**TEXTS, "description": description}
 
 
 TOOLS: Final = (
-    _surreal_tool(
+    tool_listing(
         "store_memory",
         "Store a new memory with content, classification, and metadata. "
         "Embeddings are generated automatically.",
@@ -91,7 +85,7 @@ TOOLS: Final = (
         },
         *("content", "type", "scope"),
     ),
-    _surreal_tool(
+    tool_listing(
         "recall_memories",
         "Retrieve memories by semantic query with scope filtering, search strategy selection, "
         "and relevance ranking.",
@@ -130,7 +124,7 @@ TOOLS: Final = (
         },
         "query",
     ),
-    _surreal_tool(
+    tool_listing(
         "search_knowledge_graph",
         "Traverse the knowledge graph to discover entity relationships and connected memories.",
         {
@@ -148,7 +142,7 @@ TOOLS: Final = (
             "limit": whole_schema(1, 100, default=20),
         },
     ),
-    _surreal_tool(
+    tool_listing(
         "forget_memory",
         "Soft-delete a memory. The memory is excluded from recall by default but remains in "
         "the database.",
@@ -158,7 +152,7 @@ TOOLS: Final = (
         },
         "memory_id",
     ),
-    _surreal_tool(
+    tool_listing(
         "update_memory",
         "Update a memory's content, metadata, importance, tags, or entity relationships.",
         {
@@ -181,7 +175,7 @@ TOOLS: Final = (
         },
         "memory_id",
     ),
-    _surreal_tool(
+    tool_listing(
         "reflect_and_consolidate",
         "Analyze session memories and produce consolidated insights — summarize episodic memories "
         "into semantic ones, extract recurring patterns into procedural memories.",
@@ -201,13 +195,13 @@ TOOLS: Final = (
             },
         },
     ),
-    _surreal_tool(
+    tool_listing(
         "get_memory_status",
         "Return connection health, memory counts by scope and type, storage statistics, and "
         "current session info.",
         {},
     ),
-    _surreal_tool(
+    tool_listing(
         "get_memory_context",
         "Assemble a pre-formatted context block of relevant memories for the current task. "
         "Used by hooks for automatic context injection.",
@@ -230,7 +224,7 @@ TOOLS: Final = (
             },
         },
     ),
-    _surreal_tool(
+    tool_listing(
         "promote_memory",
         "Promote a memory from a narrower scope to a broader one "
         "(session→project, session→user, project→user).",
@@ -244,7 +238,7 @@ TOOLS: Final = (
         },
         *("memory_id", "target_scope"),
     ),
-    _surreal_tool(
+    tool_listing(
         "tag_memory",
         "Add or remove tags on a memory for organization and filtering.",
         {
@@ -257,8 +251,8 @@ TOOLS: Final = (
 )
 
 RESOURCES: Final = tuple(
-    {"uri": f"memory://{path}", "name": name, "description": text_schema, "mimeType": kind}
-    for path, name, text_schema, kind in (
+    {"uri": f"memory://{path}", "name": name, "description": line, "mimeType": kind}
+    for path, name, line, kind in (
         (
             "status",
             "Memory System Status",

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ulid_transform import ulid_now
 
 from vaultmem.errors import NotFound
 from vaultmem.surfaces import answers
-from vaultmem.surfaces.dialects import Dialect, DialectTool, Given
+from vaultmem.surfaces.dialects import Dialect, DialectTool, Given, dialect_tool
 from vaultmem.surfaces.http.routes import Rest
-from vaultmem.surfaces.mcp.schemas import text_schema, whole_schema
+from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, one_of_schema, text_schema, whole_schema
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Memory, RecalledMemory
     from vaultmem.operations.sessions import ObservationView
     from vaultmem.vault import Vault
 
-SERVER: Final = {"name": "trae-mem", "version": "0.1.0"}
-CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}
 EVENTS: Final = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
     *("Stop", "SessionEnd"),
@@ -62,9 +60,8 @@ def _trae_timeline(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _get_trae_observations(vault: Vault, given: Given) -> dict[str, Any]:
     found = vault.get(given["ids"])
-    return _trae_items(_trae_memory(each) for each in found.memories) | {
-        "missing": list(found.missing)
-    }
+    missing = {"missing": list(found.missing)}
+    return _trae_items(_trae_memory(each) for each in found.memories) | missing
 
 
 def _inject_trae_context(vault: Vault, given: Given) -> dict[str, Any]:
@@ -176,96 +173,78 @@ def _trae_items(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 # --- the surface -----------------------------------------------------------------------------
 
-_TEXT: Final = {"type": "string"}
-_PROJECT: Final = {"type": "string", "description": "项目名称或路径"}
+_PROJECT: Final = text_schema("项目名称或路径")
 
 
-def _whole_number_schema(usual: int) -> dict[str, Any]:
+def _whole_number(usual: int) -> dict[str, Any]:
     return {"type": "integer", "default": usual}
 
 
-def _trae_tool(
-    name: str,
-    description: str,
-    run: Any,
-    takes: dict[str, Any],
-    needs: Sequence[str],
-    *,
-    writes: bool = False,
-) -> DialectTool:
-    schema = {"type": "object", "properties": takes, "required": list(needs)}
-    listing = {"name": f"trae_mem_{name}", "description": description, "inputSchema": schema}
-    return DialectTool(listing, run, writes)
-
-
 TOOLS: Final = (
-    _trae_tool(
-        "search",
-        "全文检索：在持久化记忆中搜索。Full-text search in memory.",
+    dialect_tool(
         _search_trae,
-        {"query": _TEXT, "limit": _whole_number_schema(20), "project": _PROJECT},
-        ["query"],
+        "trae_mem_search",
+        "全文检索：在持久化记忆中搜索。Full-text search in memory.",
+        {"query": TEXT, "limit": _whole_number(20), "project": _PROJECT},
+        "query",
     ),
-    _trae_tool(
-        "timeline",
-        "按 observation_id 拉时间窗。What was observed before and after an observation.",
+    dialect_tool(
         _trae_timeline,
-        {
-            "observation_id": _TEXT,
-            "before": _whole_number_schema(10),
-            "after": _whole_number_schema(10),
-        },
-        ["observation_id"],
+        "trae_mem_timeline",
+        "按 observation_id 拉时间窗。What was observed before and after an observation.",
+        {"observation_id": TEXT, "before": _whole_number(10), "after": _whole_number(10)},
+        "observation_id",
     ),
-    _trae_tool(
-        "get_observations",
-        "按 ID 批量取详情。Observations in full, by their ids.",
+    dialect_tool(
         _get_trae_observations,
-        {"ids": {"type": "array", "items": _TEXT}},
-        ["ids"],
+        "trae_mem_get_observations",
+        "按 ID 批量取详情。Observations in full, by their ids.",
+        {"ids": TEXTS},
+        "ids",
     ),
-    _trae_tool(
-        "inject",
-        "生成可注入上下文块（最近会话摘要与相关观测）。A block of context to start from.",
+    dialect_tool(
         _inject_trae_context,
-        {"query": _TEXT, "limit": _whole_number_schema(12), "project": _PROJECT},
-        ["query"],
+        "trae_mem_inject",
+        "生成可注入上下文块（最近会话摘要与相关观测）。A block of context to start from.",
+        {"query": TEXT, "limit": _whole_number(12), "project": _PROJECT},
+        "query",
     ),
-    _trae_tool(
-        "start_session",
-        "创建 session。Start a session.",
-        _start_trae_session,
-        {"project": _PROJECT},
-        [],
-        writes=True,
-    ),
-    _trae_tool(
-        "log",
-        "写入 observation；<private> 片段不入库。Log an observation; private passages are left out.",
-        _log_trae_observation,
+    DialectTool(
         {
-            "session_id": _TEXT,
-            "content": _TEXT,
-            "type": {"type": "string", "description": "user, tool, note, decision, error …"},
-            "tags": {"type": "array", "items": _TEXT},
+            "name": "trae_mem_start_session",
+            "description": "创建 session。Start a session.",
+            "inputSchema": {"type": "object", "properties": {"project": _PROJECT}, "required": []},
         },
-        ["session_id", "content"],
+        _start_trae_session,
         writes=True,
     ),
-    _trae_tool(
-        "end_session",
-        "结束 session 并生成摘要。End a session and sum it up.",
+    dialect_tool(
+        _log_trae_observation,
+        "trae_mem_log",
+        "写入 observation；<private> 片段不入库。Log an observation; private passages are left out.",
+        {
+            "session_id": TEXT,
+            "content": TEXT,
+            "type": text_schema("user, tool, note, decision, error …"),
+            "tags": TEXTS,
+        },
+        *("session_id", "content"),
+        writes=True,
+    ),
+    dialect_tool(
         _end_trae_session,
-        {"session_id": _TEXT},
-        ["session_id"],
+        "trae_mem_end_session",
+        "结束 session 并生成摘要。End a session and sum it up.",
+        {"session_id": TEXT},
+        "session_id",
         writes=True,
     ),
-    _trae_tool(
-        "hook_event",
-        "适配生命周期事件（把 Trae 事件写进记忆）。Take a life-cycle event.",
+    dialect_tool(
         _take_trae_event,
-        {"event": {"type": "string", "enum": list(EVENTS)}, "payload": {"type": "object"}},
-        ["event", "payload"],
+        "trae_mem_hook_event",
+        "适配生命周期事件（把 Trae 事件写进记忆）。Take a life-cycle event.",
+        {"event": one_of_schema(*EVENTS), "payload": {"type": "object"}},
+        *("event", "payload"),
         writes=True,
     ),
 )
@@ -332,8 +311,8 @@ ROUTES: Final = (
 
 class TraeDialect(Dialect):
     name = "trae"
-    server_info = SERVER
-    capabilities = CAPABILITIES
+    server_info: Mapping[str, Any] = {"name": "trae-mem", "version": "0.1.0"}
+    capabilities: Mapping[str, Any] = {"tools": {}}
     settings = SETTINGS
     tools = TOOLS
     routes = ROUTES

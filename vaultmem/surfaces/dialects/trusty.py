@@ -18,12 +18,13 @@ from vaultmem.surfaces.dialects import (
     DialectTool,
     Given,
     ServerOptions,
-    tool_listing,
+    dialect_tool,
+    picked_fields,
 )
-from vaultmem.surfaces.mcp.schemas import TYPES
+from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, TYPES, text_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from vaultmem.operations.results import Memory, Project, Summary
     from vaultmem.vault import Vault
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("vaultmem")
 
 SERVER: Final = {"name": "trusty-memory", "version": "0.1.10"}
-CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}
 GENERAL: Final = "General"
 ROOMS: Final = (
     *("Frontend", "Backend", "Testing", "Planning", "Documentation", "Research"),
@@ -64,18 +64,15 @@ def _recall_palace_layers(vault: Vault, given: Given, layer: int) -> dict[str, A
     essentials. Layer 2 looks at the palace's drawers, layer 3 at all of its notes."""
     palace, about = _entered_palace(vault, given["palace"])
     top, types = min(given.get("top_k", 10), _MOST), TYPES if layer == 2 else ()
-    scores, layers = (
-        _palace_scores(palace, about, given["query"], types, top),
-        _palace_standing_layers(palace, about),
-    )
+    scores = _palace_scores(palace, about, given["query"], types, top)
+    layers = _palace_standing_layers(palace, about)
     results = [
         {
             "drawer_id": drawer_uuid(memory.id),
             "content": about.description if memory.id == about.id else memory.content,
             "score": scores.get(memory.id, 0.0),
             "layer": layers.get(memory.id, layer),
-            "tags": memory.tags,
-            "importance": memory.importance,
+            **picked_fields(memory, "tags", "importance"),
         }
         for memory in _read_drawers(palace, _palace_layers_together(list(scores), layers, top))
     ]
@@ -134,14 +131,9 @@ def _list_drawers(vault: Vault, given: Given) -> dict[str, Any]:
         left, offset = left - len(page.memories), page.next_offset or 0
         if not offset:
             break
+    shown = ("content", "importance", "tags", "created_at")
     drawers = [
-        {
-            "drawer_id": drawer_uuid(memory.id),
-            "content": memory.content,
-            "importance": memory.importance,
-            "tags": memory.tags,
-            "created_at": memory.created_at,
-        }
+        {"drawer_id": drawer_uuid(memory.id), **picked_fields(memory, *shown)}
         for memory in _read_drawers(palace, ids)
     ]
     return {"palace": given["palace"], "drawers": drawers}
@@ -259,10 +251,7 @@ def _query_palace_facts(vault: Vault, given: Given) -> dict[str, Any]:
     triples = [
         {
             "subject": given["subject"],
-            "predicate": fact.predicate,
-            "object": fact.object,
-            "valid_from": fact.valid_from,
-            "valid_to": fact.valid_to,
+            **picked_fields(fact, "predicate", "object", "valid_from", "valid_to"),
             "confidence": 1.0 if fact.confidence is None else fact.confidence,
             "provenance": fact.provenance,
         }
@@ -273,113 +262,91 @@ def _query_palace_facts(vault: Vault, given: Given) -> dict[str, Any]:
 
 # --- the surface -----------------------------------------------------------------------------
 
-_TEXT: Final = {"type": "string"}
 _TOP: Final = {"type": "integer", "default": 10}
-_PALACE: Final = {
-    "type": "string",
-    "description": "Palace ID (optional if server started with --palace)",
-}
-_ROOM: Final = {
-    "type": "string",
-    "description": f"Filter by room type ({', '.join(ROOMS)}, or custom)",
-}
-_TAG: Final = {"type": "string", "description": "Filter by tag"}
+_PALACE: Final = text_schema("Palace ID (optional if server started with --palace)")
+_ROOM: Final = text_schema(f"Filter by room type ({', '.join(ROOMS)}, or custom)")
 _LIMIT: Final = {"type": "integer", "description": "Max results (default 50)"}
-_DRAWER: Final = {"type": "string", "description": "UUID of the drawer to delete"}
-
-
-def _trusty_tool(
-    name: str,
-    description: str,
-    takes: dict[str, Any],
-    needs: tuple[str, ...],
-    run: Any,
-    *,
-    writes: bool = False,
-) -> DialectTool:
-    return DialectTool(tool_listing(name, description, takes, needs), run, writes)
-
 
 TOOLS: Final[tuple[DialectTool, ...]] = (
-    _trusty_tool(
+    dialect_tool(
+        _remember_drawer,
         "memory_remember",
         "Store a memory (drawer) in a palace room.",
         {
             "palace": _PALACE,
-            "text": {"type": "string", "description": "Memory content"},
-            "room": {"type": "string", "description": "Room type (optional)"},
-            "tags": {"type": "array", "items": _TEXT},
+            "text": text_schema("Memory content"),
+            "room": text_schema("Room type (optional)"),
+            "tags": TEXTS,
         },
-        ("palace", "text"),
-        _remember_drawer,
+        *("palace", "text"),
         writes=True,
     ),
-    _trusty_tool(
+    dialect_tool(
+        partial(_recall_palace_layers, layer=2),
         "memory_recall",
         "Recall memories using L0+L1+L2 progressive retrieval.",
-        {"palace": _TEXT, "query": _TEXT, "top_k": _TOP},
-        ("palace", "query"),
-        partial(_recall_palace_layers, layer=2),
+        {"palace": TEXT, "query": TEXT, "top_k": _TOP},
+        *("palace", "query"),
     ),
-    _trusty_tool(
+    dialect_tool(
+        partial(_recall_palace_layers, layer=3),
         "memory_recall_deep",
         "Deep recall using L3 full HNSW search.",
-        {"palace": _TEXT, "query": _TEXT, "top_k": _TOP},
-        ("palace", "query"),
-        partial(_recall_palace_layers, layer=3),
+        {"palace": TEXT, "query": TEXT, "top_k": _TOP},
+        *("palace", "query"),
     ),
-    _trusty_tool(
+    dialect_tool(
+        _create_palace,
         "palace_create",
         "Create a new memory palace.",
-        {"name": _TEXT, "description": _TEXT},
-        ("name",),
-        _create_palace,
+        {"name": TEXT, "description": TEXT},
+        "name",
         writes=True,
     ),
-    _trusty_tool("palace_list", "List all palaces on this machine.", {}, (), _list_palaces),
-    _trusty_tool(
+    dialect_tool(_list_palaces, "palace_list", "List all palaces on this machine.", {}),
+    dialect_tool(
+        _assert_palace_fact,
         "kg_assert",
         "Assert a fact in the temporal knowledge graph.",
         {
-            "palace": _TEXT,
-            "subject": _TEXT,
-            "predicate": _TEXT,
-            "object": _TEXT,
+            "palace": TEXT,
+            "subject": TEXT,
+            "predicate": TEXT,
+            "object": TEXT,
             "confidence": {"type": "number", "default": 1.0},
-            "provenance": _TEXT,
+            "provenance": TEXT,
         },
-        ("palace", "subject", "predicate", "object"),
-        _assert_palace_fact,
+        *("palace", "subject", "predicate", "object"),
         writes=True,
     ),
-    _trusty_tool(
+    dialect_tool(
+        _query_palace_facts,
         "kg_query",
         "Query active knowledge-graph triples for a subject.",
-        {"palace": _TEXT, "subject": _TEXT},
-        ("palace", "subject"),
-        _query_palace_facts,
+        {"palace": TEXT, "subject": TEXT},
+        *("palace", "subject"),
     ),
-    _trusty_tool(
+    dialect_tool(
+        _list_drawers,
         "memory_list",
         "List drawers in a palace, optionally filtered by room type or tag.",
-        {"palace": _TEXT, "room": _ROOM, "tag": _TAG, "limit": _LIMIT},
-        ("palace",),
-        _list_drawers,
+        {"palace": TEXT, "room": _ROOM, "tag": text_schema("Filter by tag"), "limit": _LIMIT},
+        "palace",
     ),
-    _trusty_tool(
+    dialect_tool(
+        _forget_drawer,
         "memory_forget",
         "Delete a drawer from a palace by its UUID.",
-        {"palace": _TEXT, "drawer_id": _DRAWER},
-        ("palace", "drawer_id"),
-        _forget_drawer,
+        {"palace": TEXT, "drawer_id": text_schema("UUID of the drawer to delete")},
+        *("palace", "drawer_id"),
         writes=True,
     ),
-    _trusty_tool(
+    dialect_tool(
+        _palace_info,
         "palace_info",
         "Get metadata and stats for a single palace.",
-        {"palace": _TEXT},
-        ("palace",),
-        _palace_info,
+        {"palace": TEXT},
+        "palace",
     ),
 )
 
@@ -394,8 +361,8 @@ def _with_default_palace(tool: DialectTool) -> DialectTool:
 
 class TrustyDialect(Dialect):
     name = "trusty"
-    server_info = SERVER
-    capabilities = CAPABILITIES
+    server_info: Mapping[str, Any] = SERVER
+    capabilities: Mapping[str, Any] = {"tools": {}}
     tools: Sequence[DialectTool] = TOOLS
     http_beside_stdio = True
 

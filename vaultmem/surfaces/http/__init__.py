@@ -1,7 +1,7 @@
 """Serve a vault over HTTP: MCP at /mcp and a REST API beside it.
 
-    serve(make, host, port)             blocks until a signal; the process has nothing else to do
-    await listen(make, host, port, …)   the same beside something else in one loop, such as stdio
+    app.run_http(make, open_http_socket(host, port))    blocks until a signal
+    await app.listen_http(make, http_socket, …)         the same beside something else in one loop
 
 `make` builds the MCP surface. It is called once, in a thread, after the socket listens: a client
 that comes early waits for it, and /health answers meanwhile.
@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.http.guard import Policy
     from vaultmem.surfaces.http.routes import Rest
-    from vaultmem.surfaces.mcp.server import McpServer
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8765
@@ -66,31 +65,13 @@ def caller_of_request(request: Any) -> Caller | None:
     return None if request is None else request.scope.get(CALLER)
 
 
-def serve_http(
-    make: Callable[[], McpServer],
+def open_http_socket(
     host: str,
     port: int,
-    *,
     caller: Caller | None = None,
     token_file: str | None = None,
     hosts: Iterable[str] = (),
     title: str = "",
-    routes: Iterable[Rest] = (),
-) -> None:
-    """Serve until SIGTERM or SIGINT, then let what runs finish and return."""
-    http_socket = open_http_socket(host, port, caller, token_file, hosts, title, routes)
-    from vaultmem.surfaces.http import app
-
-    app.run_http(make, http_socket, GRACE_SECONDS)
-
-
-def open_http_socket(
-    host: str,
-    port: int,
-    caller: Caller | None,
-    token_file: str | None,
-    hosts: Iterable[str],
-    title: str,
     routes: Iterable[Rest] = (),
 ) -> HttpSocket:
     """Everything that can be refused is refused here, before anything is opened or built."""

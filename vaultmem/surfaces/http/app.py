@@ -32,7 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from vaultmem import __version__
 from vaultmem.errors import Busy, Unavailable, VaultmemError
 from vaultmem.surfaces import answers, render
-from vaultmem.surfaces.http import HttpSocket, routes, say_http
+from vaultmem.surfaces.http import GRACE_SECONDS, HttpSocket, routes, say_http
 from vaultmem.surfaces.http.guard import (
     CALLER,
     Guard,
@@ -85,16 +85,12 @@ class Site:
         self.app = self._starlette()
 
     def _starlette(self) -> Starlette:
+        places = ((each.path.replace("}", ":path}"), each) for each in self._routes)
         rest = [
-            Route(
-                route.path.replace("}", ":path}"),
-                partial(self._answer_route, route),
-                methods=["GET"],
-            )
-            for route in self._routes
+            Route(at, partial(self._answer_route, each), methods=["GET"]) for at, each in places
         ]
         app = Starlette(
-            routes=[*rest, Route("/mcp", _AsgiRoute(self._speak_mcp))],
+            routes=[*rest, Route("/mcp", self)],
             exception_handlers={
                 HTTPException: _no_route_response,
                 VaultmemError: _http_error_response,
@@ -104,7 +100,7 @@ class Site:
         app.router.redirect_slashes = False
         return app
 
-    async def hold(self) -> None:
+    async def hold_mcp_server(self) -> None:
         """Build the MCP surface and keep it open until the end."""
         try:
             server = await anyio.to_thread.run_sync(self._make, abandon_on_cancel=True)
@@ -154,7 +150,8 @@ class Site:
 
     # --- MCP -----------------------------------------------------------------------------
 
-    async def _speak_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An object Starlette calls as ASGI; a method it would take for an endpoint of its own."""
         await self._built_mcp_server()
         assert self._mcp is not None
         scope["user"] = _session_owner(scope[CALLER])
@@ -180,18 +177,8 @@ class Site:
         for listener in self._listeners:
             listener.cancel()
 
-    def end(self) -> None:
+    def end_site(self) -> None:
         self._ended.set()
-
-
-class _AsgiRoute:
-    """Starlette takes a method for an endpoint of its own kind; an object it calls as ASGI."""
-
-    def __init__(self, app: Callable[[Scope, Receive, Send], Any]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
 
 
 class _OpenEndedSend:
@@ -252,12 +239,8 @@ async def _no_route_response(request: Request, error: Exception) -> Response:
         code, message = "invalid_input", f"{request.url.path} answers to GET only."
     else:
         code, message = "not_found", "There is no such route. GET /docs lists them all."
-    return Response(
-        refusal_envelope(code, message),
-        error.status_code,
-        error.headers,
-        media_type="application/json",
-    )
+    body, status = refusal_envelope(code, message), error.status_code
+    return Response(body, status, error.headers, media_type="application/json")
 
 
 # --- the server -------------------------------------------------------------------------------
@@ -268,15 +251,15 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._look(None, first=True)
+        self._close_if_silent(None, first=True)
 
-    def _look(self, before: Any, *, first: bool = False) -> None:
+    def _close_if_silent(self, before: Any, *, first: bool = False) -> None:
         if self.transport.is_closing():
             return
         if not first and self.cycle is before and self.conn.their_state is h11.IDLE:
             self.transport.close()
             return
-        self.loop.call_later(HEAD_SECONDS, self._look, self.cycle)
+        self.loop.call_later(HEAD_SECONDS, self._close_if_silent, self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         body = refusal_envelope("invalid_input", "This is not a request that can be read as HTTP.")
@@ -300,7 +283,10 @@ class _Server(uvicorn.Server):
         yield  # signals are not its business: stdio may be served beside it
 
 
-def run_http(make: Callable[[], McpServer], http_socket: HttpSocket, grace: int) -> None:
+def run_http(
+    make: Callable[[], McpServer], http_socket: HttpSocket, grace: int = GRACE_SECONDS
+) -> None:
+    """Serve until SIGTERM or SIGINT, then let what runs finish and return."""
     built: list[McpServer] = []
 
     def make_once() -> McpServer:
@@ -346,10 +332,10 @@ async def listen_http(
     server = _Server(_uvicorn_config(site, http_socket, grace))
     announce_address(http_socket)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(site.hold)
+        tasks.start_soon(site.hold_mcp_server)
         tasks.start_soon(_end_at_signal, stop, site, server)
         await server.serve(sockets=[http_socket.socket])
-        site.end()
+        site.end_site()
         if not site.is_built:
             tasks.cancel_scope.cancel()
 

@@ -53,7 +53,7 @@ class HttpRefusal:
     retry_possible: bool = False
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def body(self) -> bytes:
+    def refusal_body(self) -> bytes:
         return refusal_envelope(self.error, self.message, retry_possible=self.retry_possible)
 
 
@@ -227,7 +227,7 @@ def _replayed_receive(body: bytes, receive: Receive) -> Receive:
 async def send_refusal(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without reading on. A client that is still sending gets the answer first and a
     moment to read it: closing at once would reset the connection and lose the answer."""
-    body = refusal.body()
+    body = refusal.refusal_body()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

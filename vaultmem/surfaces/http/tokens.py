@@ -118,11 +118,7 @@ def _single_token(path: str, text: str) -> tuple[Token, ...]:
             f"{path} must hold one token on one line. For several, give each a name: "
             'a table [tokens.NAME] with token = "…" in TOML.'
         )
-    return (
-        Token(
-            _token_digest(lines[0], path),
-        ),
-    )
+    return (Token(_token_digest(lines[0], path)),)
 
 
 def _named_tokens(path: str, text: str) -> tuple[Token, ...]:

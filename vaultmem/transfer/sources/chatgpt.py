@@ -40,6 +40,7 @@ def read_export(reading: OpenedExport) -> Iterator[Record]:
 
 def _chatgpt_talk(chat: Mapping[str, Any], said: tuple[TalkTurn, ...]) -> TalkRecord:
     first = next((each.at for each in said if each.at), None)
+    updated = moment_value(chat.get("update_time"))
     id_ = text_value(chat.get("conversation_id")) or text_value(chat.get("id"))
     return TalkRecord(
         # One without an id is known by its first message, which stays when it goes on.
@@ -47,10 +48,8 @@ def _chatgpt_talk(chat: Mapping[str, Any], said: tuple[TalkTurn, ...]) -> TalkRe
         title=text_value(chat.get("title")).strip(),
         said=said,
         source="chatgpt",
-        created=moment_value(chat.get("create_time"))
-        or first
-        or moment_value(chat.get("update_time")),
-        updated=moment_value(chat.get("update_time")),
+        created=moment_value(chat.get("create_time")) or first or updated,
+        updated=updated,
     )
 
 

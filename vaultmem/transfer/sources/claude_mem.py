@@ -78,16 +78,11 @@ def _claude_mem_talks(found: Rows, reading: OpenedExport) -> Iterator[TalkRecord
         rows_of.setdefault(_claude_mem_session(row), row)
     for row in found["prompts"]:
         own = text_value(row.get("content_session_id")) or text_value(row.get("claude_session_id"))
-        name = (
-            names.get(own)
-            or numbers.get(row.get("session_db_id"))
-            or _claude_mem_session(row)
-            or own
-        )
+        name = names.get(own) or numbers.get(row.get("session_db_id"))
+        name = name or _claude_mem_session(row) or own
         if prompt := text_value(row.get("prompt_text")).strip():
-            entry = TalkTurn(
-                _claude_mem_id("prompt", row, prompt), "prompt", prompt, _claude_mem_time(row)
-            )
+            id_ = _claude_mem_id("prompt", row, prompt)
+            entry = TalkTurn(id_, "prompt", prompt, _claude_mem_time(row))
             said.setdefault(name, []).append(entry)
             rows_of.setdefault(name, row)
     summaries: dict[str, list[Mapping[str, Any]]] = {}
@@ -143,9 +138,8 @@ def _claude_mem_id(kind: str, row: Mapping[str, Any], said: str) -> str:
 
 def _claude_mem_observation(row: Mapping[str, Any]) -> TalkTurn | None:
     """Its parts as Markdown: title, subtitle, narrative, facts, files."""
-    lines = [
-        text_value(row.get(name)).strip() for name in ("title", "subtitle", "narrative", "text")
-    ]
+    names = ("title", "subtitle", "narrative", "text")
+    lines = [text_value(row.get(name)).strip() for name in names]
     facts = "\n".join(f"- {' '.join(fact.split())}" for fact in word_values(row.get("facts")))
     files = ", ".join(word_values(row.get("files_modified")))
     said = list(dict.fromkeys(filter(None, [*lines, facts, files and f"Files: {files}"])))
@@ -153,13 +147,8 @@ def _claude_mem_observation(row: Mapping[str, Any]) -> TalkTurn | None:
         return None
     kind = _WORD.sub("-", text_value(row.get("type")).strip()).strip("-")[:50] or "note"
     whole = "\n\n".join(said)
-    return TalkTurn(
-        _claude_mem_id("seen", row, whole),
-        kind,
-        whole,
-        _claude_mem_time(row),
-        word_values(row.get("concepts")),
-    )
+    id_, tags = _claude_mem_id("seen", row, whole), word_values(row.get("concepts"))
+    return TalkTurn(id_, kind, whole, _claude_mem_time(row), tags)
 
 
 def _claude_mem_summary(row: Mapping[str, Any]) -> str:

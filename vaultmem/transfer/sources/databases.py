@@ -115,9 +115,8 @@ def open_database(path: Path) -> Iterator[Tables]:
             stack.callback(db.close)
             yield Tables(db, name, path.stat().st_size)
         except (sqlite3.Error, UnicodeDecodeError) as error:  # its own messages may be damaged too
-            raise InvalidInput(
-                f"{name} cannot be read as a database: {_database_reason(error)}."
-            ) from None
+            why = _database_reason(error)
+            raise InvalidInput(f"{name} cannot be read as a database: {why}.") from None
 
 
 def _connected_database(uri: str) -> sqlite3.Connection:

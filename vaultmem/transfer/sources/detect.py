@@ -43,9 +43,7 @@ def _source_by_content(path: Path) -> str:
         start = with_unix_line_ends(_start_of_file(path, 2000).decode(errors="replace"))
         return "mem0" if _MEM0.match(start) else ""
     if is_zip_file(path):
-        return next(
-            (found for part in _telling_parts(path) if (found := _source_by_items(part))), ""
-        )
+        return next(filter(None, map(_source_by_items, _telling_parts(path))), "")
     return _source_by_items(export_parts(path, _JSON)[0])
 
 

@@ -26,7 +26,7 @@ def json_values(part: Part, reading: OpenedExport) -> Iterator[Any]:
     """
     with part.open() as file, _readable_json(part):
         stream = _JsonStream(file, reading)
-        start = stream.next_sign()
+        start = stream.next_json_sign()
         if start == "[":
             stream.at += 1
             yield from _array_items(stream, part, reading)
@@ -47,12 +47,12 @@ def _readable_json(part: Part) -> Iterator[None]:
 
 def _array_items(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iterator[Any]:
     number = 0
-    while (sign := stream.next_sign()) != "]":
+    while (sign := stream.next_json_sign()) != "]":
         number += 1
         try:
             if not sign:
                 raise ValueError("no end")
-            item = stream.value()
+            item = stream.next_json_value()
         except (ValueError, RecursionError) as error:
             where = f"{part.name} from item {number} on"
             reading.leave(where, _json_reason(error, "the file breaks off or is damaged there"))
@@ -62,7 +62,7 @@ def _array_items(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iter
 
 def _json_documents(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iterator[Any]:
     """A document may be printed on many lines; where it is none, each line is one."""
-    first = stream.next_line()
+    first = stream.next_json_line()
     try:
         yield _DECODER.decode(first or "")
     except (ValueError, RecursionError) as broken:
@@ -71,14 +71,10 @@ def _json_documents(stream: _JsonStream, part: Part, reading: OpenedExport) -> I
             with contextlib.suppress(ValueError, RecursionError):
                 yield _DECODER.decode(f"{first}{rest}")
                 return
-            stream.put_back(rest)
-        why = (
-            _json_reason(broken, "it is not JSON, or breaks off")
-            if first is not None
-            else _TOO_LONG
-        )
-        reading.leave(f"{part.name} line 1", why)
-    for number, line in enumerate(stream.lines(), 2):
+            stream.put_json_back(rest)
+        why = _json_reason(broken, "it is not JSON, or breaks off")
+        reading.leave(f"{part.name} line 1", _TOO_LONG if first is None else why)
+    for number, line in enumerate(stream.json_lines(), 2):
         if line is None:
             reading.leave(f"{part.name} line {number}", _TOO_LONG)
         elif line.strip():
@@ -103,24 +99,24 @@ class _JsonStream:
         self.at = 0
         self.ended = False
 
-    def read_more(self, step: int = _STEP) -> None:
+    def read_more_json(self, step: int = _STEP) -> None:
         new = self.file.read(step)
         self.reading.at += len(new)
         self.ended = not new
         self.text = self.text[self.at :] + new
         self.at = 0
 
-    def next_sign(self) -> str:
+    def next_json_sign(self) -> str:
         """The next character that says something; empty at the end."""
         while (found := _SIGN.search(self.text, self.at)) is None:
             self.at = len(self.text)
             if self.ended:
                 return ""
-            self.read_more()
+            self.read_more_json()
         self.at = found.start()
         return found[0]
 
-    def value(self) -> Any:
+    def next_json_value(self) -> Any:
         """The value that starts here. Where it fails, more of the text may be what is missing."""
         step = _STEP
         while True:
@@ -132,38 +128,38 @@ class _JsonStream:
             except ValueError:
                 if self.ended or self.characters_left > MOST_RECORD:
                     raise
-            self.read_more(step)
+            self.read_more_json(step)
             step = min(step * 2, _LARGEST_STEP)
 
     @property
     def characters_left(self) -> int:
         return len(self.text) - self.at
 
-    def next_line(self) -> str | None:
+    def next_json_line(self) -> str | None:
         """The next line with its end, empty behind the last; None for one that is too long."""
         step, seen, whole = _STEP, self.at, True
         while (end := self.text.find("\n", seen)) < 0 and not self.ended:
             if self.characters_left > MOST_RECORD:
                 whole, self.at = False, len(self.text)
             seen = self.characters_left
-            self.read_more(step)
+            self.read_more_json(step)
             step = min(step * 2, _LARGEST_STEP)
         end = len(self.text) if end < 0 else end + 1
         line, self.at = self.text[self.at : end], end
         return line if whole else None
 
-    def lines(self) -> Iterator[str | None]:
-        while (line := self.next_line()) != "":
+    def json_lines(self) -> Iterator[str | None]:
+        while (line := self.next_json_line()) != "":
             yield line
 
     def rest_of_stream(self) -> str | None:
         """All that is left; None, and nothing is taken, where that is too much."""
         while not self.ended and self.characters_left <= MOST_DOCUMENT:
-            self.read_more(_LARGEST_STEP)
+            self.read_more_json(_LARGEST_STEP)
         if self.characters_left > MOST_DOCUMENT:
             return None
         rest, self.at = self.text[self.at :], len(self.text)
         return rest
 
-    def put_back(self, text: str) -> None:
+    def put_json_back(self, text: str) -> None:
         self.text, self.at = text + self.text[self.at :], 0

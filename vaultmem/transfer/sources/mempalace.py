@@ -50,11 +50,10 @@ def read_export(reading: OpenedExport) -> Iterator[Record]:
     for file in files:
         with open_database(file) as tables:
             reading.total += sum(map(tables.last_row_id, ("embeddings", "documents", "entities")))
-            yield from (
-                _palace_graph(tables)
-                if file.name == GRAPH
-                else _palace_drawers(tables, file, reading)
-            )
+            if file.name == GRAPH:
+                yield from _palace_graph(tables)
+            else:
+                yield from _palace_drawers(tables, file, reading)
 
 
 def _palace_databases(path: Path) -> list[Path]:

@@ -44,10 +44,6 @@ class MemoryRecord:
     updated: dt.datetime | None = None
     more: Mapping[str, WritableValue] = field(default_factory=dict)  # properties that are not ours
 
-    @property
-    def label(self) -> str:
-        return self.title or self.text
-
 
 @dataclass(frozen=True, slots=True)
 class TalkTurn:
@@ -74,10 +70,6 @@ class TalkRecord:
     created: dt.datetime | None = None
     updated: dt.datetime | None = None
 
-    @property
-    def label(self) -> str:
-        return self.title or "a conversation without a title"
-
 
 @dataclass(frozen=True, slots=True)
 class EntityRecord:
@@ -91,14 +83,6 @@ class EntityRecord:
     project: str = ""
     created: dt.datetime | None = None
 
-    @property
-    def id(self) -> str:
-        return self.name
-
-    @property
-    def label(self) -> str:
-        return self.name
-
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
@@ -111,12 +95,18 @@ class FileRecord:
     user: str = ""
     project: str = ""
 
-    @property
-    def label(self) -> str:
-        return self.path
-
 
 Record: TypeAlias = MemoryRecord | TalkRecord | EntityRecord | FileRecord
+
+
+def record_label(record: Record) -> str:
+    """What a record is called where it has to be left."""
+    match record:
+        case MemoryRecord():
+            return record.title or record.text
+        case TalkRecord():
+            return record.title or "a conversation without a title"
+    return record.name if isinstance(record, EntityRecord) else record.path
 
 
 @dataclass(frozen=True, slots=True)

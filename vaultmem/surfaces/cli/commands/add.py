@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.cli import options, screen, tab_completion
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Remembered
@@ -16,49 +16,25 @@ _LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 
 @click.command()
 @click.argument("words", metavar="TEXT…", nargs=-1)
-@click.option(
-    "--type",
-    "type_",
-    default="semantic",
-    show_default=True,
-    metavar="TYPE",
-    shell_complete=tab_completion.types,
-    help="semantic, episodic or procedural.",
+@options.note_option(
+    "--type", default="semantic", show_default=True, help="semantic, episodic or procedural."
 )
-@click.option(
-    "--scope",
-    metavar="SCOPE",
-    shell_complete=tab_completion.scopes,
-    help="user, project or session.  [default: user, project with --project]",
+@options.note_option(
+    "--scope", help="user, project or session.  [default: user, project with --project]"
 )
-@click.option(
-    "--project",
-    metavar="NAME",
-    shell_complete=tab_completion.projects,
-    help="The project it belongs to.",
-)
-@click.option(
-    "--tag",
-    "tags",
-    metavar="TAG",
-    multiple=True,
-    shell_complete=tab_completion.tags,
-    help="May be given several times.",
-)
+@options.note_option("--project", help="The project it belongs to.")
+@options.note_option("--tag", "tags", help="May be given several times.")
 @click.option("--importance", type=float, metavar="0..1", help="How much it matters.")
 @click.option("--title", help="The note's name; else its first words.")
 @click.option("--key", help="Your own name for it: adding again under it changes the same note.")
 @click.option("--session", "session_id", metavar="S", help="The session it belongs to.")
 @click.option("--source", help="Where it comes from: a page, a person, a tool.")
-@options.vault
-@options.as_json
+@options.on_vault
 def add_command(
     words: tuple[str, ...],
-    type_: str,
     scope: str | None,
     project: str | None,
-    vault: str | None,
-    as_json: bool,
+    call: options.VaultCall,
     **details: Any,
 ) -> None:
     """Remember something. The text is what follows, or standard input.
@@ -68,15 +44,8 @@ def add_command(
     git log -1 --format=%B | vaultmem add --type episodic --project Atlas
     """
     content = _text_to_add(words)
-    with options.open_vault(vault) as opened:
-        done = opened.remember(
-            content,
-            type=type_,
-            scope=scope or ("project" if project else "user"),
-            project=project,
-            **details,
-        )
-    screen.print_result(done, as_json, _print_add)
+    details |= {"scope": scope or ("project" if project else "user"), "project": project}
+    call.ask_vault(lambda vault: vault.remember(content, **details), _print_add)
 
 
 def _text_to_add(words: tuple[str, ...]) -> str:

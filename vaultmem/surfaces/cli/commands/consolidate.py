@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,18 +13,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--session", "session_id", metavar="S", help="Only what this session brought.")
 @click.option("--dry-run/--apply", default=True, help="Show the plan (default), or carry it out.")
-@options.vault
-@options.as_json
-def consolidate_command(
-    session_id: str | None, dry_run: bool, vault: str | None, as_json: bool
-) -> None:
+@options.on_vault
+def consolidate_command(call: options.VaultCall, **wanted: Any) -> None:
     """Draw what happened together into fewer, lasting memories.
 
     Shows the plan as a diff; nothing is written before you say --apply.
     """
-    with options.open_vault(vault) as opened, options.progress("Comparing memories"):
-        done = opened.consolidate(session_id=session_id, dry_run=dry_run)
-    screen.print_result(done, as_json, _print_consolidate)
+    doing = "Comparing memories"
+    call.ask_vault(lambda vault: vault.consolidate(**wanted), _print_consolidate, doing)
 
 
 def _print_consolidate(done: Consolidated) -> None:

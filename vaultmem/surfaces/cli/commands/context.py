@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
+
+if TYPE_CHECKING:
+    from vaultmem.operations.context import ContextBlock
 
 
 @click.command()
@@ -17,17 +21,14 @@ from vaultmem.surfaces.cli import options, screen
     help="How long the block may be.",
 )
 @click.option("--file", "files", metavar="PATH", multiple=True, help="A file the task is about.")
-@options.vault
-@options.as_json
-def context_command(
-    task: tuple[str, ...], max_tokens: int, files: tuple[str, ...], vault: str | None, as_json: bool
-) -> None:
+@options.on_vault
+def context_command(task: tuple[str, ...], call: options.VaultCall, **wanted: Any) -> None:
     """Print what an agent should know before a task: one block of text for any other tool."""
-    with options.open_vault(vault) as opened, options.progress("Looking"):
-        block = opened.context(" ".join(task) or None, files=files, max_tokens=max_tokens)
-    if as_json:
-        click.echo(render.to_json(block))
-        return
+    about = " ".join(task) or None
+    call.ask_vault(lambda vault: vault.context(about, **wanted), _print_context, "Looking")
+
+
+def _print_context(block: ContextBlock) -> None:
     screen.print_warnings(block.warnings)
     if not block.memories_used:
         screen.say_line(

@@ -60,19 +60,17 @@ _BEHIND: Final = "index-behind"
 @click.option(
     "--repair", is_flag=True, help="With --verify: make anew what follows from the notes."
 )
-@options.vault
-@options.as_json
+@options.on_vault
 def doctor_command(
     fix: bool,
     everything: bool,
     secrets: bool,
     verify: bool,
     repair: bool,
-    vault: str | None,
-    as_json: bool,
+    call: options.VaultCall,
 ) -> int:
     """Find what is wrong with the vault, and what to do about it. Looking changes nothing."""
-    with options.open_vault(vault, strict=False) as opened:
+    with call.open_vault(strict=False) as opened:
         with options.progress("Looking through the notes"):
             findings = opened.examine(secrets=secrets)
         if verify or repair:
@@ -83,7 +81,7 @@ def doctor_command(
                 fixed += opened.repair(findings) if repair else []
             findings = [found for found in findings if found not in fixed]
             screen.say_line(f"Fixed {screen.counted_words(len(fixed), 'problem')}.")
-    screen.print_result(findings, as_json, lambda it: _print_doctor(it, everything))
+    call.print_result(findings, lambda it: _print_doctor(it, everything))
     return 1 if any(found.problem != _BEHIND for found in findings) else 0
 
 

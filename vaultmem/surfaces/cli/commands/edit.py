@@ -12,7 +12,6 @@ from ulid_transform import ulid_now
 from vaultmem import config
 from vaultmem.errors import InvalidInput, ReadOnly, VaultmemError
 from vaultmem.notes.note import note_bytes
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
@@ -23,15 +22,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
-@options.vault
-@options.as_json
-def edit_command(ref: str, vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def edit_command(ref: str, call: options.VaultCall) -> None:
     """Change a note in your editor ($VISUAL, else $EDITOR).
 
     The editor works on a copy. When you are done, the note is replaced, unless somebody
     changed it in the meantime: then your text stays in the copy, and you are told where.
     """
-    with options.open_vault(vault) as opened:
+    with call.open_vault() as opened:
         if opened.settings["read_only"]:
             raise ReadOnly("This vault is read-only, so notes cannot be changed.")
         source = opened.source(ref)
@@ -41,10 +39,8 @@ def edit_command(ref: str, vault: str | None, as_json: bool) -> None:
     _clear_edit_copy(copy)
     if not changed:
         screen.say_line("Nothing was changed.")
-    if as_json:
-        click.echo(render.to_json(done))
-    elif changed:
-        screen.say_done("Saved", done.path, done.memory_id)
+    if changed or call.as_json:
+        call.print_result(done, lambda it: screen.say_done("Saved", it.path, it.memory_id))
 
 
 def _copy_to_edit(opened: Vault, source: NoteSource) -> OwnPath:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,22 +17,13 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="TO", type=click.Choice(list(TARGETS)))
 @click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
 @click.option("--project", metavar="NAME", help="Only this project's notes.")
-@click.option("--type", "type_", metavar="TYPE", help="Only notes of this type.")
+@click.option("--type", metavar="TYPE", help="Only notes of this type.")
 @click.option("--scope", metavar="SCOPE", help="Only user or only project notes.")
 @click.option("--tag", metavar="TAG", help="Only notes with this tag.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@options.vault
-@options.as_json
+@options.on_vault
 def export_command(
-    target: str,
-    path: str,
-    project: str | None,
-    type_: str | None,
-    scope: str | None,
-    tag: str | None,
-    force: bool,
-    vault: str | None,
-    as_json: bool,
+    target: str, path: str, force: bool, call: options.VaultCall, **wanted: Any
 ) -> None:
     """Write your notes to one file.
 
@@ -43,32 +34,22 @@ def export_command(
     vaultmem export zip ~/Backup/memory.zip
     vaultmem export jsonl - --project Atlas | jq .title
     """
-    with options.open_vault(vault) as opened:
+    with call.open_vault() as opened:
         if path == "-":
-            if target != "jsonl" or as_json:
+            if target != "jsonl" or call.as_json:
                 raise InvalidInput("Only jsonl can go to standard output, and without --json.")
-            for line in opened.export_lines(project=project, type=type_, scope=scope, tag=tag):
+            for line in opened.export_lines(**wanted):
                 sys.stdout.write(line + "\n")
             return
         with options.progress("Exporting") as shown:
-            done = opened.export(
-                target,
-                path,
-                project=project,
-                type=type_,
-                scope=scope,
-                tag=tag,
-                force=force,
-                progress=shown,
-            )
-    screen.print_result(done, as_json, _print_export)
+            done = opened.export(target, path, **wanted, force=force, progress=shown)
+    call.print_result(done, _print_export)
 
 
 def _print_export(done: Exported) -> None:
     files = f" and {screen.counted_words(done.files, 'file')}" if done.files else ""
-    click.echo(
-        f"{screen.counted_words(done.notes, 'note')}{files} in {done.path} ({screen.size_for_people(done.size)})"
-    )
+    notes, size = screen.counted_words(done.notes, "note"), screen.size_for_people(done.size)
+    click.echo(f"{notes}{files} in {done.path} ({size})")
     for left in done.left_out[:10]:
         screen.say_line(screen.one_screen_line(f"! {left.what}: {left.why}"), fg="yellow")
     screen.print_warnings(done.warnings)

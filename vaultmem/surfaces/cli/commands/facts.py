@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +9,7 @@ from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.operations.graph import FactView
+    from vaultmem.operations.facts import Facts, FactView
     from vaultmem.vault import Vault
 
 
@@ -18,29 +17,18 @@ if TYPE_CHECKING:
 @click.argument("subject", shell_complete=tab_completion.entities)
 @click.option("--predicate", metavar="P", help="Only facts of this kind, like depends_on.")
 @click.option("--as-of", metavar="DATE", help="What was true on this day.")
-@click.option("--closed", is_flag=True, help="Also what is not true any more.")
-@options.vault
-@options.as_json
-def facts_command(
-    subject: str,
-    predicate: str | None,
-    as_of: str | None,
-    closed: bool,
-    vault: str | None,
-    as_json: bool,
-) -> int:
+@click.option("--closed", "include_closed", is_flag=True, help="Also what is not true any more.")
+@options.on_vault
+def facts_command(subject: str, call: options.VaultCall, **wanted: Any) -> int:
     """Show what is known about SUBJECT, now or on an earlier day."""
-    with options.open_vault(vault) as opened, options.progress("Looking"):
-        found = opened.facts(subject, predicate=predicate, as_of=as_of, include_closed=closed)
+    with call.open_vault() as opened, options.progress("Looking"):
+        found = opened.facts(subject, **wanted)
         near = "" if found.facts else _near_subjects(opened, subject)
-    if as_json:
-        click.echo(render.to_json(found))
-    elif found.facts:
-        _print_facts(found.facts)
+    if found.facts or call.as_json:
+        call.print_result(found, _print_facts)
     else:
-        screen.say_line(
-            f"No facts about {subject} are known{' for that day' if as_of else ''}.{near}"
-        )
+        day = " for that day" if wanted["as_of"] else ""
+        screen.say_line(f"No facts about {subject} are known{day}.{near}")
     return 0 if found.facts else 1
 
 
@@ -51,18 +39,14 @@ def _near_subjects(opened: Vault, subject: str) -> str:
     return f" Did you mean {meant}?" if meant and meant.casefold() != subject.casefold() else ""
 
 
-def _print_facts(facts: Sequence[FactView]) -> None:
+def _print_facts(found: Facts) -> None:
+    facts = found.facts
     if screen.is_for_a_person():
         click.secho(screen.one_screen_line(facts[0].subject), bold=True)
-    rows = [
-        (
-            *(() if screen.is_for_a_person() else (each.subject,)),
-            each.predicate,
-            each.object,
-            *_fact_qualifiers(each),
-        )
-        for each in facts
-    ]
+        rows = [(each.predicate, each.object, *_fact_qualifiers(each)) for each in facts]
+    else:
+        said = ((each, _fact_qualifiers(each)) for each in facts)
+        rows = [(each.subject, each.predicate, each.object, *more) for each, more in said]
     screen.print_table(rows, ({"fg": "cyan"}, {}, screen.DIM), indent=2, give=(2, 1))
 
 

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("entity", required=False, shell_complete=tab_completion.entities)
-@click.option("--relation", metavar="R", help="Only relations of this kind, like depends_on.")
+@click.option(
+    "--relation",
+    "relationship_type",
+    metavar="R",
+    help="Only relations of this kind, like depends_on.",
+)
 @click.option(
     "--direction",
     type=click.Choice(["both", "outgoing", "incoming"]),
@@ -27,42 +32,34 @@ if TYPE_CHECKING:
 @click.option(
     "--depth", type=int, default=1, show_default=True, metavar="N", help="How many steps away."
 )
-@click.option(
-    "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
-)
+@options.limit(default=20)
 @click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
 @click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
 @click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")
-@options.vault
-@options.as_json
+@options.on_vault
 def graph_command(
     entity: str | None,
-    relation: str | None,
     dot: bool,
     mermaid: bool,
     canvas: bool,
-    vault: str | None,
-    as_json: bool,
+    call: options.VaultCall,
     **wanted: Any,
 ) -> int:
     """Show ENTITY and what it is connected with; without one, an overview of all."""
-    if dot + mermaid + canvas + as_json > 1:
+    if dot + mermaid + canvas + call.as_json > 1:
         raise InvalidInput("Choose one of --dot, --mermaid, --canvas and --json.")
-    with options.open_vault(vault) as opened, options.progress("Looking"):
-        found = opened.search_graph(entity, relationship_type=relation, **wanted)
-    if as_json:
-        click.echo(render.to_json(found))
-    elif dot:
+    with call.open_vault() as opened, options.progress("Looking"):
+        found = opened.search_graph(entity, **wanted)
+    if dot:
         click.echo(graph_drawings.dot_drawing(_graph_edges(found.entities)))
     elif mermaid:
         click.echo(graph_drawings.mermaid_drawing(_graph_edges(found.entities)))
     elif canvas:
         files = {each.name: each.path for each in found.entities if each.path}
-        click.echo(
-            render.to_json(graph_drawings.canvas_drawing(_graph_edges(found.entities), files))
-        )
+        drawn = graph_drawings.canvas_drawing(_graph_edges(found.entities), files)
+        click.echo(render.to_json(drawn))
     else:
-        _print_graph(found)
+        call.print_result(found, _print_graph)
     return 0 if found.entities or not entity else 1
 
 
@@ -78,17 +75,15 @@ def _print_graph(found: GraphAnswer) -> None:
     if found.memories:
         click.echo()
         click.secho("Memories", bold=True)
-        screen.print_table(
-            [(each.title, each.excerpt) for each in found.memories], ({}, screen.DIM), indent=2
-        )
+        rows = [(each.title, each.excerpt) for each in found.memories]
+        screen.print_table(rows, ({}, screen.DIM), indent=2)
 
 
 def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
     """An entity with those of its connections that were not shown from their other end."""
     click.secho(screen.one_screen_line(entity.name), bold=True, nl=False)
-    known = (
-        f"in {screen.counted_words(entity.memory_count, 'note')}" if entity.memory_count else None
-    )
+    notes = screen.counted_words(entity.memory_count, "note")
+    known = f"in {notes}" if entity.memory_count else None
     click.secho("  " + screen.tag_labels((), entity.type, known), dim=True)
     rows = []
     for each in entity.relationships:

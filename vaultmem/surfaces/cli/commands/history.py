@@ -19,27 +19,24 @@ if TYPE_CHECKING:
 @click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @click.argument("version", required=False)
 @click.option("--diff", is_flag=True, help="What changed from then to now.")
-@options.vault
-@options.as_json
-def history_command(
-    ref: str, version: str | None, diff: bool, vault: str | None, as_json: bool
-) -> None:
+@options.on_vault
+def history_command(ref: str, version: str | None, diff: bool, call: options.VaultCall) -> None:
     """List a note's versions, newest first, or show the text of one VERSION.
 
     A version is kept before every change that a command or an agent makes, and for every
     commit where the vault is in git; its first letters are enough to name it.
     `vaultmem restore ID VERSION` brings it back.
     """
-    with options.open_vault(vault) as opened:
+    with call.open_vault() as opened:
         versions = opened.history(ref, git=True)
         if version is None and not diff:
-            click.echo(render.to_json(versions)) if as_json else _list_versions(versions)
+            call.print_result(versions, _list_versions)
             return
         old = _find_version(versions, version)
         text = opened.version_text(versions.memory_id, old.version)
         if diff:
             text = _version_diff(text, opened.source(versions.memory_id).text, old, versions.path)
-    if as_json:
+    if call.as_json:
         name = "diff" if diff else "text"
         click.echo(render.to_json({**render.plain_json(old), "path": versions.path, name: text}))
     elif diff:
@@ -55,7 +52,7 @@ def _list_versions(versions: Versions) -> None:
         click.secho(screen.one_screen_line(versions.path), bold=True)
     rows = [
         (
-            _short_version(version.version),
+            version.version[:8] if screen.is_for_a_person() else version.version,
             screen.moment_for_people(version.taken_at),
             _version_said(version),
             screen.size_for_people(version.size),
@@ -70,10 +67,6 @@ def _version_said(version: Version) -> str:
     if version.current:
         return f"as it is now ({said})" if version.commit else "as it is now"
     return said
-
-
-def _short_version(version: str) -> str:
-    return version[:8] if screen.is_for_a_person() else version
 
 
 def _find_version(versions: Versions, wanted: str | None) -> Version:

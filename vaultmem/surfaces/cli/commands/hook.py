@@ -10,16 +10,13 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.cli import options
-
-if TYPE_CHECKING:
-    from vaultmem.vault import Vault
 
 SECONDS: Final = 1.8  # the process may need a little before it comes here
 _LARGEST: Final = 5_000_000  # bytes; a larger event is let go by
@@ -98,23 +95,10 @@ def _hook_answer(payload: object, named: str | None, vault: str | None) -> dict[
     if not any(events.decide(event, settings)):
         return {}
     from vaultmem.hooks import answer
-
-    with _open_for_hook(root, settings) as opened:
-        return answer.to_event(opened, payload)
-
-
-def _open_for_hook(root: Path, settings: Any) -> Vault:
-    from vaultmem import config
-    from vaultmem.operations.caller import Caller
     from vaultmem.vault import Vault
 
-    caller = Caller(
-        user=settings["user"],
-        project=settings["project"],
-        default_project=config.surroundings().project,
-        read_only=settings["read_only"],
-    )
-    return Vault.open(root, caller=caller)
+    with Vault.open(root, caller=options.bound_caller(settings)) as opened:
+        return answer.to_event(opened, payload)
 
 
 def _say_hook_trouble(text: str) -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.transfer import SOURCES
 
@@ -29,18 +28,9 @@ def _complete_sources(ctx: click.Context, param: click.Parameter, start: str) ->
 @click.option("--into", metavar="FOLDER", help="Where copied notes go.  [default: PATH's name]")
 @click.option("--files", is_flag=True, help="Copy other files too: pictures, PDFs.")
 @click.option("--again", is_flag=True, help="Bring back what was imported and removed here since.")
-@options.vault
-@options.as_json
+@options.on_vault
 def import_command(
-    source: str | None,
-    path: str | None,
-    dry_run: bool,
-    project: str | None,
-    into: str | None,
-    files: bool,
-    again: bool,
-    vault: str | None,
-    as_json: bool,
+    source: str | None, path: str | None, call: options.VaultCall, **wanted: Any
 ) -> int:
     """Make notes of what another system keeps. What was read is never changed.
 
@@ -52,26 +42,17 @@ def import_command(
     vaultmem import basic-memory ~/basic-memory
     """
     if source is None:
-        _list_sources(as_json)
+        call.print_result({"sources": SOURCES}, _list_sources)
         return 0
     if path is None:
         raise InvalidInput(f"What is to be imported? vaultmem import {source} PATH")
     with (
-        options.open_vault(vault) as opened,
+        call.open_vault() as opened,
         _hint_at_sources(),
         options.progress("Importing") as shown,
     ):
-        done = opened.import_(
-            source,
-            path,
-            into=into,
-            project=project,
-            files=files,
-            again=again,
-            dry_run=dry_run,
-            progress=shown,
-        )
-    screen.print_result(done, as_json, _print_import)
+        done = opened.import_(source, path, **wanted, progress=shown)
+    call.print_result(done, _print_import)
     return 1 if done.kept else 0
 
 
@@ -84,12 +65,9 @@ def _hint_at_sources() -> Iterator[None]:
         raise
 
 
-def _list_sources(as_json: bool) -> None:
-    if as_json:
-        click.echo(render.to_json({"sources": SOURCES}))
-    else:
-        screen.print_table(list(SOURCES.items()))
-        screen.say_line("Import one with: vaultmem import FROM PATH", dim=True)
+def _list_sources(listed: Mapping[str, Mapping[str, str]]) -> None:
+    screen.print_table(list(listed["sources"].items()))
+    screen.say_line("Import one with: vaultmem import FROM PATH", dim=True)
 
 
 def _print_import(done: Imported) -> None:

@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Throw the index away and make it anew.")
 @click.option("--vectors", is_flag=True, help="Wait until every passage has its vector too.")
-@options.vault
-@options.as_json
-def index_command(rebuild: bool, vectors: bool, vault: str | None, as_json: bool) -> int:
+@options.on_vault
+def index_command(rebuild: bool, vectors: bool, call: options.VaultCall) -> int:
     """Bring the index up to date with the notes, now."""
-    with options.open_vault(vault) as opened:
+    with call.open_vault() as opened:
         with options.progress("Notes") as shown:
             report = opened.index_now(rebuild=rebuild, progress=shown)
         made = left = 0
         if vectors:
             with options.progress("Vectors") as shown:
                 made = opened.embed_all(shown)
-        elif not as_json and not is_quiet():
+        elif not call.as_json and not is_quiet():
             left = _count_without_vectors(opened)
-    if as_json:
+    if call.as_json:
         click.echo(render.to_json(render.reconcile_report_json(report)))
     else:
         _print_index(report, made, left)

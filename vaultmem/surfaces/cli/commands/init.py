@@ -53,15 +53,10 @@ def _show_vault_plan(plan: VaultPlan, dry_run: bool) -> None:
         screen.say_line(click.style("  + ", fg="green") + line)
     if plan.keep:
         number = screen.counted_words(len(plan.keep), "file")
-        screen.say_line(
-            f"  {number} of the template {_count_of_things(plan.keep)} there already, left as they are."
-        )
+        are = "is" if len(plan.keep) == 1 else "are"
+        screen.say_line(f"  {number} of the template {are} there already, left as they are.")
     for line in plan.advice:
         screen.say_line(f"  {line}")
-
-
-def _count_of_things(things: tuple[str, ...]) -> str:
-    return "is" if len(things) == 1 else "are"
 
 
 def _vault_plan_lines(plan: VaultPlan) -> Iterator[str]:

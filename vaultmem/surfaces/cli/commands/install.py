@@ -43,14 +43,7 @@ dry_run = click.option(
 
 @click.command()
 @click.argument("client", required=False, shell_complete=complete_clients)
-@click.option(
-    "--vault",
-    metavar="DIR",
-    envvar="VAULTMEM_VAULT",
-    type=click.Path(file_okay=False),
-    callback=options.or_before_the_command,
-    help="The vault; else $VAULTMEM_VAULT, else the nearest one above.",
-)
+@options.vault_by_name
 @click.option("--read-only", is_flag=True, help="The agent may read, never write.")
 @click.option(
     "--project",

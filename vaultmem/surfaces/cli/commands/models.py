@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vaultmem.notes.note import printable
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
@@ -26,49 +25,38 @@ def models_command() -> None:
 
 
 @models_command.command("list")
-@options.vault
-@options.as_json
-def list_(vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def list_(call: options.VaultCall) -> None:
     """List the models, and those worth a download."""
-    with options.open_vault(vault) as opened, options.progress("Looking"):
-        found = opened.models()
-    screen.print_result(found, as_json, _print_models)
+    call.ask_vault(lambda vault: vault.models(), _print_models, "Looking")
 
 
 @models_command.command()
 @click.argument("name")
-@options.vault
-@options.as_json
-def pull(name: str, vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def pull(name: str, call: options.VaultCall) -> None:
     """Download a model of fastembed's catalogue. The only command that goes to a model hub."""
     if is_quiet() or not sys.stderr.isatty():
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
         disable_progress_bars()
-    with options.open_vault(vault) as opened:
-        _say_model_added(opened.pull_model(name), as_json)
+    call.ask_vault(lambda vault: vault.pull_model(name), _say_model_added)
 
 
 @models_command.command("import")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
-@options.vault
-@options.as_json
-def import_(folder: str, vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def import_(folder: str, call: options.VaultCall) -> None:
     """Take in a model from a folder with model.onnx and tokenizer.json."""
-    with options.open_vault(vault) as opened:
-        with options.progress("Copying and trying it"):
-            done = opened.import_model(folder)
-        _say_model_added(done, as_json)
+    doing = "Copying and trying it"
+    call.ask_vault(lambda vault: vault.import_model(folder), _say_model_added, doing)
 
 
-def _say_model_added(info: ModelInfo, as_json: bool) -> None:
-    if as_json:
-        click.echo(render.to_json(info))
-    elif not is_quiet():
+def _say_model_added(info: ModelInfo) -> None:
+    if not is_quiet():
         _print_models([info])
-        click.echo(
-            f'Use it with this line in .vaultmem/config.toml: model = "{printable(info.setting)}"'
-        )
+        line = f'model = "{printable(info.setting)}"'
+        click.echo(f"Use it with this line in .vaultmem/config.toml: {line}")
 
 
 def _print_models(models: Sequence[ModelInfo]) -> None:

@@ -11,16 +11,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
-)
-@options.vault
-@options.as_json
-def recent_command(limit: int, vault: str | None, as_json: bool) -> None:
+@options.limit(default=20)
+@options.on_vault
+def recent_command(limit: int, call: options.VaultCall) -> None:
     """Show what was written or changed last."""
-    with options.open_vault(vault) as opened, options.progress("Looking"):
-        found = opened.recent(limit)
-    screen.print_result(found, as_json, _print_recent)
+    call.ask_vault(lambda vault: vault.recent(limit), _print_recent, "Looking")
 
 
 def _print_recent(found: Listed) -> None:

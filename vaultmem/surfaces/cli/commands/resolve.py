@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
+
+if TYPE_CHECKING:
+    from vaultmem.git.conflicts import Resolved
 
 
 @click.command()
@@ -11,9 +15,8 @@ from vaultmem.surfaces.cli import options, screen, tab_completion
 @click.option("--ours", "side", flag_value="ours", help="This machine's, or a copy's original.")
 @click.option("--theirs", "side", flag_value="theirs", help="The other machine's, or the copy.")
 @click.option("--both", "side", flag_value="both", help="The changes, and the lines, of both.")
-@options.vault
-@options.as_json
-def resolve_command(note: str, side: str | None, vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def resolve_command(note: str, side: str | None, call: options.VaultCall) -> None:
     """Settle a conflict that `vaultmem conflicts` shows.
 
     What only one side changed is kept either way; the choice is about the lines that both
@@ -22,13 +25,10 @@ def resolve_command(note: str, side: str | None, vault: str | None, as_json: boo
     """
     if side is None:
         raise click.UsageError("Say which side to keep: --ours, --theirs or --both.")
-    from vaultmem.vault import Vault
+    call.ask_vault(lambda vault: vault.resolve(note, side), _print_resolve)
 
-    with Vault.open(vault) as opened:
-        done = opened.resolve(note, side)
-    if as_json:
-        click.echo(render.to_json(done))
-        return
+
+def _print_resolve(done: Resolved) -> None:
     screen.say_done("Resolved", done.path, done.version)
     if done.trashed:
         screen.say_line(f"The copy is in {screen.one_screen_line(done.trashed)} now.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.limits import STRATEGIES
-from vaultmem.surfaces.cli import options, screen, tab_completion
+from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Recalled, RecalledMemory
@@ -18,34 +18,10 @@ _NO_VECTORS: Final = "have no vector yet"
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option(
-    "--type",
-    multiple=True,
-    metavar="TYPE",
-    shell_complete=tab_completion.types,
-    help="episodic, semantic, procedural, entity …",
-)
-@click.option(
-    "--scope",
-    multiple=True,
-    metavar="SCOPE",
-    shell_complete=tab_completion.scopes,
-    help="session, project or user.",
-)
-@click.option(
-    "--project",
-    metavar="NAME",
-    shell_complete=tab_completion.projects,
-    help="Only what belongs to this project.",
-)
-@click.option(
-    "--tag",
-    "tags",
-    multiple=True,
-    metavar="TAG",
-    shell_complete=tab_completion.tags,
-    help="Any of these; a tag stands for its children.",
-)
+@options.note_option("--type", multiple=True, help="episodic, semantic, procedural, entity …")
+@options.note_option("--scope", multiple=True, help="session, project or user.")
+@options.note_option("--project", help="Only what belongs to this project.")
+@options.note_option("--tag", "tags", help="Any of these; a tag stands for its children.")
 @click.option("--after", metavar="DATE", help="Made on this day or later.")
 @click.option("--before", metavar="DATE", help="Made on this day or earlier.")
 @click.option("--forgotten", "include_forgotten", is_flag=True, help="Forgotten memories too.")
@@ -56,19 +32,18 @@ _NO_VECTORS: Final = "have no vector yet"
     show_default=True,
     help="hybrid and vector also search by meaning, and take a second to load the model.",
 )
-@click.option(
-    "--limit", type=int, default=10, show_default=True, metavar="N", help="At most so many."
-)
+@options.limit(default=10)
 @click.option("--explain", is_flag=True, help="Show how each hit got its place.")
-@options.vault
-@options.as_json
+@options.on_vault
 def search_command(
-    query: tuple[str, ...], vault: str | None, as_json: bool, explain: bool, **wanted: Any
+    query: tuple[str, ...], call: options.VaultCall, explain: bool, **wanted: Any
 ) -> int:
     """Find memories by what they say and what they mean."""
-    with options.open_vault(vault) as opened, options.progress("Searching"):
-        found = opened.recall(" ".join(query), explain=explain, **wanted)
-    screen.print_result(found, as_json, lambda it: _print_search(it, explain))
+    found = call.ask_vault(
+        lambda vault: vault.recall(" ".join(query), explain=explain, **wanted),
+        lambda it: _print_search(it, explain),
+        "Searching",
+    )
     return 0 if found.memories else 1
 
 

@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 from ulid_transform import ulid_now
@@ -21,9 +21,6 @@ from vaultmem.surfaces.cli import options, tab_completion
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from vaultmem.operations.caller import Caller
     from vaultmem.surfaces import http
     from vaultmem.surfaces.dialects import Dialect
     from vaultmem.surfaces.mcp.server import McpServer
@@ -61,14 +58,7 @@ _ARENA_MAX: Final = -8  # M_ARENA_MAX in malloc.h
     type=click.Choice(["debug", "info", "warning", "error"]),
     help="What is said on stderr; by default warnings and errors.",
 )
-@click.option(
-    "--vault",
-    metavar="DIR",
-    envvar="VAULTMEM_VAULT",
-    type=click.Path(file_okay=False),
-    callback=options.or_before_the_command,
-    help="The vault, made if it is not there; else $VAULTMEM_VAULT, else the nearest one above.",
-)
+@options.vault_to_make
 def serve_command(
     vault: str | None, address: str | None, log_level: str | None, **given: Any
 ) -> None:
@@ -93,10 +83,11 @@ def serve_command(
         log.error("%s", error)  # and every call of the agent is told the same
     log.debug("loading what serves %s", root)
     given["session"] = given["session"] or config.surroundings().session or ulid_now()
+    serving = _Serving(root, settings, given, dialect, address)
     if address is None or (dialect and dialect.http_beside_stdio):
-        _serve_on_stdio(root, settings, given, dialect, address)
+        serving.serve_on_stdio()
     else:
-        _serve_on_http(root, settings, given, dialect, address)
+        serving.serve_on_http()
     _leave_server()
 
 
@@ -163,7 +154,7 @@ def _served_root(vault: str | None) -> Path:
         from vaultmem import vault as service
         from vaultmem.upkeep import template
 
-        if template.is_awaited(Path(vault or "").expanduser()):
+        if template.is_vault_drive_awaited(Path(vault or "").expanduser()):
             return Path(vault or "").expanduser().absolute()
         plan = service.plan_vault(vault or "", git=False, examples=False)
         _ignore_signals()  # a vault is made whole
@@ -175,58 +166,14 @@ def _served_root(vault: str | None) -> Path:
 
 
 def _require_served_vault(root: Path) -> None:
-    from vaultmem.upkeep.template import require_there
+    from vaultmem.upkeep.template import require_vault_there
 
-    require_there(root)
+    require_vault_there(root)
 
 
 def _served_settings(root: Path, given: dict[str, Any]) -> config.Settings:
     flags = {"user": given["user"], "project": given["project"]}
     return config.load(root, flags | {"read_only": given["read_only"] or None})
-
-
-def _served_caller(settings: config.Settings, given: dict[str, Any]) -> Caller:
-    from vaultmem.operations.caller import Caller
-
-    return Caller(
-        user=settings["user"],
-        project=settings["project"],
-        default_project=config.surroundings().project,
-        session=given["session"],
-        read_only=settings["read_only"],
-    )
-
-
-def _built_server(
-    root: Path,
-    settings: config.Settings,
-    given: dict[str, Any],
-    dialect: Dialect | None,
-    caller_of: Callable[[Any], Caller | None] | None = None,
-) -> McpServer:
-    from vaultmem.surfaces.mcp import server, tools
-
-    def open_vault() -> Vault:
-        from vaultmem.vault import Vault
-
-        _require_served_vault(root)
-        settings = _served_settings(root, given)  # anew: they may have come with a drive
-        _require_usable_settings(settings)
-        flags = {name: settings[name] for name in ("user", "project", "read_only")}
-        usual = dialect.settings if dialect else {}
-        flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
-        return Vault.open(root, flags, caller=_served_caller(settings, given))
-
-    options = server.Options(
-        read_only=settings["read_only"],
-        toolsets=tools.parse_toolsets(given["toolsets"]),
-        watch=not given["no_watch"],
-    )
-    if dialect is None:
-        return server.McpServer(open_vault, options, caller_of)
-    from vaultmem.surfaces.dialects import frame
-
-    return frame.DialectServer(open_vault, options, dialect, caller_of)
 
 
 def _require_usable_settings(settings: config.Settings) -> None:
@@ -240,96 +187,94 @@ def _require_usable_settings(settings: config.Settings) -> None:
         ) from None
 
 
-def _serve_on_stdio(
-    root: Path,
-    settings: config.Settings,
-    given: dict[str, Any],
-    dialect: Dialect | None,
-    address: str | None,
-) -> None:
-    """On stdin and stdout; where the dialect does so, on HTTP at the same time."""
-    if sys.stdin.isatty() and not is_quiet():
-        _say_how_to_connect(root)
-    http_socket = _http_socket(root, settings, given, dialect, address)
-    server = _built_server(
-        root, settings, given, dialect, _sender_of_request if http_socket else None
-    )
-    import anyio
+class _Serving(NamedTuple):
+    """The vault to serve, how the server was started, and what it speaks."""
 
-    from vaultmem.surfaces.mcp import stdio
+    root: Path
+    settings: config.Settings
+    given: dict[str, Any]
+    dialect: Dialect | None
+    address: str | None
 
-    async def talk() -> None:
-        grace = dialect.grace_seconds if dialect else stdio.GRACE_SECONDS
-        answered = dialect is None or dialect.answers_bad_lines
-        if http_socket is None:
-            await stdio.serve_stdio(server.server, server.start, grace, answered)
-            return
+    def serve_on_stdio(self) -> None:
+        """On stdin and stdout; where the dialect does so, on HTTP at the same time."""
+        if sys.stdin.isatty() and not is_quiet():
+            _say_how_to_connect(self.root)
+        http_socket = self._http_socket() if self.address is not None else None
+        server = self._built_server(over_http=http_socket is not None)
+        import anyio
+
+        from vaultmem.surfaces.mcp import stdio
+
+        async def talk() -> None:
+            grace = self.dialect.grace_seconds if self.dialect else stdio.GRACE_SECONDS
+            answered = self.dialect is None or self.dialect.answers_bad_lines
+            if http_socket is None:
+                await stdio.serve_stdio(server.server, server.start, grace, answered)
+                return
+            from vaultmem.surfaces.http import app
+
+            stop = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(app.listen_http, lambda: server, http_socket, stop, 1)
+                await stdio.serve_stdio(server.server, server.start, grace, answered)
+                stop.set()
+
+        try:
+            anyio.run(talk)
+        finally:
+            _ignore_signals()
+            server.stop()
+
+    def serve_on_http(self) -> None:
+        http_socket = self._http_socket()
         from vaultmem.surfaces.http import app
 
-        stop = anyio.Event()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(app.listen_http, lambda: server, http_socket, stop, 1)
-            await stdio.serve_stdio(server.server, server.start, grace, answered)
-            stop.set()
+        app.run_http(lambda: self._built_server(over_http=True), http_socket)
 
-    try:
-        anyio.run(talk)
-    finally:
-        _ignore_signals()
-        server.stop()
+    def _http_socket(self) -> http.HttpSocket:
+        """Bound already: what can be refused is refused at once."""
+        from vaultmem.surfaces import http
 
+        return http.open_http_socket(
+            *http.parse_http_address(self.address or ""),
+            options.bound_caller(self.settings, self.given["session"]),
+            self.given["token_file"],
+            self.settings["http.hosts"],
+            str(self.root),
+            self.dialect.routes if self.dialect else (),
+        )
 
-def _sender_of_request(request: Any) -> Caller | None:
-    """Who sends an HTTP request; nobody sends what comes on stdin but the client itself."""
-    from vaultmem.surfaces import http
+    def _built_server(self, *, over_http: bool) -> McpServer:
+        from vaultmem.surfaces.mcp import server, tools
 
-    return http.caller_of_request(request) if request is not None else None
+        caller_of = None
+        if over_http:
+            from vaultmem.surfaces import http
 
+            caller_of = http.caller_of_request
+        how = server.Options(
+            read_only=self.settings["read_only"],
+            toolsets=tools.parse_toolsets(self.given["toolsets"]),
+            watch=not self.given["no_watch"],
+        )
+        if self.dialect is None:
+            return server.McpServer(self._open_vault, how, caller_of)
+        from vaultmem.surfaces.dialects import frame
 
-def _http_socket(
-    root: Path,
-    settings: config.Settings,
-    given: dict[str, Any],
-    dialect: Dialect | None,
-    address: str | None,
-) -> http.HttpSocket | None:
-    """Where HTTP is server, bound already: what can be refused is refused at once."""
-    if address is None:
-        return None
-    from vaultmem.surfaces import http
+        return frame.DialectServer(self._open_vault, how, self.dialect, caller_of)
 
-    host, port = http.parse_http_address(address)
-    return http.open_http_socket(
-        host,
-        port,
-        _served_caller(settings, given),
-        given["token_file"],
-        settings["http.hosts"],
-        str(root),
-        dialect.routes if dialect else (),
-    )
+    def _open_vault(self) -> Vault:
+        from vaultmem.vault import Vault
 
-
-def _serve_on_http(
-    root: Path,
-    settings: config.Settings,
-    given: dict[str, Any],
-    dialect: Dialect | None,
-    address: str,
-) -> None:
-    from vaultmem.surfaces import http
-
-    host, port = http.parse_http_address(address)
-    http.serve_http(
-        lambda: _built_server(root, settings, given, dialect, http.caller_of_request),
-        host,
-        port,
-        caller=_served_caller(settings, given),
-        token_file=given["token_file"],
-        hosts=settings["http.hosts"],
-        title=str(root),
-        routes=dialect.routes if dialect else (),
-    )
+        _require_served_vault(self.root)
+        settings = _served_settings(self.root, self.given)  # anew: they may have come with a drive
+        _require_usable_settings(settings)
+        flags = {name: settings[name] for name in ("user", "project", "read_only")}
+        usual = self.dialect.settings if self.dialect else {}
+        flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
+        caller = options.bound_caller(settings, self.given["session"])
+        return Vault.open(self.root, flags, caller=caller)
 
 
 def _say_how_to_connect(root: Path) -> None:

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("ref", metavar="ID", shell_complete=tab_completion.titles)
 @click.option("--raw", is_flag=True, help="Print the file's bytes and nothing else.")
-@options.vault
-@options.as_json
-def show_command(ref: str, raw: bool, vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def show_command(ref: str, raw: bool, call: options.VaultCall) -> None:
     """Show one note, named by its id, its path in the vault, its title or an alias."""
-    with options.open_vault(vault) as opened:
+    with call.open_vault() as opened:
         if raw:
             sys.stdout.buffer.write(note_bytes(opened.source(ref).text))
             return
         memory = _memory_to_show(opened, ref)
-    screen.print_result(memory, as_json, _print_show)
+    call.print_result(memory, _print_show)
 
 
 def _memory_to_show(opened: Vault, ref: str) -> Memory:
@@ -49,16 +48,11 @@ def _print_show(memory: Memory) -> None:
         click.secho(screen.one_screen_line(problem.message), fg="yellow")
     click.echo()
     text = memory.content.rstrip("\n")
-    click.echo(
-        screen.wrapped_paragraphs(text)
-        if screen.is_for_a_person()
-        else screen.safe_for_screen(text)
-    )
+    shown = screen.wrapped_paragraphs if screen.is_for_a_person() else screen.safe_for_screen
+    click.echo(shown(text))
 
 
 def _memory_times(memory: Memory) -> str:
-    made, changed = (
-        screen.moment_for_people(memory.created_at),
-        screen.moment_for_people(memory.updated_at),
-    )
+    made = screen.moment_for_people(memory.created_at)
+    changed = screen.moment_for_people(memory.updated_at)
     return screen.tag_labels((), f"made {made}", f"changed {changed}" if changed != made else None)

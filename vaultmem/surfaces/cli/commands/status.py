@@ -13,15 +13,14 @@ _SHOWN = 10
 
 
 @click.command()
-@options.vault
-@options.as_json
-def status_command(vault: str | None, as_json: bool) -> None:
+@options.on_vault
+def status_command(call: options.VaultCall) -> None:
     """Show how the vault and its index are."""
-    with options.open_vault(vault, strict=False) as opened, options.progress("Looking"):
+    with call.open_vault(strict=False) as opened, options.progress("Looking"):
         status = opened.status()
         followed = not status.index.following.startswith("nobody")
-        behind = 0 if as_json or followed else opened.behind()
-    screen.print_result(status, as_json, lambda it: _print_status(it, behind))
+        behind = 0 if call.as_json or followed else opened.behind()
+    call.print_result(status, lambda it: _print_status(it, behind))
 
 
 def _print_status(status: Status, behind: int | None) -> None:

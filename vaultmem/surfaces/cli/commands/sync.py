@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.errors import VaultmemError
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
@@ -23,27 +22,24 @@ _CODES = {"done": 0, "conflicts": 1, "waiting": 1, "offline": 3}
     "--watch", metavar="SECONDS", type=click.FloatRange(min=1), help="Sync again and again."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done; changes no file.")
-@options.vault
-@options.as_json
-def sync_command(watch: float | None, dry_run: bool, vault: str | None, as_json: bool) -> int:
+@options.on_vault
+def sync_command(watch: float | None, dry_run: bool, call: options.VaultCall) -> int:
     """Commit the notes, merge what other machines did, and push.
 
     Both sides' changes to one note are put together. Where both changed the same line, the
     note gets both texts between markers; `vaultmem conflicts` shows them, `vaultmem resolve`
     settles them, and the next sync goes on. With --watch such a merge is left to you.
     """
-    from vaultmem.vault import Vault
-
-    with Vault.open(vault) as opened:
+    with call.open_vault() as opened:
         if watch is not None:
-            return _watch_and_sync(opened, watch, dry_run, as_json)
+            return _watch_and_sync(opened, watch, dry_run, call)
         with options.progress("Syncing"):
             report = opened.sync(dry_run=dry_run)
-    _print_sync(report, as_json)
+    call.print_result(report, _print_sync)
     return _CODES[report.status]
 
 
-def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, as_json: bool) -> int:
+def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, call: options.VaultCall) -> int:
     """Until Ctrl-C, which lets a sync under way come to its end. Being offline, or in the way
     of another git, is no reason to stop."""
     stopped = threading.Event()
@@ -54,8 +50,9 @@ def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, as_json: bool)
         try:
             report = opened.sync(dry_run=dry_run, leave_conflicts=False)
             said = "" if report.status == "done" else " ".join(report.messages)
-            if as_json or _sync_has_news(report) or said != (before or ""):
-                _print_sync(report, as_json)
+            news = report.committed or report.pulled or report.pushed
+            if call.as_json or news or said != (before or ""):
+                call.print_result(report, _print_sync)
         except VaultmemError as error:
             if before is None and error.exit_code == 2:
                 raise  # it never could; later it may be that a person is in the middle of something
@@ -67,14 +64,7 @@ def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, as_json: bool)
     return 0
 
 
-def _sync_has_news(report: SyncReport) -> bool:
-    return bool(report.committed or report.pulled or report.pushed)
-
-
-def _print_sync(report: SyncReport, as_json: bool) -> None:
-    if as_json:
-        click.echo(render.to_json(report))
-        return
+def _print_sync(report: SyncReport) -> None:
     if not is_quiet():
         _print_what_was_synced(report)
     for path in report.conflicts:

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
@@ -14,41 +13,28 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("observation", metavar="[ID]", required=False)
+@click.argument("observation_id", metavar="[ID]", required=False)
 @click.option("--session", "session_id", metavar="S", help="Of this session alone.")
 @click.option("--before", type=int, metavar="N", help="How many before ID.  [default: 10]")
 @click.option("--after", type=int, metavar="N", help="How many after ID.  [default: 10]")
-@options.vault
-@options.as_json
-def timeline_command(
-    observation: str | None,
-    session_id: str | None,
-    before: int | None,
-    after: int | None,
-    vault: str | None,
-    as_json: bool,
-) -> int:
+@options.on_vault
+def timeline_command(observation_id: str | None, call: options.VaultCall, **wanted: Any) -> int:
     """Show what agents observed, in order of time; with an ID, what happened around it."""
-    with options.open_vault(vault) as opened, options.progress("Looking"):
-        found = opened.timeline(
-            observation_id=observation, session_id=session_id, before=before, after=after
-        )
-    if as_json:
-        click.echo(render.to_json(found))
-    elif screen.is_for_a_person():
-        _print_timeline(found.observations, observation or "")
-    else:
-        screen.print_table([_observation_fields(each) for each in found.observations])
+    found = call.ask_vault(
+        lambda vault: vault.timeline(observation_id=observation_id, **wanted),
+        lambda it: _print_timeline(it.observations, observation_id or ""),
+        "Looking",
+    )
     if not found.observations:
         screen.say_line("Nothing was observed yet.")
     return 0 if found.observations else 1
 
 
-def _observation_fields(each: ObservationView) -> tuple[str, ...]:
-    return (screen.moment_for_people(each.time), each.id, each.type, each.content)
-
-
 def _print_timeline(observations: Sequence[ObservationView], wanted: str) -> None:
+    if not screen.is_for_a_person():
+        timed = ((screen.moment_for_people(each.time), each) for each in observations)
+        screen.print_table([(time, each.id, each.type, each.content) for time, each in timed])
+        return
     for path, group in itertools.groupby(observations, key=lambda each: each.path):
         click.secho(screen.screen_line(path), dim=True)
         for each in group:
