@@ -147,7 +147,7 @@ def _matches_of_secret_rule(rule: SecretRule, text: str) -> Iterator[_Span]:
 def _matches_of_own_pattern(pattern: str, text: str) -> Iterator[tuple[int, int]]:
     """Each within a line. A pattern that steps back and forth can take forever; this engine can
     be stopped, and lets other threads go on meanwhile."""
-    import regex  # type: ignore[import-untyped]
+    import regex
 
     compiled, until, at = regex.compile(pattern), time.monotonic() + PATIENCE, 0
     for line in text.splitlines(keepends=True):
