@@ -268,7 +268,7 @@ def _flow_row(block: FrontmatterBlock, node: yaml.Node) -> str:
 
 def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[str]:
     """The lines of each item, comments before it included, indented as Obsidian does."""
-    spans = block._row_spans(node)
+    spans = block.row_spans(node)
     column, start = node.start_mark.column, spans[0][0]
     for _, end in spans:
         text = with_unix_line_ends(block.text[start:end])
