@@ -6,27 +6,15 @@ import contextlib
 import ctypes
 import importlib
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
-
-class SessionModel(Protocol):
-    @property
-    def identity(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def pooling(self) -> str: ...
-    @property
-    def dimension(self) -> int: ...
-    @property
-    def folder(self) -> Path: ...
+    from vaultmem.embedding.models import Model
 
 
-def open_fastembed_session(model: SessionModel) -> TextEmbedding:
+def open_fastembed_session(model: Model) -> TextEmbedding:
     """fastembed on a folder of ours; given the folder, it looks nowhere else."""
     from fastembed import TextEmbedding
     from loguru import logger
@@ -48,7 +36,9 @@ def open_fastembed_session(model: SessionModel) -> TextEmbedding:
             local_files_only=True,
             enable_cpu_mem_arena=False,  # it never gives back what the largest batch needed
         )
-    give_back_memory()
+    # The C library keeps what opening a model needed in passing: 130 MB, twice its size.
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc can give it back
+        ctypes.CDLL(None).malloc_trim(0)
     return opened
 
 
@@ -57,12 +47,6 @@ def load_onnx_runtime() -> None:
     the import; this is for Windows, where the system collects, and for a program that had
     imported it before us."""
     importlib.import_module("onnxruntime").disable_telemetry_events()
-
-
-def give_back_memory() -> None:
-    """The C library keeps what opening a model needed in passing: 130 MB, twice its size."""
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc can
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _let_onnx_threads_sleep() -> None:
@@ -82,7 +66,7 @@ def _let_onnx_threads_sleep() -> None:
     OnnxModel.add_extra_session_options = classmethod(calm)  # type: ignore[assignment]
 
 
-def _register_with_fastembed(name: str, model: SessionModel) -> None:
+def _register_with_fastembed(name: str, model: Model) -> None:
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 
