@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,12 +23,12 @@ from vaultmem.notes import markdown, quotation, yaml_writer
 from vaultmem.notes.frontmatter import PropertyValue, WritableValue
 from vaultmem.notes.frontmatter_edit import (
     FrontmatterBlock,
+    list_item_key,
     property_value_key,
     property_value_read_back,
     same_property_value,
 )
 from vaultmem.notes.note import Note, note_bytes, parse
-from vaultmem.notes.tags import tag_key
 from vaultmem.notes.yaml_writer import ObsidianHandler
 
 
@@ -352,9 +352,9 @@ def _remove_property(note: Note, name: str) -> Note:
 
 def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     current = _list_to_edit(note, name)
-    new, known = list(current), {_edited_item_key(name, item) for item in current}
+    new, known = list(current), {list_item_key(name, item) for item in current}
     for item in items:
-        if (key := _edited_item_key(name, item)) not in known:
+        if (key := list_item_key(name, item)) not in known:
             known.add(key)
             new.append(item)
     return note if len(new) == len(current) else _edit_property(note, name, new)
@@ -362,8 +362,8 @@ def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
 
 def _remove_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     current = _list_to_edit(note, name)
-    gone = {_edited_item_key(name, item) for item in items}
-    left = [old for old in current if _edited_item_key(name, old) not in gone]
+    gone = {list_item_key(name, item) for item in items}
+    left = [old for old in current if list_item_key(name, old) not in gone]
     return note if len(left) == len(current) else _edit_property(note, name, left)
 
 
@@ -377,13 +377,6 @@ def _list_to_edit(note: Note, name: str) -> list[PropertyValue]:
     if value is None:
         return []
     return list(value) if isinstance(value, list) else [value]
-
-
-def _edited_item_key(name: str, item: WritableValue) -> Hashable:
-    """Two items with one key are one item; of tags case and `#` do not count."""
-    if name.casefold() in ("tags", "tag") and isinstance(item, str):
-        return "#", tag_key(item)
-    return property_value_key(property_value_read_back(item))
 
 
 def _editable_key(note: Note, name: str) -> str:

@@ -16,6 +16,7 @@ from vaultmem.errors import NoteMalformed
 from vaultmem.notes import yaml_writer
 from vaultmem.notes.frontmatter import PropertyValue, WritableValue, compose_frontmatter
 from vaultmem.notes.note import BOM, Note
+from vaultmem.notes.tags import tag_key
 from vaultmem.notes.yaml_writer import render_yaml, render_yaml_item
 
 
@@ -47,6 +48,13 @@ def property_value_read_back(value: WritableValue) -> PropertyValue:
     if isinstance(value, list):
         return [property_value_read_back(item) for item in value]
     return render_yaml(value) if isinstance(value, dt.date) else value
+
+
+def list_item_key(name: str, item: WritableValue) -> Hashable:
+    """Two items of a list property with one key are one item; of tags case and `#` do not count."""
+    if name.casefold() in ("tags", "tag") and isinstance(item, str):
+        return "#", tag_key(item)
+    return property_value_key(property_value_read_back(item))
 
 
 # YAML 1.1 and libyaml break lines at these, YAML 1.2 and Obsidian do not.

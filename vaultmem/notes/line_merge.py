@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from vaultmem.base import line_difference
 from vaultmem.notes.fact_lines import fact_in_line, ways_to_write_fact
@@ -43,6 +43,7 @@ class LineClash(NamedTuple):
 
 Part: TypeAlias = LineUnit | LineClash
 Key: TypeAlias = tuple[str, ...]
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,7 @@ def _merge_as_set_of_items(
     return [(key, units[key]) for key in order if key in keep and key not in gone]
 
 
-def merged_order(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key]) -> list[Key]:
+def merged_order(base: Sequence[K], first: Sequence[K], second: Sequence[K]) -> list[K]:
     """All keys of both sides in one order: that of the side that reordered, else of the newer.
 
     What only the other side has stands behind what it stands behind there.
@@ -341,8 +342,8 @@ def merged_order(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key
     frame, guest = (first, second) if other == old != one else (second, first)
     result = list(dict.fromkeys(frame))
     place = {key: i for i, key in enumerate(result)}
-    following: dict[Key | None, list[Key]] = {}
-    before: Key | None = None
+    following: dict[K | None, list[K]] = {}
+    before: K | None = None
     for key in dict.fromkeys(guest):
         if key in place:
             before = key
