@@ -136,9 +136,8 @@ class Store:
             found = os.stat(self.paths.readable(path), follow_symlinks=False)
         except (OSError, VaultmemError):
             return None
-        return (
-            file_stamp(found) if stat.S_ISREG(found.st_mode) and self.paths.is_note(path) else None
-        )
+        is_note = stat.S_ISREG(found.st_mode) and self.paths.is_note(path)
+        return file_stamp(found) if is_note else None
 
     def is_there(self, path: str) -> bool:
         """Whether there is such a note, also while an editor writes it anew."""
