@@ -6,15 +6,27 @@ import contextlib
 import ctypes
 import importlib
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
-    from vaultmem.embedding.models import Model
+
+class SessionModel(Protocol):
+    @property
+    def identity(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def pooling(self) -> str: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def folder(self) -> Path: ...
 
 
-def open_fastembed_session(model: Model) -> TextEmbedding:
+def open_fastembed_session(model: SessionModel) -> TextEmbedding:
     """fastembed on a folder of ours; given the folder, it looks nowhere else."""
     from fastembed import TextEmbedding
     from loguru import logger
@@ -66,7 +78,7 @@ def _let_onnx_threads_sleep() -> None:
     OnnxModel.add_extra_session_options = classmethod(calm)  # type: ignore[assignment]
 
 
-def _register_with_fastembed(name: str, model: Model) -> None:
+def _register_with_fastembed(name: str, model: SessionModel) -> None:
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 
