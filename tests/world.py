@@ -84,7 +84,7 @@ def contents(index: Index) -> dict[str, Any]:
         kept = [c for c in columns if c not in STAMPS]
         rows = db.execute(f"SELECT note, {', '.join(kept)} FROM {table}").fetchall()
         result[table] = sorted((paths[row[0]], *map(repr, row[1:])) for row in rows)
-    index._look()
+    index.state()
     text = index.files.text
     result["documents"] = text.documents if text else None
     result["pending"] = index.catalog.pending()

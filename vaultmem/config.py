@@ -140,9 +140,8 @@ def _is_usual_state_folder(folder: str) -> bool:
 def _obsidian_templates(root: Path) -> str:
     """The folder of Obsidian's own templates plugin, so that a template is never a memory."""
     try:
-        data = small_files.parse_json(
-            small_files.read_small_file(root / ".obsidian" / "templates.json")
-        )
+        raw = small_files.read_small_file(root / ".obsidian" / "templates.json")
+        data = small_files.parse_json(raw)
         folder = data.get("folder") if isinstance(data, dict) else None
     except (OSError, ValueError):
         return ""
@@ -218,9 +217,8 @@ def _settings_from_environment(values: dict[str, Setting], problems: list[Settin
             continue
         try:
             given = setting_values.setting_from_text(name, text)
-            values[name] = Setting(
-                setting_values.setting_value(name, given, f"${variable}"), f"${variable}"
-            )
+            typed = setting_values.setting_value(name, given, f"${variable}")
+            values[name] = Setting(typed, f"${variable}")
         except ValueError as error:
             problems.append(SettingsProblem(str(error)))
 

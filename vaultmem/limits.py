@@ -225,19 +225,14 @@ class _Scalar:
         return value  # what is neither is refused where it would be written, in words of its own
 
 
-class Property(NamedTuple):
+class Property:
     """A property's value: a text, a number, true or false, a date, or a list of those."""
 
-    most: int = 100
+    bound_words = f"{_Scalar.bound_words}, or 100 of those"
 
     def bounded_value(self, name: str, value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return Several(self.most, _Scalar()).bounded_value(name, value)
-        return _Scalar().bounded_value(name, value)
-
-    @property
-    def bound_words(self) -> str:
-        return f"{_Scalar().bound_words}, or {self.most} of those"
+        bound = Several(100, _Scalar()) if isinstance(value, (list, tuple)) else _Scalar()
+        return bound.bounded_value(name, value)
 
 
 class Anything:

@@ -233,10 +233,9 @@ class Parts:
 
     def absence(self) -> str:
         """What an answer says that is given from the index alone, while the vault is away."""
-        reason = self.store.home.trouble()
-        return (
-            f"partial_results: {reason} Texts cannot be shown until it is back." if reason else ""
-        )
+        if not (reason := self.store.home.trouble()):
+            return ""
+        return f"partial_results: {reason} Texts cannot be shown until it is back."
 
     def bring_up_to_date(
         self, *, rebuild: bool = False, progress: ReconcileProgress | None = None
@@ -251,18 +250,15 @@ class Parts:
         return self.reconciler.everything(told=rebuild, progress=progress, first=first)
 
     def health(self) -> tuple[IndexStatus, ModelState, str]:
-        model = self.model_state()
-        followed = self.is_followed()
+        from vaultmem.index import IndexStatus
+
+        model, followed = self.model_state(), self.is_followed()
         following = "a server follows the files" if followed else "nobody follows the files now"
-        return self._index_status(model.identity), model, following
-
-    def _index_status(self, identity: str) -> IndexStatus:
-        from vaultmem.index import INDEX_FAILURES, IndexStatus
-
         try:
-            return self.index.status(identity)
+            status = self.index.status(model.identity)
         except INDEX_FAILURES as error:
-            return IndexStatus(0, 0, 0, 0, (), str(error))
+            status = IndexStatus(0, 0, 0, 0, (), str(error))
+        return status, model, following
 
     def freshness(self, of: Filters | None = None) -> Freshness:
         """How far answers can be relied on, of all notes or of those that a caller may see."""

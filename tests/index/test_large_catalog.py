@@ -73,13 +73,13 @@ QUESTIONS: dict[str, Callable[[Index], object]] = {
     "vectors": lambda i: i.vectors.of_notes(IDENTITY, SOME),
     "texts": lambda i: i.vectors.of_texts(IDENTITY, TEXTS[:1000]),
     "missing": lambda i: i.vectors.missing(IDENTITY, TEXTS[:1000]),
-    "similarities": lambda i: i.vectors.store().similarities(SOME, np.ones(4)),
+    "similarities": lambda i: i.vectors.open_store().similarities(SOME, np.ones(4)),
 }
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_any_number_may_be_asked_for_at_once(index: Index, question: str) -> None:
-    databases = (index.catalog, index.vectors.store())
+    databases = (index.catalog, index.vectors.open_store())
     before = [each.db.setlimit(VARIABLES, 20) for each in databases]
     try:
         QUESTIONS[question](index)

@@ -28,7 +28,7 @@ def filled(world: World) -> World:
 
 def exactly(world: World, question: np.ndarray, notes: set[int]) -> list[tuple[int, int, float]]:
     """All passages of these notes compared one by one, as the table has their vectors."""
-    store = world.index.vectors.store()
+    store = world.index.vectors.open_store()
     rows = dict(store.db.execute("SELECT hash, vector FROM vector"))
     found = []
     for passage, note, key in world.index.vectors.passage_hashes(sorted(notes)):
@@ -120,15 +120,15 @@ def test_what_is_usual_is_the_mean_of_all(filled: World) -> None:
 
 def counted(world: World) -> int:
     """Passages with a vector, each looked up."""
-    store = world.index.vectors.store()
+    store = world.index.vectors.open_store()
     keys = {row[0] for row in store.db.execute("SELECT hash FROM vector")}
     hashes = world.index.catalog.db.execute("SELECT hash FROM passage")
     return sum(row[0] in keys for row in hashes)
 
 
 def whole(world: World) -> int:
-    store = world.index.vectors.store()
-    return store.counted(store.model(IDENTITY), world.index.catalog.meta("uuid"))[1]
+    store = world.index.vectors.open_store()
+    return store.counted(store.model(IDENTITY), world.index.catalog.state().uuid)[1]
 
 
 def test_the_count_stays_right_whatever_happens(

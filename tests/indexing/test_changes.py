@@ -6,12 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultmem.base.file_stamps import FileStamp
-from vaultmem.indexing.changes import (
-    DepartedNotes,
-    NoteIdentity,
-    compare_stamps,
-    does_vault_look_emptied,
-)
+from vaultmem.index import KnownNote
+from vaultmem.indexing.changes import DepartedNotes, compare_stamps, does_vault_look_emptied
 
 A, B = FileStamp(1, 1, 1), FileStamp(2, 1, 1)
 
@@ -33,26 +29,27 @@ def test_what_could_not_be_seen_is_not_missing() -> None:
 
 def test_a_note_moves_by_id_then_by_bytes() -> None:
     missing = {
-        "old1": NoteIdentity("v1", "ID1"),
-        "old2": NoteIdentity("v2"),
-        "old3": NoteIdentity("v3", "ID3"),
+        "old1": KnownNote(A, "v1", "ID1"),
+        "old2": KnownNote(A, "v2", ""),
+        "old3": KnownNote(A, "v3", "ID3"),
     }
     departed, left = DepartedNotes(missing), dict.fromkeys(missing)
     arrived = (
-        (NoteIdentity("v1 edited", "ID1"), "old1"),
-        (NoteIdentity("v2"), "old2"),
-        (NoteIdentity("v2"), None),  # a copy
-        (NoteIdentity("v9", "ID9"), None),
+        (("v1 edited", "ID1"), "old1"),
+        (("v2", ""), "old2"),
+        (("v2", ""), None),  # a copy
+        (("v9", "ID9"), None),
     )
     for identity, old in arrived:
-        assert departed.find(identity, left) == old
+        assert departed.find(*identity, left) == old
         left.pop(old or "", None)
 
 
 def test_two_notes_of_the_same_bytes_both_move() -> None:
-    departed, left = DepartedNotes({"a": NoteIdentity("v"), "b": NoteIdentity("v")}), {"a", "b"}
+    same = KnownNote(A, "v", "")
+    departed, left = DepartedNotes({"a": same, "b": same}), {"a", "b"}
     for _ in range(2):
-        left.remove(departed.find(NoteIdentity("v"), left) or "")
+        left.remove(departed.find("v", "", left) or "")
     assert not left
 
 

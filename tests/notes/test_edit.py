@@ -336,11 +336,11 @@ def _assert_done(change: NoteEdit, value: object) -> None:
         assert value is None
     elif isinstance(change, AddItems) and change.items:
         items = value if isinstance(value, list) else [value]
-        keys = {editing._edited_item_key(change.name, item) for item in items}
-        assert keys >= {editing._edited_item_key(change.name, item) for item in change.items}
+        keys = {editing.list_item_key(change.name, item) for item in items}
+        assert keys >= {editing.list_item_key(change.name, item) for item in change.items}
     elif isinstance(change, RemoveItems) and isinstance(value, list):
-        keys = {editing._edited_item_key(change.name, item) for item in value}
-        assert not keys & {editing._edited_item_key(change.name, item) for item in change.items}
+        keys = {editing.list_item_key(change.name, item) for item in value}
+        assert not keys & {editing.list_item_key(change.name, item) for item in change.items}
 
 
 BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)

@@ -245,3 +245,11 @@ def test_f5_backticks_of_every_length_take_linear_time() -> None:
     started = time.process_time()
     parse(raw)
     assert time.process_time() - started < 1
+
+
+def test_the_same_bytes_are_read_once_whatever_the_note_is_called() -> None:
+    raw = b"---\ntype: semantic\n---\n# One\n\nSee [[Other]] #tag\n"
+    one, other = parse(raw), parse(bytes(bytearray(raw)), "Folder/Name.md", {"type": "kind"})
+    assert one.headings is other.headings and one.properties is other.properties
+    assert (other.path, other.names, one.path) == ("Folder/Name.md", {"type": "kind"}, "")
+    assert parse(raw + b"more").headings is not one.headings

@@ -33,7 +33,7 @@ SQL_LIST_OF_BYTES: Final = "(SELECT from_hex(value) FROM json_each(?))"
 
 
 def sql_list(values: Iterable[int | str] | Iterable[bytes]) -> str:
-    """The values for `LISTED`, or for `LISTED_BYTES`."""
+    """The values for `SQL_LIST`, or for `SQL_LIST_OF_BYTES`."""
     plain = [value.hex() if isinstance(value, bytes) else value for value in values]
     return json.dumps(plain, ensure_ascii=False)
 
@@ -67,12 +67,14 @@ class Database:
         """This thread's connection."""
         local = self._local
         if getattr(local, "generation", None) != self._generation:
-            self._let_go(getattr(local, "db", None))
+            self._close_former(getattr(local, "db", None))
             local.generation, local.db = self._generation, None
         connection: sqlite3.Connection | None = local.db
         if connection is None:
-            connection = local.db = self._left_open() if self.away() else self._connect()
-            self._note_files()
+            connection = local.db = self._connection_left_open() if self.away() else self._connect()
+            with self._opening:  # all connections of a process share the files of the first
+                if not self._opened:
+                    self._opened = {end: look for end in _FILES if (look := self._look_at(end))}
         return connection
 
     @property
@@ -83,7 +85,7 @@ class Database:
         if reason := self.away():
             raise Away(str(reason))
 
-    def _left_open(self) -> sqlite3.Connection:
+    def _connection_left_open(self) -> sqlite3.Connection:
         """The connection of a thread that has ended: a file that was opened stays readable."""
         with self._opening:
             for place, (thread, db) in enumerate(self._connections):
@@ -103,12 +105,6 @@ class Database:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         return db
-
-    def _note_files(self) -> None:
-        """Which files these are. All connections of a process share those of the first."""
-        with self._opening:
-            if not self._opened:
-                self._opened = {end: look for end in _FILES if (look := self._look_at(end))}
 
     def _look_at(self, ending: str) -> _DatabaseFile | None:
         try:
@@ -203,25 +199,19 @@ class Database:
         """
         me = threading.current_thread()
         with self._opening:
-            for thread, db in self._connections:
-                if thread is me or not thread.is_alive():
-                    with contextlib.suppress(sqlite3.Error):
-                        db.close()
-            self._connections[:] = [
-                pair for pair in self._connections if pair[0] is not me and pair[0].is_alive()
-            ]
+            in_use = [p for p in self._connections if p[0] is not me and p[0].is_alive()]
+            _close_connections([pair for pair in self._connections if pair not in in_use])
+            self._connections[:] = in_use
             if not self._connections:
                 self._opened = {}
         self._local.__dict__.clear()
 
-    def _let_go(self, old: sqlite3.Connection | None) -> None:
+    def _close_former(self, connection: sqlite3.Connection | None) -> None:
         """This thread's connection to what the file was before."""
-        if old is None:
-            return
         with self._opening:
-            self._connections[:] = [pair for pair in self._connections if pair[1] is not old]
-        with contextlib.suppress(sqlite3.Error):
-            old.close()
+            former = [pair for pair in self._connections if pair[1] is connection]
+            self._connections[:] = [pair for pair in self._connections if pair not in former]
+        _close_connections(former)
 
 
 def _close_connections(connections: list[tuple[threading.Thread, sqlite3.Connection]]) -> None:

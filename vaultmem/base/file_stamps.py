@@ -19,9 +19,7 @@ class FileStamp(NamedTuple):
     ctime_ns: int = 0
 
 
-UNSETTLED_STAMP: Final = FileStamp(
-    0, -1, 0
-)  # the stamp of no file: whatever has it is looked at again
+UNSETTLED_STAMP: Final = FileStamp(0, -1, 0)  # of no file: whatever has it is looked at again
 
 
 def file_stamp(found: os.stat_result) -> FileStamp:

@@ -48,9 +48,7 @@ def line_opcodes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Opcode]:
     i = j = 0
     for block in (*equal_lines(a, b), EqualLines(len(a), len(b), 0)):
         if i < block.a or j < block.b:
-            tag = (
-                "replace" if i < block.a and j < block.b else "delete" if i < block.a else "insert"
-            )
+            tag = "insert" if i == block.a else "delete" if j == block.b else "replace"
             found.append((tag, i, block.a, j, block.b))
         i, j = block.a + block.size, block.b + block.size
         if block.size:

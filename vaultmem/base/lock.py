@@ -78,9 +78,7 @@ def locked(place: Path | OwnPath, *, timeout: float, what: str) -> Iterator[None
                     raise Busy(f"Another process is {what}; try again in a moment.")
                 time.sleep(pause)
                 pause = min(pause * 2, 0.02)
-            if _is_lock_file_at(
-                fd, place
-            ):  # else it was deleted meanwhile, and is nobody's lock any more
+            if _is_lock_file_at(fd, place):  # else it was deleted, and is nobody's lock any more
                 yield
                 return
         finally:

@@ -14,6 +14,7 @@ folder is asked about the one that was opened, before anything is made in it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -107,12 +108,12 @@ class OwnPath(NamedTuple):
 
     def make(self) -> Path:
         """This folder, and those on the way to it, made where they are missing."""
-        with self._opened(make=True):
+        with self._opened_folder(make=True):
             return self.path
 
     def is_folder(self) -> bool:
         try:
-            with self._opened():
+            with self._opened_folder():
                 return True
         except FileNotFoundError:
             return False
@@ -133,7 +134,7 @@ class OwnPath(NamedTuple):
         found = []
         with (
             contextlib.suppress(FileNotFoundError),
-            self._opened() as folder,
+            self._opened_folder() as folder,
             folder.scan() as scan,
         ):
             for entry in scan:
@@ -143,7 +144,7 @@ class OwnPath(NamedTuple):
 
     def checked_folder(self) -> Path:
         """The same of a folder, which is made, and of which every part is a plain file."""
-        with self._opened(make=True) as folder:
+        with self._opened_folder(make=True) as folder:
             with folder.scan() as entries:
                 odd = [entry.name for entry in entries if not entry.is_file(follow_symlinks=False)]
             for name in odd:
@@ -154,26 +155,22 @@ class OwnPath(NamedTuple):
         """Take a real folder away with all that is in it; links in it go, not what they lead to."""
         import shutil
 
-        with contextlib.suppress(FileNotFoundError), self.parent._opened() as folder:
+        with contextlib.suppress(FileNotFoundError), self.parent._opened_folder() as folder:
             if folder.require(self.name, "folder"):
                 shutil.rmtree(folder.at(self.name), ignore_errors=True, dir_fd=folder.fd)
 
     def remove_folder(self) -> None:
         """Take an empty folder away; one with anything in it stays."""
-        with contextlib.suppress(OSError), self.parent._opened() as folder:
+        with contextlib.suppress(OSError), self.parent._opened_folder() as folder:
             os.rmdir(folder.at(self.name), dir_fd=folder.fd)
 
     @contextlib.contextmanager
-    def _opened(self, *, make: bool = False) -> Iterator[_OwnFolderHandle]:
-        if not _STEPS:
-            yield self._looked_at(make)
-            return
-        folder = _OwnFolderHandle(
-            self.anchor, os.open(self.anchor, _ANCHOR if self.parts else _FOLDER)
-        )
+    def _opened_folder(self, *, make: bool = False) -> Iterator[_OwnFolderHandle]:
+        above = os.open(self.anchor, _ANCHOR if self.parts else _FOLDER) if _STEPS else None
+        folder = _OwnFolderHandle(self.anchor, above)
         try:
             if make and self.require is not None:
-                self.require(os.stat(folder.fd))  # type: ignore[arg-type]
+                self.require(os.stat(self.anchor if above is None else above))
             for name in self.parts:
                 folder = _open_folder_below(folder, name, make)
             yield folder
@@ -181,26 +178,12 @@ class OwnPath(NamedTuple):
             if folder.fd is not None:
                 os.close(folder.fd)
 
-    def _looked_at(self, make: bool) -> _OwnFolderHandle:
-        folder = _OwnFolderHandle(self.anchor, None)
-        if make and self.require is not None:
-            self.require(os.stat(self.anchor))
-        for name in self.parts:
-            if folder.require(name, "folder") is None:
-                if not make:
-                    raise FileNotFoundError(2, "No such file or directory", folder.at(name))
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(folder.at(name))
-                folder.require(name, "folder")
-            folder = _OwnFolderHandle(folder.path / name, None)
-        return folder
-
     # --- files -------------------------------------------------------------------------
 
     def stat(self) -> os.stat_result | None:
         """Of a plain file; None when there is none."""
         try:
-            with self.parent._opened() as folder:
+            with self.parent._opened_folder() as folder:
                 return folder.require(self.name, "file")
         except FileNotFoundError:
             return None
@@ -208,14 +191,14 @@ class OwnPath(NamedTuple):
     def checked(self, *beside: str) -> Path:
         """The path, for a library that opens files by name: it and its companions, which have
         these endings, are plain files or not there, in folders that are real."""
-        with self.parent._opened() as folder:
+        with self.parent._opened_folder() as folder:
             for ending in ("", *beside):
                 folder.require(self.name + ending, "file")
         return self.path
 
     def open(self, flags: int, mode: int = 0o666) -> int:
         """A plain file's number; never that of a pipe or a device, and nothing waits for one."""
-        with self.parent._opened(make=bool(flags & os.O_CREAT)) as folder:
+        with self.parent._opened_folder(make=bool(flags & os.O_CREAT)) as folder:
             if folder.fd is None:
                 folder.require(self.name, "file")
             try:
@@ -242,7 +225,7 @@ class OwnPath(NamedTuple):
 
     def write(self, data: bytes) -> None:
         """All of the file, new; whole or not at all, but not forced to disk."""
-        with self.parent._opened(make=True) as folder:
+        with self.parent._opened_folder(make=True) as folder:
             folder.require(self.name, "file")
             with durable.temporary_file(
                 folder.path, data, 0o666, at=folder.fd, flush=False
@@ -251,7 +234,7 @@ class OwnPath(NamedTuple):
 
     def create(self, data: bytes) -> None:
         """A new file, on disk when this returns; FileExistsError when there is one."""
-        with self.parent._opened(make=True) as folder:
+        with self.parent._opened_folder(make=True) as folder:
             with durable.temporary_file(folder.path, data, 0o666, at=folder.fd) as made:
                 durable.place_new_file(made, folder.at(self.name), at=folder.fd, into=folder.fd)
             if folder.fd is not None:
@@ -259,7 +242,7 @@ class OwnPath(NamedTuple):
 
     def take_in(self, file: Path) -> None:
         """Move a file from elsewhere to this place, which must be free."""
-        with self.parent._opened(make=True) as folder:
+        with self.parent._opened_folder(make=True) as folder:
             durable.place_new_file(file, folder.at(self.name), into=folder.fd)
             if folder.fd is not None:
                 os.fsync(folder.fd)
@@ -273,7 +256,7 @@ class OwnPath(NamedTuple):
 
     def remove(self) -> None:
         """Take a plain file away; nothing else, and no error when there is none."""
-        with contextlib.suppress(FileNotFoundError), self.parent._opened() as folder:
+        with contextlib.suppress(FileNotFoundError), self.parent._opened_folder() as folder:
             found = folder.stat(self.name)
             if found is not None and stat.S_ISREG(found.st_mode):
                 os.unlink(folder.at(self.name), dir_fd=folder.fd)
@@ -281,21 +264,25 @@ class OwnPath(NamedTuple):
 
 def _open_folder_below(above: _OwnFolderHandle, name: str, make: bool) -> _OwnFolderHandle:
     """The folder of this name; the one above is closed."""
-    assert above.fd is not None
+    fd = None
     try:
-        try:
+        if above.fd is not None:
             fd = os.open(name, _FOLDER | _PLAIN, dir_fd=above.fd)
-        except FileNotFoundError:
-            if not make:
-                raise
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, dir_fd=above.fd)
+        elif above.require(name, "folder") is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), above.at(name))
+    except FileNotFoundError:
+        if not make:
+            raise
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(above.at(name), dir_fd=above.fd)
+            if above.fd is not None:
                 _flush_own_folder(above.fd)
-            fd = os.open(name, _FOLDER | _PLAIN, dir_fd=above.fd)
+        return _open_folder_below(above, name, make=False)
     except OSError:
         above.require(name, "folder")
         raise
-    os.close(above.fd)
+    if above.fd is not None:
+        os.close(above.fd)
     return _OwnFolderHandle(above.path / name, fd)
 
 

@@ -11,15 +11,20 @@ from __future__ import annotations
 import functools
 import math
 import re
+import time
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
+
+from vaultmem.errors import InvalidInput
 
 _SHORTEST: Final = 8  # characters that a text with a secret in it has at least
 _PASSES: Final = 5  # what is left may have become a secret; that ends soon
 _MOST_PATTERNS, _LONGEST_PATTERN = 50, 500
+_LONGEST_LINE: Final = 2_000  # that a person's own pattern is tried on at once
+PATIENCE: Final = 5.0  # seconds for one pattern and one text; usual ones take a few thousandths
 OWN_SECRET: Final = "secret"  # what a person's own patterns find
 _MARK: Final = re.compile(r"\[redacted: ([\w .-]{1,60})\]")
 
@@ -32,10 +37,9 @@ class FoundSecret:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRule:
+class SecretRule(NamedTuple):
     kind: str
-    pattern: re.Pattern[str]  # the secret is its first group, or all of it
+    pattern: str  # the secret is its first group, or all of it
     words: tuple[str, ...]  # lower case; one of them stands in every text that matches
     accepts: Callable[[str], bool] = bool
 
@@ -73,18 +77,16 @@ def redacted_kinds(before: str, after: str) -> tuple[str, ...]:
 
 def wrong_secret_pattern(pattern: str) -> str:
     """Why a person's own pattern cannot be used; empty when it can."""
+    import regex  # type: ignore[import-untyped]
+
     if len(pattern) > _LONGEST_PATTERN:
         return f"it has more than {_LONGEST_PATTERN} characters"
     try:
-        compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
+        compiled = regex.compile(pattern)
+    except (regex.error, OverflowError, RecursionError) as error:
         return f"it is no regular expression: {error}"
     if compiled.search(""):
         return "it matches even an empty text"
-    from vaultmem.base import redaction_patterns
-
-    if why := redaction_patterns.wrong_pattern_for_this_python(pattern):
-        return why
     if _REPEATED_REPEAT.search(re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)):
         return "it repeats a repetition, like (a+)+, which can take forever"
     return ""
@@ -128,21 +130,40 @@ def _redaction_marks(text: str) -> list[re.Match[str]]:
 def _secret_matches(text: str, more: Sequence[str]) -> Iterator[list[_Span]]:
     """What each rule finds, in order, where it finds something."""
     folded = text.lower()
-    for number in sorted({number for word, number in _words_of_secret_rules() if word in folded}):
-        if found := list(_matches_of_secret_rule(secret_rule(number), text)):
-            yield found
-    if more:
-        from vaultmem.base import redaction_patterns
-
-        for places in redaction_patterns.places_of_patterns(more[:_MOST_PATTERNS], text):
-            yield [(start, end, OWN_SECRET) for start, end in places]
+    for rule in secret_rules():
+        if any(word in folded for word in rule.words):
+            yield list(_matches_of_secret_rule(rule, text))
+    for pattern in more[:_MOST_PATTERNS]:
+        yield [(*place, OWN_SECRET) for place in _matches_of_own_pattern(pattern, text)]
 
 
 def _matches_of_secret_rule(rule: SecretRule, text: str) -> Iterator[_Span]:
-    for match in rule.pattern.finditer(text):
+    for match in re.finditer(rule.pattern, text):
         group = next((i for i, part in enumerate(match.groups(), 1) if part), 0)
         if rule.accepts(match[group]):
             yield *match.span(group), rule.kind
+
+
+def _matches_of_own_pattern(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    """Each within a line. A pattern that steps back and forth can take forever; this engine can
+    be stopped, and lets other threads go on meanwhile."""
+    import regex
+
+    compiled, until, at = regex.compile(pattern), time.monotonic() + PATIENCE, 0
+    for line in text.splitlines(keepends=True):
+        for first in range(0, len(line), _LONGEST_LINE):
+            part, left = line[first : first + _LONGEST_LINE], until - time.monotonic()
+            try:
+                for match in compiled.finditer(part, timeout=max(left, 0.001), concurrent=True):
+                    if match[0]:
+                        yield at + first + match.start(), at + first + match.end()
+            except TimeoutError:
+                raise InvalidInput(
+                    f"The pattern {pattern!r} of privacy.patterns in the settings did not come to an "
+                    f"end within {PATIENCE:g} seconds, so it is not known what is secret in this "
+                    "text. Nothing was written. Make the pattern simpler, with one repetition."
+                ) from None
+        at += len(line)
 
 
 # --- what looks like chance ------------------------------------------------------------------
@@ -200,10 +221,11 @@ def _has_digit(value: str) -> bool:
 
 _ASSIGNED: Final = r"""["'`*_]{0,3}[ \t]{0,3}(?::=|=>|==?|:)[*_]{0,2}[ \t]{0,3}["'`]{0,3}"""
 _VALUE: Final = r"""[^\s"'`,;<>{}()\[\]|\\]"""
-_Given = tuple[str, str, tuple[str, ...], Callable[[str], bool]]  # of a rule not yet compiled
 
-_TOKENS: Final[tuple[_Given, ...]] = (
-    (
+_GITLAB: Final = "pat|ptt|rt|dt|cbt|ft|imt|agent|oas|soat|ffct"
+
+_TOKENS: Final = (
+    SecretRule(
         "private key",
         (
             r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -211,55 +233,39 @@ _TOKENS: Final[tuple[_Given, ...]] = (
             r"|(?:(?:\s|\\[nr])*[A-Za-z0-9+/]{40,}={0,2})+(?:(?:\s|\\[nr])*[A-Za-z0-9+/]+={1,2})?)"
         ),
         ("private key",),
-        bool,
     ),
-    (
+    SecretRule(
         "github token",
         r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        bool,
     ),
-    (
+    SecretRule(
         "gitlab token",
-        r"(?<![A-Za-z0-9])gl(?:pat|ptt|rt|dt|cbt|ft|imt|agent|oas|soat|ffct)-[\w.-]{19,}\w",
-        (
-            "glpat-",
-            "glptt-",
-            "glrt-",
-            "gldt-",
-            "glcbt-",
-            "glft-",
-            "glimt-",
-            "glagent-",
-            "gloas-",
-            "glsoat-",
-            "glffct-",
-        ),
+        rf"(?<![A-Za-z0-9])gl(?:{_GITLAB})-[\w.-]{{19,}}\w",
+        tuple(f"gl{kind}-" for kind in _GITLAB.split("|")),
         _has_digit,
     ),
-    (
+    SecretRule(
         "slack token",
         r"(?<![A-Za-z0-9])(?:xox[abeoprs](?:\.xox[bp])?|xapp)-[A-Za-z0-9-]{9,}[A-Za-z0-9]",
         ("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
         _has_digit,
     ),
-    (
+    SecretRule(
         "slack webhook",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/]{20,200})",
         ("hooks.slack.com/",),
-        bool,
     ),
-    (
+    SecretRule(
         "stripe key",
         (
             r"(?<![A-Za-z0-9])(?:[rsp]k_(?:live|test|prod)_[A-Za-z0-9]{10,}"
             r"|whsec_[A-Za-z0-9+/]{24,})"
         ),
         ("k_live_", "k_test_", "k_prod_", "whsec_"),
-        bool,
     ),
-    ("anthropic key", r"(?<![A-Za-z0-9])sk-ant-[\w-]{15,}\w", ("sk-ant-",), bool),
-    (
+    SecretRule("anthropic key", r"(?<![A-Za-z0-9])sk-ant-[\w-]{15,}\w", ("sk-ant-",)),
+    SecretRule(
         "openai key",
         (
             r"(?<![A-Za-z0-9])sk-(?:(?:proj|svcacct|admin|None|or-v\d)-[\w-]{19,}\w"
@@ -268,43 +274,40 @@ _TOKENS: Final[tuple[_Given, ...]] = (
         ("sk-",),
         _has_digit,
     ),
-    (
+    SecretRule(
         "google key",
         (
             r"(?<![A-Za-z0-9])(?:AIza[\w-]{35}|ya29\.[\w-]{19,}\w|GOCSPX-[\w-]{28}"
             r"|1//0[\w-]{40,})"
         ),
         ("aiza", "ya29.", "gocspx-", "1//0"),
-        bool,
     ),
-    (
+    SecretRule(
         "aws key",
         r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b",
         ("akia", "asia", "abia", "acca", "a3t"),
         _has_digit,
     ),
-    (
+    SecretRule(
         "aws secret key",
         (
             r"(?i)(?:secret_?access_?key|aws_?secret(?:_?key)?)"
             rf"{_ASSIGNED}([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+])"
         ),
         ("secret",),
-        bool,
     ),
-    ("npm token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36,}", ("npm_",), bool),
-    ("pypi token", r"(?<![A-Za-z0-9])pypi-AgE[\w-]{29,}\w", ("pypi-age",), bool),
-    ("hugging face token", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}", ("hf_",), bool),
-    (
+    SecretRule("npm token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36,}", ("npm_",)),
+    SecretRule("pypi token", r"(?<![A-Za-z0-9])pypi-AgE[\w-]{29,}\w", ("pypi-age",)),
+    SecretRule("hugging face token", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}", ("hf_",)),
+    SecretRule(
         "web token",
         (
             r"(?<![A-Za-z0-9])eyJ[\w-]{8,1000}\.(?:eyJ[\w-]{8,8000}(?:\.[\w-]*)?"
             r"|[\w-]{0,2000}\.[\w-]{0,200}\.[\w-]{0,100000}\.[\w-]{15,})"
         ),
         ("eyj",),
-        bool,
     ),
-    (
+    SecretRule(
         "password in a url",
         r"(?i)(?<=[a-z0-9]://)[^\s/:@?#'\"`<>\[\]]{0,100}:([^\s/'\"`<>\[\]]{1,200})@(?=[\w\[$<{])",
         ("://",),
@@ -366,27 +369,27 @@ _PREFIXED: Final = (
 _INSIDE: Final = {":AA": r"\d{8,10}", ".atlasv1.": r"[A-Za-z0-9]{14}"}  # what stands before
 
 
-def _prefixed_secret_rule(kind: str, word: str, rest: str) -> _Given:
+def _prefixed_secret_rule(kind: str, word: str, rest: str) -> SecretRule:
     before = _INSIDE.get(word, "")
     edge = r"(?<![A-Za-z0-9])" if word[0].isalnum() or before else ""
     pattern = f"{edge}{before}{re.escape(word)}{rest}(?![A-Za-z0-9])"
-    return kind, pattern, (word.lower(),), _has_digit
+    return SecretRule(kind, pattern, (word.lower(),), _has_digit)
 
 
-_ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know better what it is
-    (
+_ASSIGNMENTS: Final = (  # tried last: other rules know better what it is
+    SecretRule(
         "authorization",
         r"(?i)\b(?:bearer|basic|token)[ \t]{1,3}([A-Za-z0-9+/._~-]{16,}={0,2})",
         ("bearer", "basic", "token"),
         _is_random_secret,
     ),
-    (
+    SecretRule(
         "password",
         rf"(?i)(?:passwor[dt]|passwd|passphrase|pwd){_ASSIGNED}({_VALUE}{{7,}})",
         ("password", "passwort", "passwd", "passphrase", "pwd"),
         _is_password,
     ),
-    (
+    SecretRule(
         "secret",
         (
             r"(?i)(?:secret|token|credentials?|(?:api|app|access|account|auth|client|encryption"
@@ -402,30 +405,11 @@ _ASSIGNMENTS: Final[tuple[_Given, ...]] = (  # tried last: other rules know bett
 # --- all rules -------------------------------------------------------------------------------
 
 
-def secret_rules() -> list[SecretRule]:
-    """All that are built in."""
-    return [secret_rule(number) for number in range(len(_secret_rules_uncompiled()))]
-
-
 @functools.cache
-def secret_rule(number: int) -> SecretRule:
-    kind, pattern, words, accepts = _secret_rules_uncompiled()[number]
-    return SecretRule(kind, re.compile(pattern), words, accepts)
-
-
-@functools.cache
-def _secret_rules_uncompiled() -> tuple[_Given, ...]:
+def secret_rules() -> tuple[SecretRule, ...]:
     return (*_TOKENS, *(_prefixed_secret_rule(*given) for given in _PREFIXED), *_ASSIGNMENTS)
 
 
 @functools.cache
-def _words_of_secret_rules() -> tuple[tuple[str, int], ...]:
-    """Each word with the number of a rule that it calls for."""
-    return tuple(
-        (word, n) for n, (_, _, words, _) in enumerate(_secret_rules_uncompiled()) for word in words
-    )
-
-
-@functools.cache
 def _secret_kinds() -> frozenset[str]:
-    return frozenset([OWN_SECRET, *(kind for kind, *_ in _secret_rules_uncompiled())])
+    return frozenset([OWN_SECRET, *(rule.kind for rule in secret_rules())])

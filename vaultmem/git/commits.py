@@ -15,8 +15,7 @@ from vaultmem.git.merge_tree import MergePlan, is_note
 from vaultmem.git.repo import DIFF, Change, Repo, Upstream, commit_message_file
 from vaultmem.notes.note import parse, printable
 from vaultmem.storage.history import History, WriteRecord
-from vaultmem.storage.store import Store
-from vaultmem.storage.trash import TRASH
+from vaultmem.storage.store import TRASH, Store
 
 _MANY_GONE: Final = 20  # notes; fewer than that anyone may delete at a stroke
 _EMPTIED: Final = "most notes are gone at once; if that is meant, commit it yourself: git commit -a"

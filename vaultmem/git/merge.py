@@ -187,9 +187,9 @@ def _blend_notes(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Me
     )
     text = _blended_body(body.parts, style)
     marked = bool(body.clashes) and style.writes_markers
-    if marked and not _has_conflict_markers(
-        head + text
-    ):  # they stand in a code block: say it above
+    shown = parse(note_bytes(head + text)).problems if marked else ()
+    if marked and not any(problem.kind == "conflict-markers" for problem in shown):
+        # They stand in a code block: say it above.
         whole = LineClash((LineUnit(notes.first.body),), (LineUnit(notes.second.body),))
         text = _blended_body((whole,), style) + "\n"
     after = parse(note_bytes(head + text), names=notes.first.names)
@@ -217,12 +217,13 @@ def _one_sides_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
     """Properties on one line, say, that cannot be taken apart: one side's, whole."""
     sides = (notes.first, notes.second)
     old = dict(notes.base.properties) if notes.base else None
+    values = [dict(side.properties) for side in sides]
     changed = [
-        side for side in sides if old is None or not same_property_value(dict(side.properties), old)
+        side
+        for side, own in zip(sides, values, strict=True)
+        if old is None or not same_property_value(own, old)
     ]
-    agreed = len(changed) < 2 or same_property_value(
-        dict(changed[0].properties), dict(changed[1].properties)
-    )
+    agreed = len(changed) < 2 or same_property_value(*values)
     kept = changed[-1] if agreed and changed else sides[1 if style.side is None else style.side]
     lost = () if agreed else ("properties: kept one side's whole, they cannot be merged",)
     return _MergedHead(kept.text[: kept.body_start], kept.properties, lost, agreed)
@@ -230,10 +231,8 @@ def _one_sides_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
 
 def _empty_frontmatter(notes: _MergeSides) -> str:
     """Fences without properties, if a side has them so."""
-    heads = [
-        note.text[: note.body_start] for note in (notes.second, notes.first) if not note.properties
-    ]
-    return next(iter(heads), "")
+    bare = (note for note in (notes.second, notes.first) if not note.properties)
+    return next((note.text[: note.body_start] for note in bare), "")
 
 
 def _blended_body(parts: tuple[Part, ...], style: _ClashStyle) -> str:
@@ -241,10 +240,6 @@ def _blended_body(parts: tuple[Part, ...], style: _ClashStyle) -> str:
     for part in parts:
         found += [part.text] if isinstance(part, LineUnit) else style.clash_lines(part)
     return "\n".join(found)
-
-
-def _has_conflict_markers(text: str) -> bool:
-    return any(p.kind == "conflict-markers" for p in parse(note_bytes(text)).problems)
 
 
 # --- git's own way --------------------------------------------------------------------------

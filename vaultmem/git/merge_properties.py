@@ -6,8 +6,9 @@ its comments stay. Only a list that both sides changed is put together anew, row
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,11 +18,14 @@ from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.notes import yaml_writer
 from vaultmem.notes.frontmatter import MalformedFrontmatter, PropertyValue, read_frontmatter
-from vaultmem.notes.frontmatter_edit import FrontmatterBlock, same_property_value
-from vaultmem.notes.line_merge import Key, merged_order
+from vaultmem.notes.frontmatter_edit import (
+    FrontmatterBlock,
+    list_item_key,
+    same_property_value,
+)
+from vaultmem.notes.line_merge import merged_order
 from vaultmem.notes.masking import public_value
 from vaultmem.notes.note import Note, moment, printable
-from vaultmem.notes.tags import tag_key
 
 _MISSING: Final = object()
 _WORDS: Final = re.compile(r"[,\s]+")
@@ -82,8 +86,7 @@ def merge_properties(
     values: dict[str, PropertyValue] = {}
     lines: dict[str, str] = {}
     lost: list[str] = []
-    keys = [(key,) for key in base.values], [(key,) for key in first.values]
-    for (key,) in merged_order(*keys, [(key,) for key in second.values]):
+    for key in merged_order(*map(list, (base.values, first.values, second.values))):
         was, one, other = base.get(key), first.get(key), second.get(key)
         name = _property_name(key, base, first, second)
         value = _merged_value(ours.get(key, key), was, one, other, _newer_side(first, second), lost)
@@ -101,12 +104,9 @@ def _property_name(key: str, base: PropertySide, first: PropertySide, second: Pr
 
 def _newer_side(first: PropertySide, second: PropertySide) -> int | None:
     """Which of two sides an agent changed last: 0, 1 or None."""
-    times = [side.note.updated if side.note else None for side in (first, second)]
-    if times[0] == times[1]:
-        return None
-    if times[0] is None or times[1] is None:
-        return 0 if times[1] is None else 1
-    return 0 if times[0] > times[1] else 1
+    never = dt.datetime.min.replace(tzinfo=dt.UTC)
+    one, other = ((side.note and side.note.updated) or never for side in (first, second))
+    return None if one == other else int(other > one)
 
 
 # --- values ---------------------------------------------------------------------------------
@@ -182,29 +182,16 @@ def _merged_list(
     return found
 
 
-def _list_items(name: str, value: PropertyValue) -> dict[Key, PropertyValue]:
+def _list_items(name: str, value: PropertyValue) -> dict[Hashable, PropertyValue]:
     """The items of a list by what makes two the same; one value is a list of one."""
     if value is _MISSING or value is None:
         return {}
     if isinstance(value, str) and name in ("tags", "tag"):
         value = [word for word in _WORDS.split(value) if word]
-    found: dict[Key, PropertyValue] = {}
+    found: dict[Hashable, PropertyValue] = {}
     for item in value if isinstance(value, list) else [value]:
-        found.setdefault(_item_key(name, item), item)
+        found.setdefault(list_item_key(name, item), item)
     return found
-
-
-def _item_key(name: str, item: PropertyValue) -> Key:
-    if isinstance(item, str):
-        return ("text", tag_key(item) if name in ("tags", "tag") else item)
-    if isinstance(item, bool) or item is None:
-        return ("word", str(item))
-    if isinstance(item, (int, float)):
-        return ("number", repr(float(item)) if abs(item) < 2**53 else repr(item))
-    if isinstance(item, list):
-        return ("list", *(part for each in item for part in (*_item_key("", each), ",")))
-    pairs = ((str(k), *_item_key("", v)) for k, v in sorted(item.items()))
-    return ("map", *(part for pair in pairs for part in pair))
 
 
 # --- lines ----------------------------------------------------------------------------------
@@ -230,15 +217,15 @@ def _property_lines(
 def _list_lines(
     key: str, name: str, items: Sequence[PropertyValue], sides: Sequence[PropertySide]
 ) -> str:
-    rows: dict[Key, str] = {}
+    rows: dict[Hashable, str] = {}
     comments = ""
     for side in sides:
         found, head = _list_rows(side, key)
         comments = comments or head
         for item, row in found:
-            rows.setdefault(_item_key(key, item), row)
+            rows.setdefault(list_item_key(key, item), row)
     texts = (
-        rows.get(_item_key(key, item)) or yaml_writer.render_yaml_item(item) + "\n"
+        rows.get(list_item_key(key, item)) or yaml_writer.render_yaml_item(item) + "\n"
         for item in items
     )
     return f"{comments}{yaml_writer.render_yaml(name, inline=True)}:\n{''.join(texts)}"
@@ -268,7 +255,7 @@ def _flow_row(block: FrontmatterBlock, node: yaml.Node) -> str:
 
 def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[str]:
     """The lines of each item, comments before it included, indented as Obsidian does."""
-    spans = block._row_spans(node)
+    spans = block.row_spans(node)
     column, start = node.start_mark.column, spans[0][0]
     for _, end in spans:
         text = with_unix_line_ends(block.text[start:end])

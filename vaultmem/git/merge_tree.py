@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.git import merge
@@ -41,8 +42,7 @@ class MergePlan:
     merged: list[str] = field(default_factory=list)  # notes that both sides changed
 
 
-@dataclass(frozen=True, slots=True)
-class _TreeFile:
+class _TreeFile(NamedTuple):
     mode: str
     oid: str
 
@@ -176,12 +176,10 @@ class TreeMerge:
         fields = self.repo.git(*asked, self.commits[deleted_by], check=False).names
         for info, path in zip(fields[::2], fields[1::2], strict=False):
             _, mode, _, oid, _ = info.split(" ")
-            if is_note(path) and self._blob_note_id(oid) == wanted:
-                return path, _TreeFile(mode, oid)
+            if is_note(path):
+                if parse(self.repo.blob_bytes(oid), names=self.names).id.upper() == wanted:
+                    return path, _TreeFile(mode, oid)
         return None
-
-    def _blob_note_id(self, oid: str) -> str:
-        return parse(self.repo.blob_bytes(oid), names=self.names).id.upper()
 
     def _merge_renamed(
         self, files: dict[str, dict[int, _TreeFile]], old: str, one: str, other: str

@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from vaultmem import config
 from vaultmem.base import own_program
@@ -113,24 +114,21 @@ class Repo:
     def git(
         self,
         *arguments: str,
-        input: bytes | None = None,
-        check: bool = True,
-        settings: Mapping[str, str] | None = None,
-        environment: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        environment: Mapping[str, str] = MappingProxyType({}),
         timeout: float | None = LOOKING_SECONDS,
+        **how: Any,
     ) -> GitResult:
         """Ask; runs no program but git, whatever the repository's settings say."""
-        locks = {**LOCKS, **(settings or {})}
-        env = config.git_environment({**LOOKING, **(environment or {})})
-        return self._run_git(locks, arguments, input, check, env, timeout)
+        env = config.git_environment({**LOOKING, **environment})
+        return self._run_git(arguments, {**LOCKS, **settings}, env, timeout, **how)
 
     def act(
         self,
         *arguments: str,
-        input: bytes | None = None,
-        check: bool = True,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
         timeout: float | None = None,
+        **how: Any,
     ) -> GitResult:
         """Change the repository or go to its remote, as the person would; after `require`."""
         self.trust.require_trusted()
@@ -139,16 +137,16 @@ class Repo:
         else:
             locks = {**LOCKS, "core.hooksPath": self.trust.hooks_path}
             env = config.git_environment({}, SHARING)
-        return self._run_git({**locks, **(settings or {})}, arguments, input, check, env, timeout)
+        return self._run_git(arguments, {**locks, **settings}, env, timeout, **how)
 
     def _run_git(
         self,
-        settings: Mapping[str, str],
         arguments: Sequence[str],
-        input: bytes | None,
-        check: bool,
+        settings: Mapping[str, str],
         environment: Mapping[str, str],
         timeout: float | None,
+        input: bytes = b"",
+        check: bool = True,
     ) -> GitResult:
         given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         try:
@@ -158,7 +156,7 @@ class Repo:
                 env=environment,
                 capture_output=True,
                 timeout=timeout,
-                input=input or b"",
+                input=input,
             )
         except subprocess.TimeoutExpired:
             return GitResult(128, b"", f"fatal: no answer within {timeout:.0f} seconds")
@@ -177,7 +175,7 @@ class Repo:
         """What the repository at a place would run; without our own settings among its."""
         asked = [f"--git-dir={place}", "config", "--list", "-z", "--show-scope"]
         env = config.git_environment(LOOKING)
-        listed = self._run_git({}, asked, None, True, env, LOOKING_SECONDS)
+        listed = self._run_git(asked, {}, env, LOOKING_SECONDS)
         return Trust(folder, config_lines(listed.out), hooks_folder(place))
 
     # --- paths and names -----------------------------------------------------------------

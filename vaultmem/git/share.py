@@ -42,8 +42,7 @@ from vaultmem.limits import bounded
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.history import History
-from vaultmem.storage.store import Store
-from vaultmem.storage.trash import TRASH
+from vaultmem.storage.store import TRASH, Store
 
 QUIET_SECONDS: Final = 30.0  # the longest wait for someone who is typing
 _LOCK_SECONDS: Final = 5.0

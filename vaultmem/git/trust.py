@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
@@ -69,8 +69,7 @@ RECEIVING_HOOKS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigLine:
+class ConfigLine(NamedTuple):
     """One line of git's settings."""
 
     scope: str
@@ -86,12 +85,7 @@ def config_lines(listed: bytes) -> list[ConfigLine]:
     """As git lists them: a scope, then a name and its value, with a NUL behind each."""
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
-    return [ConfigLine(scope, *_name_and_value(line)) for scope, line in pairs]
-
-
-def _name_and_value(line: str) -> tuple[str, str]:
-    name, _, value = line.partition("\n")
-    return name, value
+    return [ConfigLine(scope, *line.partition("\n")[::2]) for scope, line in pairs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +166,11 @@ def local_remote_folder(address: str, top: Path) -> Path | None:
     """The folder behind an address, if it is one: git then runs its other half there itself."""
     if address.startswith("file://"):
         return Path(address.removeprefix("file://")).resolve()
-    before = address.partition(":")[0]
-    if "://" in address or (
-        ":" in address and "/" not in before and not _is_drive_address(address)
-    ):
+    is_drive = os.name == "nt" and bool(re.match(r"[A-Za-z]:", address))
+    host, colon, _ = address.partition(":")
+    if "://" in address or (colon and "/" not in host and not is_drive):
         return None
     return (top / os.path.expanduser(address)).resolve()
-
-
-def _is_drive_address(address: str) -> bool:
-    return os.name == "nt" and bool(re.match(r"[A-Za-z]:", address))
 
 
 def git_folder_in(folder: Path) -> Path | None:

@@ -5,10 +5,9 @@ Nobody outside knows the engines; another implementation would stand beside `emb
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import KnownNote
+from vaultmem.index.embedded.comparison import index_differences
 from vaultmem.index.embedded.coverage import AskedWord
 from vaultmem.index.embedded.fulltext import TextHits
 from vaultmem.index.embedded.index import INDEX_FILLING, INDEX_READY, Index, IndexStatus
@@ -55,12 +54,3 @@ __all__ = [
     "passes_binding_filters",
     "passes_filters",
 ]
-
-
-def index_differences(
-    mine: Index, anew: Index, texts: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Paths, and what `mine` says otherwise of them than an index made from nothing."""
-    from vaultmem.index.embedded.comparison import index_differences
-
-    return index_differences(mine, anew, texts)

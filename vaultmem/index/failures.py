@@ -14,11 +14,8 @@ INDEX_FAILURES: Final = (VaultmemError, sqlite3.Error, OSError)  # what using an
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_BROKEN: Final = (  # of SQLite's codes, the low byte
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_FORMAT,
-)
+# Of SQLite's codes, the low byte.
+_BROKEN: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 _UNREADABLE: Final = (
     sqlite3.SQLITE_IOERR_SHORT_READ,
     sqlite3.SQLITE_IOERR_READ,
@@ -67,12 +64,6 @@ def index_failure_explained(error: Exception) -> VaultmemError:
     return Unavailable(f"The index could not be updated: {text}. The notes themselves are safe.")
 
 
-def is_engine_panic(error: BaseException) -> bool:
-    """The engine's own crash, which is no Exception: nothing that catches those would see it."""
-    kind = type(error)
-    return kind.__name__ == "PanicException" and kind.__module__ == "pyo3_runtime"
-
-
 def engine_call(method: Callable[P, R]) -> Callable[P, R]:
     """What the engine raises, its panics included, as what we say of it."""
 
@@ -83,9 +74,8 @@ def engine_call(method: Callable[P, R]) -> Callable[P, R]:
         except BaseException as error:
             if not _is_engine_failure(error):
                 raise
-            raise _engine_failure_explained(
-                error
-            ) from error  # in no variable: it would keep the writer alive
+            # In no variable: it would keep the writer alive.
+            raise _engine_failure_explained(error) from error
 
     return call
 
@@ -93,8 +83,11 @@ def engine_call(method: Callable[P, R]) -> Callable[P, R]:
 def _is_engine_failure(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno not in _NOT_OF_THE_FILES
-    ours = isinstance(error, UnicodeError)  # half a character in a question or a note
-    return (isinstance(error, ValueError) and not ours) or is_engine_panic(error)
+    if isinstance(error, ValueError):
+        return not isinstance(error, UnicodeError)  # half a character in a question or a note
+    # The engine's own crash is no Exception: nothing that catches those would see it.
+    kind = type(error)
+    return kind.__name__ == "PanicException" and kind.__module__ == "pyo3_runtime"
 
 
 def _engine_failure_explained(error: BaseException) -> VaultmemError:

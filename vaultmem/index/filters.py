@@ -52,14 +52,8 @@ class Filters(NamedTuple):
 
 def _wanted_by_filters(filters: Filters) -> Iterator[tuple[str, list[str]]]:
     """The attributes of which one of several values will do."""
-    for name, values in (
-        ("type", filters.types),
-        ("scope", filters.scopes),
-        ("project", filters.projects),
-        ("room", filters.rooms),
-        ("kind", filters.kinds),
-    ):
-        if values:
+    for name in ("type", "scope", "project", "room", "kind"):
+        if values := getattr(filters, f"{name}s"):
             yield name, [value.casefold() for value in values]
 
 
@@ -74,9 +68,8 @@ def filter_facets(entry: IndexEntry) -> Iterator[str]:
     bound = entry.attributes["scope"].casefold() == "session"
     yield ANY_SESSION + (printable(entry.attributes["session"]).casefold() if bound else "")
     for tag in note.tags:
-        yield from (
-            f"tag:{part}" for part in _levels_of_facet(printable(tag).casefold().split("/"))
-        )
+        levels = _levels_of_facet(printable(tag).casefold().split("/"))
+        yield from (f"tag:{part}" for part in levels)
     yield from (f"folder:{part}" for part in _levels_of_facet(printable(note.path).split("/")[:-1]))
     if note.flag("forgotten"):
         yield "forgotten"
@@ -141,7 +134,8 @@ def filters_as_sql(filters: Filters) -> tuple[str, list[object]]:
         values += [sql_list(map(tag_key, filters.tags))] * 2
     if filters.folder:
         terms.append("note.path >= ? AND note.path < ?")
-        values += _bounds_of_folder_filter(filters.folder.strip("/"))
+        name = filters.folder.strip("/")
+        values += [f"{name}/", f"{name}0"]  # from where to where: `0` comes next after `/`
     if not filters.forgotten:
         terms.append("note.forgotten = 0")
     for column, sign, bound in (
@@ -153,11 +147,6 @@ def filters_as_sql(filters: Filters) -> tuple[str, list[object]]:
             terms.append(f"{column} {sign} ?")
             values.append(bound)
     return " AND ".join(terms) or "1", values
-
-
-def _bounds_of_folder_filter(name: str) -> tuple[str, str]:
-    """From where to where everything below a name stands in order: `0` comes next after `/`."""
-    return f"{name}/", f"{name}0"
 
 
 def left_out_by_filters(filters: Filters) -> tuple[str, list[object]] | None:
@@ -176,22 +165,19 @@ def passes_filters(note: Note, attributes: Mapping[str, str], filters: Filters) 
     for name, wanted in _wanted_by_filters(filters):
         if attributes[name].casefold() not in wanted:
             return False
-    return (
-        passes_binding_filters(attributes, filters)
-        and _passes_tag_filter(note, list(map(tag_key, filters.tags)))
-        and _passes_bounds_of_filters(note, filters)
-    )
+    if filters.tags:
+        keys = [tag_key(tag) for tag in filters.tags]
+        tags = [tag.casefold() for tag in note.tags]
+        if not any(tag == key or tag.startswith(f"{key}/") for key in keys for tag in tags):
+            return False
+    bound = passes_binding_filters(attributes, filters)
+    return bound and _passes_bounds_of_filters(note, filters)
 
 
 def passes_binding_filters(attributes: Mapping[str, str], filters: Filters) -> bool:
     """What the caller is bound to, of all filters."""
     pins = {"user": filters.user, "project": filters.home, "session": filters.session}
     return belongs_to_caller(attributes, **pins)
-
-
-def _passes_tag_filter(note: Note, wanted: list[str]) -> bool:
-    tags = [tag.casefold() for tag in note.tags]
-    return not wanted or any(tag == w or tag.startswith(f"{w}/") for w in wanted for tag in tags)
 
 
 def _passes_bounds_of_filters(note: Note, filters: Filters) -> bool:

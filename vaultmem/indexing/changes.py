@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from vaultmem.base.file_stamps import FileStamp
+from vaultmem.index import KnownNote
 
 
 class StampComparison(NamedTuple):
@@ -29,28 +30,20 @@ def compare_stamps(
     return StampComparison(suspects, missing)
 
 
-class NoteIdentity(NamedTuple):
-    """What makes a file at a new path the same note: its id, else its very bytes."""
-
-    version: str
-    id: str = ""
-
-
 class DepartedNotes:
-    """Notes that are no longer where they were, to be found again: by id, else by their bytes."""
+    """Notes that are no longer where they were, to be found again: by id, else by their very
+    bytes."""
 
-    def __init__(self, notes: Mapping[str, NoteIdentity]) -> None:
-        self._by_id: dict[str, list[str]] = defaultdict(list)
-        self._by_version: dict[str, list[str]] = defaultdict(list)
-        for path, identity in notes.items():
-            if identity.id:
-                self._by_id[identity.id].append(path)
-            self._by_version[identity.version].append(path)
+    def __init__(self, notes: Mapping[str, KnownNote]) -> None:
+        self._paths: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for path, note in notes.items():
+            self._paths["id", note.id].append(path)
+            self._paths["version", note.version].append(path)
 
-    def find(self, arrived: NoteIdentity, among: Container[str]) -> str | None:
+    def find(self, version: str, id: str, among: Container[str]) -> str | None:
         """The old path of what has arrived, if it is one of those that are still looked for."""
-        by_id = self._by_id.get(arrived.id, ()) if arrived.id else ()
-        candidates = (*by_id, *self._by_version.get(arrived.version, ()))
+        by_id = self._paths.get(("id", id), ()) if id else ()
+        candidates = (*by_id, *self._paths.get(("version", version), ()))
         return next((path for path in candidates if path in among), None)
 
 

@@ -27,7 +27,7 @@ from vaultmem.errors import (
 )
 from vaultmem.index import Batch, Index, IndexDamaged, IndexEntry, KnownNote, SkippedNote
 from vaultmem.indexing import changes
-from vaultmem.indexing.changes import DepartedNotes, NoteIdentity
+from vaultmem.indexing.changes import DepartedNotes
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.file_names import copy_rank_of_name, escaped_name, is_unicode_name
 from vaultmem.notes.note import printable
@@ -86,8 +86,7 @@ class _ReconcileRun:
         self.known = known
         self.missing = dict.fromkeys(path for path in missing if path in known)
         self.report = report
-        identities = {p: NoteIdentity(known[p].version, known[p].id) for p in self.missing}
-        self.departed = DepartedNotes(identities)
+        self.departed = DepartedNotes({path: known[path] for path in self.missing})
 
 
 class _BatchAttempt:
@@ -101,17 +100,17 @@ class _BatchAttempt:
         self.report = ReconcileReport()
         self.batch = Batch([*paths, *run.missing])
 
-    def skip(self, skip: SkippedNote) -> None:
+    def skip_note(self, note: SkippedNote) -> None:
         """What cannot be read stays as it was; it may be readable again."""
-        self.batch.skipped.append(skip)
-        self.report.problems.append((skip.path, skip.reason))
+        self.batch.skipped.append(note)
+        self.report.problems.append((note.path, note.reason))
 
-    def leave_out(self, skip: SkippedNote) -> None:
+    def leave_out_note(self, note: SkippedNote) -> None:
         """What is there and cannot be indexed must not be found by what it was before."""
-        if skip.path in self.known:
-            self.batch.removed.append(skip.path)
-            self.report.removed.append(skip.path)
-        self.skip(skip)
+        if note.path in self.known:
+            self.batch.removed.append(note.path)
+            self.report.removed.append(note.path)
+        self.skip_note(note)
 
     def succeed(self) -> None:
         self.run.missing = self.missing
@@ -158,11 +157,10 @@ class Reconciler:
             heirs = (path for path, skip in skips.items() if skip.id and skip.id in left)
             suspects = look.suspects | {p: s for p in heirs if (s := listing.notes.get(p))}
             self._bring_in(suspects, run, progress, first)
-            self._tell(_unusable_in_listing(listing), skips, look.missing)
+            self._note_skipped(_unusable_in_listing(listing), skips, look.missing)
             self._let_heirs_in(report)
-            report.problems += (
-                (skip.path, skip.reason) for skip in self.index.inventory.skips().values()
-            )
+            left_out = self.index.inventory.skips().values()
+            report.problems += ((note.path, note.reason) for note in left_out)
             self.index.finished(begun)
         return self._finished(report, started)
 
@@ -181,7 +179,7 @@ class Reconciler:
         left = [known[path].id for path in run.missing]
         suspects = look.suspects | self._stats(self.index.inventory.twins(left))
         self._bring_in(suspects, run)
-        self._tell({}, skips, look.missing)
+        self._note_skipped({}, skips, look.missing)
         self._let_heirs_in(report)
         return self._finished(report, started)
 
@@ -228,7 +226,7 @@ class Reconciler:
 
     def _take(self, paths: Sequence[str], run: _ReconcileRun) -> None:
         attempt = _BatchAttempt(run, paths)
-        attempt.batch.put = self._entries(paths, attempt)
+        attempt.batch.put = self._entries_to_index(paths, attempt)
         try:
             self.index.apply(attempt.batch)
         except (StorageFull, Busy, ReadOnly, Away, IndexDamaged):
@@ -243,9 +241,7 @@ class Reconciler:
         batch are tried until it stands alone. Where the index takes nothing at all, the error
         is its own, and goes to the caller."""
         self.index.apply(Batch([_NO_NOTE], removed=[_NO_NOTE]))
-        run.known.update(
-            self.index.inventory.known(paths)
-        )  # those of the batch are to be done again
+        run.known.update(self.index.inventory.known(paths))  # to be done again
         if len(paths) > 1:
             half = len(paths) // 2
             self._take(paths[:half], run)
@@ -253,11 +249,11 @@ class Reconciler:
             return
         attempt = _BatchAttempt(run, paths)
         stat = self.store.stat(paths[0]) or UNSETTLED_STAMP
-        attempt.leave_out(SkippedNote(paths[0], _apology_for_note(error), stat=stat))
+        attempt.leave_out_note(SkippedNote(paths[0], _apology_for_note(error), stat=stat))
         self.index.apply(attempt.batch)
         attempt.succeed()
 
-    def _tell(
+    def _note_skipped(
         self, found: dict[str, SkippedNote], known: dict[str, SkippedNote], gone: Iterable[str]
     ) -> None:
         """Write down what cannot be a note, and forget what is no longer there."""
@@ -273,19 +269,18 @@ class Reconciler:
         while (heirs := self.index.inventory.heirs()) != before:
             before = heirs
             seen = self._stats(heirs)
-            self._tell(
-                {}, self.index.inventory.skips(heirs), [path for path in heirs if path not in seen]
-            )
+            gone = [path for path in heirs if path not in seen]
+            self._note_skipped({}, self.index.inventory.skips(heirs), gone)
             self._bring_in(seen, _ReconcileRun(self.index.inventory.known(heirs), (), report))
 
-    def _entries(self, paths: Sequence[str], attempt: _BatchAttempt) -> Iterator[IndexEntry]:
+    def _entries_to_index(
+        self, paths: Sequence[str], attempt: _BatchAttempt
+    ) -> Iterator[IndexEntry]:
         """Read while the index works: it takes each note as soon as it is parsed."""
-        for path in paths:
-            entry = self._sort_in(path, attempt)
-            if entry is not None:
-                yield entry
+        found = (self._entry_to_index(path, attempt) for path in paths)
+        return (entry for entry in found if entry is not None)
 
-    def _sort_in(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
+    def _entry_to_index(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
         """Read a suspect and say where it belongs; the answer is what is to be indexed.
 
         Whatever is wrong with a note, it can only spoil itself.
@@ -300,9 +295,9 @@ class Reconciler:
         try:
             entry = self.entry(stored)
         except Exception as error:  # ours: notes may be anything
-            attempt.leave_out(SkippedNote(path, _apology_for_note(error), stat=stored.stat))
+            attempt.leave_out_note(SkippedNote(path, _apology_for_note(error), stat=stored.stat))
             return None
-        return entry if self._place(entry, attempt) else None
+        return entry if self._place_among_known(entry, attempt) else None
 
     def _read(self, path: str, attempt: _BatchAttempt) -> StoredNote | None:
         try:
@@ -311,17 +306,17 @@ class Reconciler:
             raise
         except NoteMalformed as error:  # too large
             stat = self.store.stat(path) or UNSETTLED_STAMP
-            attempt.leave_out(SkippedNote(path, str(error), stat=stat))
+            attempt.leave_out_note(SkippedNote(path, str(error), stat=stat))
         except NotFound as error:
             if self.store.stat(path) is not None:  # it is there, and cannot be read
-                attempt.skip(SkippedNote(path, str(error)))
+                attempt.skip_note(SkippedNote(path, str(error)))
             elif path in attempt.known:
                 attempt.missing[path] = None
         except VaultmemError as error:
-            attempt.skip(SkippedNote(path, str(error)))
+            attempt.skip_note(SkippedNote(path, str(error)))
         return None
 
-    def _place(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
+    def _place_among_known(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
         """Where a note belongs among those that are known; False if it has no place there."""
         path, report = entry.note.path, attempt.report
         known = path in attempt.known
@@ -331,7 +326,7 @@ class Reconciler:
             report.moved.append((old, path))
         elif (twin := self._twin(entry)) is not None:
             reason = f"It has the same id as {twin}, so only that one is indexed. {_TWIN_CURE}"
-            attempt.leave_out(SkippedNote(path, reason, entry.id, entry.stat))
+            attempt.leave_out_note(SkippedNote(path, reason, entry.id, entry.stat))
             return False
         else:
             (report.changed if known else report.added).append(path)
@@ -340,10 +335,9 @@ class Reconciler:
 
     def _moved_from(self, entry: IndexEntry, attempt: _BatchAttempt) -> str | None:
         """The path of a note that is no longer there and is this one."""
-        identity = NoteIdentity(entry.version, entry.id)
-        found = attempt.run.departed.find(identity, attempt.missing)
-        if found is None and identity.id:
-            owner = self.index.inventory.owner(identity.id)
+        found = attempt.run.departed.find(entry.version, entry.id, attempt.missing)
+        if found is None and entry.id:
+            owner = self.index.inventory.owner(entry.id)
             if owner and owner != entry.note.path and self.store.stat(owner) is None:
                 found = owner
         return found
@@ -370,13 +364,10 @@ class Reconciler:
         first, so that nothing stale is embedded.
         """
         while waiting := self._without_vector(embedder.identity, notes):
-            texts = {passage_hash(t): t for path, _ in waiting for t in self._texts(path)}
-            missing = self.index.vectors.missing(embedder.identity, texts)
-            keys = [key for key in texts if key in missing][:MOST_TEXTS]
-            if keys:
-                vectors = embedder.embed([texts[key] for key in keys])
-                self.index.vectors.add(embedder.identity, keys, vectors)
-                return len(keys)
+            texts = self._texts_without_vector(embedder, [path for path, _ in waiting])
+            if some := dict(list(texts.items())[:MOST_TEXTS]):
+                self._embed_texts(embedder, some)
+                return len(some)
             self.these([path for path, _ in waiting])
             self._hopeless.update(waiting)  # as they were: what has changed is tried again
         return 0
@@ -391,17 +382,21 @@ class Reconciler:
 
     def embed_note(self, embedder: Embedder, path: str, most: int) -> bool:
         """Embed one note at once if it is short; says whether all of it has vectors now."""
-        texts = {passage_hash(text): text for text in self._texts(path)}
-        missing = self.index.vectors.missing(embedder.identity, texts)
-        if len(missing) > most:
-            return False
-        if missing:
-            keys = list(missing)
-            vectors = embedder.embed([texts[key] for key in keys])
-            self.index.vectors.add(embedder.identity, keys, vectors)
-        return True
+        texts = self._texts_without_vector(embedder, [path])
+        if texts and len(texts) <= most:
+            self._embed_texts(embedder, texts)
+        return len(texts) <= most
 
-    def _texts(self, path: str) -> list[str]:
+    def _texts_without_vector(self, embedder: Embedder, paths: Iterable[str]) -> dict[bytes, str]:
+        texts = {passage_hash(t): t for path in paths for t in self._texts_of_note(path)}
+        missing = self.index.vectors.missing(embedder.identity, texts)
+        return {key: text for key, text in texts.items() if key in missing}
+
+    def _embed_texts(self, embedder: Embedder, texts: dict[bytes, str]) -> None:
+        vectors = embedder.embed(list(texts.values()))
+        self.index.vectors.add(embedder.identity, list(texts), vectors)
+
+    def _texts_of_note(self, path: str) -> list[str]:
         try:
             note = self.store.note(path)
             return passages_in_context(note, passages(note))

@@ -8,16 +8,14 @@ property that is being typed, or that stands there twice, must not show the note
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vaultmem.config import STATE, Settings
 from vaultmem.notes.note import Note, printable
 
-OWNER_UNCLEAR, SESSION_UNCLEAR = (
-    "owner",
-    "session",
-)  # what is unclear of a note; the session's owner too
+OWNER_UNCLEAR, SESSION_UNCLEAR = "owner", "session"  # with the session, its owner too
 
 MEMORY_TYPES: Final = ("episodic", "semantic", "procedural")
 MEMORY_SCOPES: Final = ("session", "project", "user")
@@ -42,14 +40,12 @@ def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
     project = _unlinked_attribute(note.string("project"))
     if not project and scope in ("", "project"):  # promoted to its user, it left the project
         project = _project_by_folder(note.path, settings)
+    plain = ("user", "room", "session", "kind")
     return {
         "type": note.string("type") or _type_by_folder(note.path, settings),
         "scope": scope or ("project" if project else "user"),
         "project": project,
-        **{
-            name: _unlinked_attribute(note.string(name))
-            for name in ("user", "room", "session", "kind")
-        },
+        **{name: _unlinked_attribute(note.string(name)) for name in plain},
         "unclear": _unclear_attribute(note),
     }
 
@@ -74,10 +70,8 @@ def belongs_to_caller(
 
 
 def _unclear_attribute(note: Note) -> str:
-    doubtful = (note.problems and any(_problems_with_attributes(note))) or any(
-        _doubts_about_owner(note)
-    )
-    if not doubtful:
+    unreadable = note.problems and any(_problems_with_attributes(note))
+    if not unreadable and not any(_doubts_about_owner(note)):
         return ""
     return SESSION_UNCLEAR if note.path.startswith(_VOLATILE) else OWNER_UNCLEAR
 
@@ -99,15 +93,10 @@ def _doubts_about_owner(note: Note) -> Iterator[bool]:
         return
     for name in _OWNERS:
         yield note.key_of(name) is not None and not _unlinked_attribute(note.string(name))
-    once = len({key.casefold() for key in note.properties}) == len(note.properties)
-    yield not once and any(_is_attribute_doubled(note, name) for name in _BINDING)
+    spelt = Counter(key.casefold() for key in note.properties)
+    yield any(spelt[note.names.get(name, name).casefold()] > 1 for name in _BINDING)
     second = _SECOND_BLOCK.match(note.text, note.body_start)
     yield second is not None and _looks_like_properties(note, second.end())
-
-
-def _is_attribute_doubled(note: Note, name: str) -> bool:
-    wanted = note.names.get(name, name).casefold()
-    return sum(key.casefold() == wanted for key in note.properties) > 1
 
 
 def _looks_like_properties(note: Note, start: int) -> bool:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import frontmatter
 import yaml
@@ -24,80 +23,70 @@ from vaultmem.notes import markdown, quotation, yaml_writer
 from vaultmem.notes.frontmatter import PropertyValue, WritableValue
 from vaultmem.notes.frontmatter_edit import (
     FrontmatterBlock,
+    list_item_key,
     property_value_key,
     property_value_read_back,
     same_property_value,
 )
 from vaultmem.notes.note import Note, note_bytes, parse
-from vaultmem.notes.tags import tag_key
 from vaultmem.notes.yaml_writer import ObsidianHandler
 
 
-@dataclass(frozen=True, slots=True)
-class SetProperty:
+class SetProperty(NamedTuple):
     name: str
     value: WritableValue
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveProperty:
+class RemoveProperty(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddItems:
+class AddItems(NamedTuple):
     """Put these into a list property, behind what is there; what is there already stays once."""
 
     name: str
     items: tuple[WritableValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveItems:
+class RemoveItems(NamedTuple):
     name: str
     items: tuple[WritableValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceBody:
+class ReplaceBody(NamedTuple):
     text: str
     as_it_is: bool = False  # line ends included
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceSection:
+class ReplaceSection(NamedTuple):
     """New text under a heading; the heading itself and what follows the section stay."""
 
     heading: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppendToSection:
+class AppendToSection(NamedTuple):
     """A line or lines at the end of a section, which is made at the end of the note if missing."""
 
     heading: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceText:
+class ReplaceText(NamedTuple):
     """The words of the body that the caller quotes; they must stand there exactly once."""
 
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppendText:
+class AppendText(NamedTuple):
     """More text: at the end of the body, or of what stands under a heading that is there."""
 
     text: str
     section: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceLine:
+class ReplaceLine(NamedTuple):
     """One line of the body, by where it starts there; refused unless it still says `old`."""
 
     start: int
@@ -105,10 +94,7 @@ class ReplaceLine:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceLines:
-    """Several lines at once."""
-
+class ReplaceLines(NamedTuple):
     lines: tuple[ReplaceLine, ...]
 
 
@@ -189,8 +175,7 @@ def _apply_edit(note: Note, change: NoteEdit) -> Note:
         case RemoveItems(name, items):
             return _remove_items(note, name, items)
         case ReplaceBody(text, as_it_is):
-            body = text if as_it_is else _lines_for_edit(note, text)
-            return _edited_body(note, note.text[: note.body_start] + body)
+            return _edited_body(note, text if as_it_is else _lines_for_edit(note, text))
         case ReplaceSection(heading, text):
             return _replace_section(note, heading, text)
         case AppendToSection(heading, text):
@@ -201,12 +186,12 @@ def _apply_edit(note: Note, change: NoteEdit) -> Note:
             return _replace_lines(note, lines)
         case ReplaceText(old, new):
             body = quotation.replace_quotation(note.body, old, _lines_for_edit(note, new))
-            return _edited_body(note, note.text[: note.body_start] + body)
+            return _edited_body(note, body)
         case AppendText(text, section):
             body = quotation.append_behind_section(
                 note.body, _lines_for_edit(note, text), section, _newline_for_edit(note)
             )
-            return _edited_body(note, note.text[: note.body_start] + body)
+            return _edited_body(note, body)
 
 
 # --- the body -----------------------------------------------------------------------------
@@ -232,10 +217,11 @@ def _require_usable_text(text: str) -> str:
     return text
 
 
-def _edited_body(note: Note, text: str) -> Note:
+def _edited_body(note: Note, body: str) -> Note:
     """The note with a new body; refuses one that would change which properties it has."""
-    if text == note.text:
+    if body == note.body:
         return note
+    text = note.text[: note.body_start] + body
     after = parse(note_bytes(text), note.path, note.names)
     same_properties = same_property_value(dict(after.properties), dict(note.properties))
     if after.body_start != note.body_start or not same_properties:
@@ -269,7 +255,8 @@ def _append_to_section(note: Note, heading: str, text: str) -> Note:
     lines = _lines_for_edit(note, text).strip("\r\n")
     place = _section_to_edit(note, heading)
     if place is None:
-        gap = _gap_before_section(body, newline) if body.strip() else ""
+        breaks = body[len(body.rstrip("\r\n")) :].count("\n")
+        gap = newline * max(0, 2 - breaks) if body.strip() else ""
         new = f"{body}{gap}## {_heading_to_write(heading)}{newline * 2}{lines}{newline}"
         return _edited_section(note, new, heading, lines)
     start, end = place
@@ -277,17 +264,13 @@ def _append_to_section(note: Note, heading: str, text: str) -> Note:
     last = start + len(content)
     at = end_of_line(body, last) if content else last
     # A list goes on without a blank line; under a bare heading one stands between.
-    before = (
-        newline
-        if content and quotation.ends_in_list(content) and quotation.ends_in_list(lines)
-        else newline * 2
-    )
-    new = body[:at] + before + lines + (body[at:] or newline)
+    goes_on = content and quotation.ends_in_list(content) and quotation.ends_in_list(lines)
+    new = body[:at] + newline * (1 if goes_on else 2) + lines + (body[at:] or newline)
     return _edited_section(note, new, heading, lines)
 
 
 def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
-    body, pieces, at = note.body, [note.text[: note.body_start]], 0
+    body, pieces, at = note.body, [""], 0
     for line in sorted(lines, key=lambda line: line.start):
         if "\n" in line.new or "\r" in line.new:
             raise InvalidInput("The new line has a line break in it.")
@@ -301,7 +284,7 @@ def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
 
 def _edited_section(note: Note, body: str, heading: str, content: str) -> Note:
     """Refuse a section that would not be readable as one, with this content, and no other moved."""
-    after = _edited_body(note, note.text[: note.body_start] + body)
+    after = _edited_body(note, body)
     found = _section_to_edit(after, heading)
     if (
         found is None
@@ -327,12 +310,6 @@ def _is_edit_seen(body: str, place: tuple[int, int], content: str) -> bool:
     """Whether the content starts outside of code and comments that stand open before it."""
     at = body.index(content.strip(), place[0]) if content.strip() else place[0]
     return markdown.visible_text(body[:at] + "x").endswith("x")
-
-
-def _gap_before_section(body: str, newline: str) -> str:
-    ended = len(body) - len(body.rstrip("\r\n"))
-    breaks = body[len(body) - ended :].count("\n")
-    return newline * max(0, 2 - breaks)
 
 
 def _section_to_edit(note: Note, heading: str) -> tuple[int, int] | None:
@@ -375,9 +352,9 @@ def _remove_property(note: Note, name: str) -> Note:
 
 def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     current = _list_to_edit(note, name)
-    new, known = list(current), {_edited_item_key(name, item) for item in current}
+    new, known = list(current), {list_item_key(name, item) for item in current}
     for item in items:
-        if (key := _edited_item_key(name, item)) not in known:
+        if (key := list_item_key(name, item)) not in known:
             known.add(key)
             new.append(item)
     return note if len(new) == len(current) else _edit_property(note, name, new)
@@ -385,8 +362,8 @@ def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
 
 def _remove_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     current = _list_to_edit(note, name)
-    gone = {_edited_item_key(name, item) for item in items}
-    left = [old for old in current if _edited_item_key(name, old) not in gone]
+    gone = {list_item_key(name, item) for item in items}
+    left = [old for old in current if list_item_key(name, old) not in gone]
     return note if len(left) == len(current) else _edit_property(note, name, left)
 
 
@@ -400,13 +377,6 @@ def _list_to_edit(note: Note, name: str) -> list[PropertyValue]:
     if value is None:
         return []
     return list(value) if isinstance(value, list) else [value]
-
-
-def _edited_item_key(name: str, item: WritableValue) -> Hashable:
-    """Two items with one key are one item; of tags case and `#` do not count."""
-    if name.casefold() in ("tags", "tag") and isinstance(item, str):
-        return "#", tag_key(item)
-    return property_value_key(property_value_read_back(item))
 
 
 def _editable_key(note: Note, name: str) -> str:

@@ -58,9 +58,7 @@ def plan_fact(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.dateti
         same = None
     replaces = not multi and not has_ended(new.valid_to, now)
     closing = [f for f in active if f is not same] if replaces else []
-    closed = [
-        replace(fact, valid_to=_end_of_fact(fact, new.valid_from, begins)) for fact in closing
-    ]
+    closed = [replace(fact, valid_to=_end_of_fact(fact, new, begins)) for fact in closing]
     after = note_with_ended_facts(note, closed) if closed else note
     if same is None:
         _require_fact_ends_later(new)
@@ -70,9 +68,10 @@ def plan_fact(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.dateti
     return FactChange(status, after, same or new, tuple(closed))
 
 
-def _end_of_fact(fact: Fact, to: str, begins: dt.datetime) -> str:
+def _end_of_fact(fact: Fact, next_one: Fact, begins: dt.datetime) -> str:
     """A fact ends where the next one begins, and never before it began itself."""
-    return to if (moment(fact.valid_from) or begins) <= begins else fact.valid_from
+    is_older = (moment(fact.valid_from) or begins) <= begins
+    return next_one.valid_from if is_older else fact.valid_from
 
 
 def _require_fact_ends_later(fact: Fact) -> None:

@@ -41,12 +41,12 @@ def is_unicode_name(name: str) -> bool:
 
 def escaped_name(name: str) -> str:
     """A file name with what is not UTF-8 as a shell's `$'…'` takes it: `caf\\xe9.md`."""
-    return name if name.isascii() else _SURROGATES.sub(_escape_surrogate, name)
 
+    def escaped(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
-def _escape_surrogate(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+    return name if name.isascii() else _SURROGATES.sub(escaped, name)
 
 
 def looks_like_absolute_path(path: str) -> bool:
@@ -67,12 +67,17 @@ def safe_name(title: str) -> str:
 
 def unique_name(title: str, taken: Container[str]) -> str:
     """A safe name whose key is not among the taken keys: `Title`, `Title 2`, `Title 3` …"""
-    name = safe_name(title)
+    return numbered_name(safe_name(title), taken, MOST_NAME_BYTES)
+
+
+def numbered_name(name: str, taken: Container[str], most: int = 0) -> str:
+    """The name, or the first with a number behind it that is free; cut to `most` bytes, if said."""
     number, candidate = 1, name
     while name_key(candidate) in taken:
         number += 1
         suffix = f" {number}"
-        candidate = cut_name(name, MOST_NAME_BYTES - len(suffix)).rstrip(" .") + suffix
+        short = cut_name(name, most - len(suffix)).rstrip(" .") if most else name
+        candidate = short + suffix
     return candidate
 
 
@@ -119,16 +124,5 @@ def copy_rank_of_name(name: str) -> int:
 
 def name_of_conflict_original(name: str) -> str | None:
     """The name a sync tool's conflict copy was made from; None for an ordinary name."""
-    for pattern in _COPIES:
-        if match := pattern.match(name):
-            return match["name"]
-    return None
-
-
-def numbered_name(stem: str, taken: set[str]) -> str:
-    """The name, or the first with a number behind it that is free."""
-    candidate, number = stem, 1
-    while name_key(candidate) in taken:
-        number += 1
-        candidate = f"{stem} {number}"
-    return candidate
+    found = (pattern.match(name) for pattern in _COPIES)
+    return next((match["name"] for match in found if match), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 import yaml
@@ -16,6 +16,7 @@ from vaultmem.errors import NoteMalformed
 from vaultmem.notes import yaml_writer
 from vaultmem.notes.frontmatter import PropertyValue, WritableValue, compose_frontmatter
 from vaultmem.notes.note import BOM, Note
+from vaultmem.notes.tags import tag_key
 from vaultmem.notes.yaml_writer import render_yaml, render_yaml_item
 
 
@@ -47,6 +48,13 @@ def property_value_read_back(value: WritableValue) -> PropertyValue:
     if isinstance(value, list):
         return [property_value_read_back(item) for item in value]
     return render_yaml(value) if isinstance(value, dt.date) else value
+
+
+def list_item_key(name: str, item: WritableValue) -> Hashable:
+    """Two items of a list property with one key are one item; of tags case and `#` do not count."""
+    if name.casefold() in ("tags", "tag") and isinstance(item, str):
+        return "#", tag_key(item)
+    return property_value_key(property_value_read_back(item))
 
 
 # YAML 1.1 and libyaml break lines at these, YAML 1.2 and Obsidian do not.
@@ -93,9 +101,6 @@ class FrontmatterBlock:
     def line_start(self, at: int) -> int:
         return self.text.rfind("\n", 0, at) + 1
 
-    def line_end(self, at: int) -> int:
-        return end_of_line(self.text, at)
-
     def next_line(self, at: int) -> int:
         end = self.text.find("\n", at)
         return len(self.text) if end < 0 else end + 1
@@ -118,12 +123,12 @@ class FrontmatterBlock:
     def insert(self, key: str, value: WritableValue, names: Mapping[str, str]) -> str:
         lines = yaml_writer.render_yaml_property(key, value).split("\n")
         text = "".join(f"{self.indent}{line}\n" if line else "\n" for line in lines)
-        at = self._place(key, names)
+        at = self._place_of_new_property(key, names)
         if at == len(self.text) and self.text and not self.text.endswith("\n"):
             text = "\n" + text
         return self.spliced(at, at, text)
 
-    def _place(self, key: str, names: Mapping[str, str]) -> int:
+    def _place_of_new_property(self, key: str, names: Mapping[str, str]) -> int:
         """Behind the last property that comes before it in the format's order, else at the end."""
         order = [names.get(name, name) for name in PROPERTIES]
         if key not in order:
@@ -148,19 +153,16 @@ class FrontmatterBlock:
             new = f" {render_yaml(value, inline=True)}" + self.text[colon:first]
             return self.spliced(colon, self.next_line(self.end_of(node)), new)
         start, end = node.start_mark.index, self.end_of(node)
-        followed = self.text[end : self.line_end(end)].strip() != ""
-        if (
-            isinstance(value, str)
-            and yaml_writer.is_yaml_date(value)
-            and yaml_writer.is_yaml_date(old)
-        ):
+        followed = self.text[end : end_of_line(self.text, end)].strip() != ""
+        dated = yaml_writer.is_yaml_date(value) and yaml_writer.is_yaml_date(old)
+        if dated and isinstance(value, str):
             new = value if getattr(node, "style", "") == "" else render_yaml(value)
         else:
             new = render_yaml(value, indent=self.indent + "  ", inline=followed)
         if not new:
             return self.spliced(colon, end, "")
         if "\n" in new:
-            end = self.line_end(end)  # blanks at the end of the line would join the text
+            end = end_of_line(self.text, end)  # blanks at the end of the line would join the text
         # The mark of an empty value stands right behind the colon.
         return self.spliced(start, end, f" {new}" if start == colon else new)
 
@@ -168,42 +170,41 @@ class FrontmatterBlock:
         name, node = self.pair(key)
         if isinstance(node, yaml.SequenceNode) and isinstance(old, list):
             if node.flow_style:
-                return self._flow(node, items, old)
+                return self._with_flow_list(node, items, old)
             if items:
-                return self._rows(node, items, old)
+                return self._with_block_list(node, items, old)
         colon = self.colon(name)
         value_end = max(self.end_of(node), colon)
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-            head = self.text[colon : self.line_end(colon)]
+            head = self.text[colon : end_of_line(self.text, colon)]
         else:
             between = self.text[colon : node.start_mark.index] if value_end > colon else ""
-            head = (between + self.text[value_end : self.line_end(value_end)]).rstrip()
+            head = (between + self.text[value_end : end_of_line(self.text, value_end)]).rstrip()
         head = head if head.strip() else ""
         if head and not head[0].isspace():
             head = " " + head
-        rows = "".join("\n" + self._row(item, node, old) for item in items)
+        rows = "".join("\n" + self._new_row(item, node, old) for item in items)
         return self.spliced(
-            colon, self.line_end(value_end), f"{head}{rows}" if items else f" []{head}"
+            colon, end_of_line(self.text, value_end), f"{head}{rows}" if items else f" []{head}"
         )
 
-    def _row(self, item: WritableValue, node: yaml.Node, old: PropertyValue) -> str:
+    def _new_row(self, item: WritableValue, node: yaml.Node, old: PropertyValue) -> str:
         """A row of a new list; the value that was there alone keeps its spelling."""
         spelling = self.text[node.start_mark.index : self.end_of(node)]
-        if (
-            isinstance(node, yaml.ScalarNode)
-            and same_property_value(property_value_read_back(item), old)
-            and spelling
-        ):
-            if "\n" not in spelling:
-                return f"{self.indent}  - {spelling}"
+        kept = isinstance(node, yaml.ScalarNode) and spelling and "\n" not in spelling
+        if kept and same_property_value(property_value_read_back(item), old):
+            return f"{self.indent}  - {spelling}"
         return render_yaml_item(item, f"{self.indent}  - ")
 
-    def _rows(self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]) -> str:
+    def _with_block_list(
+        self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]
+    ) -> str:
         """A block list, changed row by row: rows that stay keep every byte."""
-        spans = self._row_spans(node)
+        spans = self.row_spans(node)
         prefix = " " * node.start_mark.column + "- "
         text, at = [], spans[0][0]
-        for op, i, j, a, b in _row_opcodes(old, [property_value_read_back(item) for item in items]):
+        new = [repr(property_value_read_back(item)) for item in items]
+        for op, i, j, a, b in line_difference.line_opcodes([repr(item) for item in old], new):
             if op == "equal":
                 text.append(self.text[at : spans[j - 1][1]])
                 at = spans[j - 1][1]
@@ -218,7 +219,7 @@ class FrontmatterBlock:
         start, end = spans[0][0], max(at, spans[-1][1])
         return self.joined(self.text[:start] + "".join(text) + self.text[end:])
 
-    def _row_spans(self, node: yaml.SequenceNode) -> list[tuple[int, int]]:
+    def row_spans(self, node: yaml.SequenceNode) -> list[tuple[int, int]]:
         """The lines of each item: from the one with its dash to its own end."""
         column, end = node.start_mark.column, self.end_of(node)
         at, dashes = self.line_start(node.start_mark.index), []
@@ -239,7 +240,9 @@ class FrontmatterBlock:
         )
         return list(zip(dashes, ends, strict=True))
 
-    def _flow(self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]) -> str:
+    def _with_flow_list(
+        self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]
+    ) -> str:
         """`[a, b]`, on one line or several: items that stay keep their spelling and their place."""
         spans = [(n.start_mark.index, n.end_mark.index) for n in node.value]
         start, end = node.start_mark.index, node.end_mark.index
@@ -253,24 +256,11 @@ class FrontmatterBlock:
         for number, item in enumerate(items):
             left = unused.get(property_value_key(property_value_read_back(item)))
             known = left.pop() if left else None
-            if number:
-                parts.append(self._between(spans, known))
+            if number:  # in front of it stays what stood there
+                parts.append(self.text[spans[known - 1][1] : spans[known][0]] if known else ", ")
             if known is None:
                 parts.append(render_yaml(item, flow=True))
             else:
                 parts.append(self.text[slice(*spans[known])])
         parts.append(self.text[spans[-1][1] : end])
         return self.joined(self.text[:start] + "".join(parts) + self.text[end:])
-
-    def _between(self, spans: list[tuple[int, int]], known: int | None) -> str:
-        """What stands in front of an item: what stood there, or a comma."""
-        if known is None or known == 0:
-            return ", "
-        return self.text[spans[known - 1][1] : spans[known][0]]
-
-
-def _row_opcodes(
-    old: list[PropertyValue], new: list[PropertyValue]
-) -> Sequence[tuple[str, int, int, int, int]]:
-    """Which rows stay."""
-    return line_difference.line_opcodes([repr(item) for item in old], [repr(item) for item in new])

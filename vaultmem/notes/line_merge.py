@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from vaultmem.base import line_difference
 from vaultmem.notes.fact_lines import fact_in_line, ways_to_write_fact
@@ -34,8 +34,7 @@ class LineUnit:
     block: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LineClash:
+class LineClash(NamedTuple):
     """Where both sides changed the same lines."""
 
     first: tuple[LineUnit, ...]
@@ -44,6 +43,7 @@ class LineClash:
 
 Part: TypeAlias = LineUnit | LineClash
 Key: TypeAlias = tuple[str, ...]
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,8 @@ def merge_lines(
     if base is None:
         base = _common_lines(first, second)
     settled = dict(_settle_merged_items(base, first, second, lost))
-    parts = _merge_units(
-        [_keyed_unit(unit, settled) for unit in base],
-        [_keyed_unit(unit, settled) for unit in first],
-        [_keyed_unit(unit, settled) for unit in second],
-    )
+    sides = ([_keyed_unit(unit, settled) for unit in side] for side in (base, first, second))
+    parts = _merge_units(*sides)
     return MergedBody(tuple(_each_unit_id_once(part for _, part in parts)), tuple(lost))
 
 
@@ -167,10 +164,7 @@ def _merge_units(
         start = min(edit.start for edit in (*ones, *others))
         end = max(edit.end for edit in (*ones, *others))
         result += base[at:start]
-        a, b = (
-            _with_line_changes(base, start, end, ones),
-            _with_line_changes(base, start, end, others),
-        )
+        a, b = (_with_line_changes(base, start, end, side) for side in (ones, others))
         if not ones or not others:
             result += a if ones else b
         elif start == end:
@@ -181,8 +175,7 @@ def _merge_units(
     return result + base[at:]
 
 
-@dataclass(frozen=True, slots=True)
-class _LineChange:
+class _LineChange(NamedTuple):
     start: int
     end: int
     new: list[_KeyedUnit]
@@ -205,10 +198,8 @@ def _finer_line_changes(base: list[_KeyedUnit], change: _LineChange) -> Iterator
         if op == "equal":
             continue
         if j - i == m - k and all(map(_are_lines_alike, old[i:j], change.new[k:m])):
-            for n in range(j - i):
-                yield _LineChange(
-                    change.start + i + n, change.start + i + n + 1, [change.new[k + n]]
-                )
+            for n, unit in enumerate(change.new[k:m], change.start + i):
+                yield _LineChange(n, n + 1, [unit])
         else:
             yield _LineChange(change.start + i, change.start + j, change.new[k:m])
 
@@ -283,12 +274,10 @@ def _merge_both_added(
     if common:
         return _merge_units(common, first, second)
     head, ones, others, tail = _without_common_ends(first, second)
-    if not ones or not others:
-        return [*head, *ones, *others, *tail]
-    if _is_blank_unit(ones[0]) != _is_blank_unit(others[0]):
-        ones, others = (others, ones) if _is_blank_unit(ones[0]) else (ones, others)
-        return [*head, *ones, *others, *tail]
-    if all(map(_is_row_unit, (*ones, *others))):
+    one_begins_blank = ones and others and _is_blank_unit(ones[0]) != _is_blank_unit(others[0])
+    if one_begins_blank and _is_blank_unit(ones[0]):
+        ones, others = others, ones
+    if not ones or not others or one_begins_blank or all(map(_is_row_unit, (*ones, *others))):
         return [*head, *ones, *others, *tail]
     alone = (head or not before or _is_blank_unit(before[0])) and (
         tail or not after or _is_blank_unit(after[0])
@@ -341,7 +330,7 @@ def _merge_as_set_of_items(
     return [(key, units[key]) for key in order if key in keep and key not in gone]
 
 
-def merged_order(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key]) -> list[Key]:
+def merged_order(base: Sequence[K], first: Sequence[K], second: Sequence[K]) -> list[K]:
     """All keys of both sides in one order: that of the side that reordered, else of the newer.
 
     What only the other side has stands behind what it stands behind there.
@@ -353,8 +342,8 @@ def merged_order(base: Sequence[Key], first: Sequence[Key], second: Sequence[Key
     frame, guest = (first, second) if other == old != one else (second, first)
     result = list(dict.fromkeys(frame))
     place = {key: i for i, key in enumerate(result)}
-    following: dict[Key | None, list[Key]] = {}
-    before: Key | None = None
+    following: dict[K | None, list[K]] = {}
+    before: K | None = None
     for key in dict.fromkeys(guest):
         if key in place:
             before = key
@@ -380,13 +369,11 @@ def _without_common_ends(
 
 
 def _line_clash(first: list[_KeyedUnit], second: list[_KeyedUnit]) -> _KeyedUnit:
-    ones, others = (tuple(_flat_units(part for _, part in side)) for side in (first, second))
+    ones, others = (
+        tuple(u for _, p in side for u in ((p,) if isinstance(p, LineUnit) else p.first + p.second))
+        for side in (first, second)
+    )
     return ("!", *(u.text for u in ones), "=", *(u.text for u in others)), LineClash(ones, others)
-
-
-def _flat_units(parts: Iterable[Part]) -> Iterator[LineUnit]:
-    for part in parts:
-        yield from (part,) if isinstance(part, LineUnit) else (*part.first, *part.second)
 
 
 def _is_blank_unit(unit: _KeyedUnit) -> bool:

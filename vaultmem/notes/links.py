@@ -88,9 +88,6 @@ class LinkMap:
                 return LinkTarget(tuple(self._by_path[key]))
         named = self._by_name.get(posixpath.basename(wanted), [])
         if "/" in wanted:
-            named = [path for path in named if _does_link_path_end_with(path, wanted)]
+            end = "/" + wanted
+            named = [p for p in named if name_key(p).removesuffix(".md").endswith(end)]
         return LinkTarget(tuple(sorted(named)))
-
-
-def _does_link_path_end_with(path: str, wanted: str) -> bool:
-    return name_key(path).removesuffix(".md").endswith("/" + wanted)

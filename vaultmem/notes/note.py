@@ -8,8 +8,8 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Final
 
 from vaultmem.base.line_ends import usual_line_end
@@ -24,6 +24,7 @@ MAX_SCANNED: Final = 4_000_000  # characters; beyond it a note is a file, not a 
 MOST_TAGS: Final = 500  # every passage is indexed with all tags of its note
 LONGEST_TAG: Final = 250
 LONGEST_ID: Final = 250
+_READ_ONCE: Final = 200_000  # bytes of a note that is worth being kept in mind
 
 _FENCE: Final = re.compile(r"---[ \t]*\r?\n")
 _CLOSING: Final = re.compile(r"\n---[ \t]*(?:\r?\n|\r?\Z)")
@@ -133,11 +134,9 @@ class Note:
 
     def string(self, name: str) -> str:
         value = self.get(name)
-        return (
-            ""
-            if value is None or isinstance(value, (list, dict))
-            else _property_as_text(value).strip()
-        )
+        if value is None or isinstance(value, (list, dict)):
+            return ""
+        return _property_as_text(value).strip()
 
     def strings(self, name: str) -> tuple[str, ...]:
         """A list property, read leniently: one value is a list of one."""
@@ -166,6 +165,14 @@ class Note:
 
 def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) -> Note:
     """Never raises and never changes a byte: what is wrong becomes a Problem."""
+    read = _parsed_bytes if len(raw) <= _READ_ONCE else _parsed_bytes.__wrapped__
+    return replace(read(raw), path=path, names=names or {})
+
+
+@lru_cache(maxsize=8)
+def _parsed_bytes(raw: bytes) -> Note:
+    """A note without its name. What was just written is read again a moment later, for the index
+    and for its vectors: the same bytes are parsed once."""
     problems: list[Problem] = []
     try:
         text = raw.decode()
@@ -174,7 +181,7 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
         problems.append(Problem("not-utf8", "Some bytes are not UTF-8; the rest is searched."))
     if "\0" in text:
         problems.append(Problem("binary", "This is not text: it has NUL bytes in it."))
-        return Note(path, text, None, 0, {}, text, *Outline(), tuple(problems), names or {})
+        return Note("", text, None, 0, {}, text, *Outline(), tuple(problems), {})
     start = len(BOM) if text.startswith(BOM) else 0
     block, body_start = _frontmatter_span(text, start)
     values = _read_note_properties(text, start, block, problems)
@@ -186,7 +193,7 @@ def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) ->
     outline = markdown.markdown_outline(body[:MAX_SCANNED])
     if len(outline.tags) > MOST_TAGS:
         problems.append(Problem("too-many-tags", f"Only the first {MOST_TAGS} tags are read."))
-    return Note(path, text, block, body_start, values, body, *outline, tuple(problems), names or {})
+    return Note("", text, block, body_start, values, body, *outline, tuple(problems), {})
 
 
 def note_body(raw: bytes) -> str:

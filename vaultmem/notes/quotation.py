@@ -110,12 +110,8 @@ def _body_with_lines_behind(body: str, start: int, end: int, lines: str, newline
     """Put lines behind the last text of a stretch; a list goes on without a blank line."""
     said = body[start:end].rstrip()
     at = end_of_line(body, start + len(said)) if said else start
-    if not said:
-        gap = newline * 2 if start else ""
-    elif ends_in_list(said) and _LIST.match(lines):
-        gap = newline
-    else:
-        gap = newline * 2
+    goes_on = said and ends_in_list(said) and _LIST.match(lines)
+    gap = newline * (1 if goes_on else 2) if said or start else ""
     if at and not markdown.visible_text(f"{body[:at]}{gap}x").endswith("x"):
         raise InvalidInput(
             "The text there ends in a code block, a comment or a private passage that is not "
@@ -141,13 +137,10 @@ class _SectionTrail(NamedTuple):
 
 def _section_by_trail(body: str, heads: Sequence[Heading], wanted: str) -> int:
     """The one heading of this name, or of this path as recall gives it: Auth › Tokens."""
-    named = [_SectionTrail(*each) for each in _trails_of_headings(body, heads)]
+    named = list(_trails_of_headings(body, heads))
     steps = tuple(_bare_trail_step(step) for step in _TRAIL.split(wanted.strip()) if step)
-    found = [
-        i
-        for i, each in enumerate(named)
-        if steps and _folded_trail(each.trail)[-len(steps) :] == steps
-    ]
+    folded = [tuple(map(_bare_trail_step, each.trail)) for each in named]
+    found = [i for i, trail in enumerate(folded) if steps and trail[-len(steps) :] == steps]
     exact = [i for i in found if len(named[i].trail) == len(steps)]
     if len(exact) == 1 or len(found) == 1:
         return (exact if len(exact) == 1 else found)[0]
@@ -169,19 +162,13 @@ def _section_by_trail(body: str, heads: Sequence[Heading], wanted: str) -> int:
     )
 
 
-def _trails_of_headings(
-    body: str, heads: Sequence[Heading]
-) -> Iterator[tuple[tuple[str, ...], int]]:
+def _trails_of_headings(body: str, heads: Sequence[Heading]) -> Iterator[_SectionTrail]:
     above: list[Heading] = []
     line = at = 0
     for head in heads:
         line, at = line + body.count("\n", at, head.start), head.start
         above = [*(each for each in above if each.level < head.level), head]
-        yield tuple(printable(each.text) for each in above), line + 1
-
-
-def _folded_trail(trail: Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(_bare_trail_step, trail))
+        yield _SectionTrail(tuple(printable(each.text) for each in above), line + 1)
 
 
 def _bare_trail_step(name: str) -> str:
@@ -206,10 +193,8 @@ def _quotation_stands_nowhere(content: str, quoted: str) -> str:
     if spread := re.search(words, printable(content)):
         shown = _quotation_candidate(content, *spread.span())
         return f"old_text stands there with other blanks or line breaks; give it as it is:{shown}"
-    shown = "".join(
-        _quotation_candidate(content, start, end)
-        for start, end in _lines_near_quotation(content, quoted)
-    )
+    near = _lines_near_quotation(content, quoted)
+    shown = "".join(_quotation_candidate(content, *place) for place in near)
     return (
         "old_text is not in the note's text; it is looked for letter by letter, below the "
         "properties. " + (f"Near it come:{shown}" if shown else "Read the note with get_memories.")
@@ -233,8 +218,8 @@ def _quotation_candidate(content: str, start: int, end: int) -> str:
     """A place with its line, the headings above it, and what stands around."""
     line = content.count("\n", 0, start) + 1
     heads = [head for head in markdown.markdown_headings(content) if head.start <= start]
-    trail = [names for names, _ in _trails_of_headings(content, heads)][-1:]
-    under = f", under {' › '.join(trail[0])}" if trail else ""
+    trails = list(_trails_of_headings(content, heads))
+    under = f", under {' › '.join(trails[-1].trail)}" if trails else ""
     first = max(content.rfind("\n", 0, start) + 1, start - _AROUND)
     last = min(end_of_line(content, end), end + _AROUND)
     said = " ".join(printable(content[first:last]).split())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from vaultmem.base.words import topic_words
 from vaultmem.notes.markdown import text_without_comments, visible_text
@@ -19,11 +19,6 @@ _READ: Final = 20_000  # characters of a text: what it is about is said by then
 _SAME: Final = 0.75  # of a sentence's words said by another: it is a repetition
 
 
-class Sentence(NamedTuple):
-    text: str
-    source: int  # which of the texts it is from
-
-
 def sentences(text: str) -> list[str]:
     """Whole sentences of a text, out of code and comments, without their list and heading marks."""
     text = text_without_comments(text[:_READ])
@@ -33,9 +28,8 @@ def sentences(text: str) -> list[str]:
         if seen[start:end].strip():
             found.append(_bare_sentence(text[start:end]))
         start = end
-    return [
-        part for part in found if part and not _UNSAFE.search(part) and _is_closed_sentence(part)
-    ]
+    closed = (s for s in found if s.count("`") % 2 == 0 and s.count("[[") == s.count("]]"))
+    return [sentence for sentence in closed if sentence and not _UNSAFE.search(sentence)]
 
 
 def _bare_sentence(sentence: str) -> str:
@@ -45,26 +39,21 @@ def _bare_sentence(sentence: str) -> str:
     return " ".join(kept)
 
 
-def _is_closed_sentence(sentence: str) -> bool:
-    return sentence.count("`") % 2 == 0 and sentence.count("[[") == sentence.count("]]")
-
-
 def main_sentences(texts: Sequence[str], most: int, room: int) -> list[str]:
     """The sentences that share most with all of them, the first one the most; none twice."""
-    found = [Sentence(s, i) for i, text in enumerate(texts) for s in sentences(text)]
-    bags = [Counter(topic_words(sentence.text)) for sentence in found]
+    found = [sentence for text in texts for sentence in sentences(text)]
+    bags = [Counter(topic_words(sentence)) for sentence in found]
     scores = _centrality_of_words(bags)
     order = sorted(range(len(found)), key=lambda i: (-scores[i], i))
     chosen: list[int] = []
     for i in order:
-        length = len(found[i].text)
-        if len(chosen) == most or length > min(room, _LONGEST) or scores[i] <= 0:
+        if len(chosen) == most or len(found[i]) > min(room, _LONGEST) or scores[i] <= 0:
             continue
-        if any(_repeats_other_sentence(bags[i], bags[other]) for other in chosen):
-            continue
+        if any(len(bags[i].keys() & bags[o].keys()) > _SAME * len(bags[i]) for o in chosen):
+            continue  # it adds next to nothing to the other
         chosen.append(i)
-        room -= length
-    return [found[i].text for i in (*chosen[:1], *sorted(chosen[1:]))]
+        room -= len(found[i])
+    return [found[i] for i in (*chosen[:1], *sorted(chosen[1:]))]
 
 
 def sentence_centrality(texts: Sequence[str]) -> list[float]:
@@ -79,11 +68,6 @@ def _centrality_of_words(bags: Sequence[Counter[str]]) -> list[float]:
         said = sum(math.log(1 + shared[word]) * (shared[word] > 1 or 0.3) for word in bag)
         scores.append(said / math.sqrt(len(bag) + 4))
     return scores
-
-
-def _repeats_other_sentence(bag: Mapping[str, int], other: Mapping[str, int]) -> bool:
-    """Whether this adds next to nothing to the other."""
-    return len(bag.keys() & other.keys()) > _SAME * len(bag)
 
 
 def first_sentence(text: str, most: int) -> str:

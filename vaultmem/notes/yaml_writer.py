@@ -86,13 +86,10 @@ def _render_yaml_text(text: str, indent: str, *, inline: bool, flow: bool) -> st
     if "\n" in text:
         block = None if inline else _yaml_block(text, indent)
         return block or _double_quoted_yaml(text)
-    if (
-        _NOT_PLAIN.match(text)
-        or (flow and re.search(r"[][{},]", text))
-        or not _is_plain_yaml_text(text)
-    ):
-        return _quoted_yaml(text)
-    return text
+    in_the_way = _NOT_PLAIN.match(text) or (flow and re.search(r"[][{},]", text))
+    if not in_the_way and _is_plain_yaml_text(text):
+        return text
+    return f"'{text}'" if '"' in text and "'" not in text else _double_quoted_yaml(text)
 
 
 def _is_plain_yaml_text(text: str) -> bool:
@@ -104,12 +101,6 @@ def _is_plain_yaml_text(text: str) -> bool:
 
 
 _YAML11: Final = yaml.SafeLoader("")
-
-
-def _quoted_yaml(text: str) -> str:
-    if '"' in text and "'" not in text:
-        return f"'{text}'"
-    return _double_quoted_yaml(text)
 
 
 def _double_quoted_yaml(text: str) -> str:

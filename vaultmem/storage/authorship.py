@@ -20,12 +20,38 @@ from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.note import Note, note_bytes, note_version, parse
-from vaultmem.storage.digest_log import DigestLog
 from vaultmem.storage.history import history_key
 
 _NOTES: Final = 20_000  # of all callers, of which it is kept in mind what they were shown
 _LATEST: Final = 8  # texts, and versions, of one note
 _WRITTEN: Final = 4_096
+
+
+class DigestLog:
+    """Digests of the latest texts of some kind, shared by all processes on this machine. They tell
+    what vaultmem or an agent wrote from what a person did. Losing them costs a few seconds of
+    waiting, or one more look at a note."""
+
+    def __init__(self, place: OwnPath, most: int) -> None:
+        self._place = place
+        self._most = most
+
+    def add_digest(self, digest: str) -> None:
+        """Behind the others, and only now and then all anew, which takes thirty times as long."""
+        raw = bytes.fromhex(digest)
+        if self._place.append(raw) > 2 * len(raw) * self._most:
+            self._place.write(self._read_digests()[-len(raw) * self._most :])
+
+    def __contains__(self, digest: str) -> bool:
+        raw = bytes.fromhex(digest)
+        known = self._read_digests()
+        return any(known[i - len(raw) : i] == raw for i in range(len(known), 0, -len(raw)))
+
+    def _read_digests(self) -> bytes:
+        try:
+            return self._place.read()
+        except (OSError, VaultmemError):
+            return b""
 
 
 @dataclass(slots=True)
@@ -46,7 +72,7 @@ class Authorship:
     def show(self, caller: Hashable, path: str, body: str, version: str = "") -> None:
         """The caller has seen all of this text, or has written it; this is its version."""
         with self._guard:
-            shown = self._of(caller, path)
+            shown = self._remember_as_shown(caller, path)
             shown.texts.append(_digest_of_words(body))
             if version in shown.parts:
                 shown.parts = deque((v for v in shown.parts if v != version), _LATEST)
@@ -54,25 +80,24 @@ class Authorship:
     def tell(self, caller: Hashable, path: str, version: str) -> None:
         """The caller was told the version of a note of which it has not seen all."""
         with self._guard:
-            self._of(caller, path).parts.append(version)
+            self._remember_as_shown(caller, path).parts.append(version)
 
     def has_seen(self, caller: Hashable, path: str, body: str) -> bool:
         with self._guard:
-            shown = self._shown.get((caller, path))
-            return shown is not None and _digest_of_words(body) in shown.texts
+            return _digest_of_words(body) in self._known_as_shown(caller, path).texts
 
     def has_seen_another(self, caller: Hashable, path: str) -> bool:
         """Whether the caller was shown the whole of any text that this note had."""
-        with self._guard:
-            shown = self._shown.get((caller, path))
-            return shown is not None and bool(shown.texts)
+        return bool(self._known_as_shown(caller, path).texts)
 
     def was_told(self, caller: Hashable, path: str, version: str) -> bool:
         with self._guard:
-            shown = self._shown.get((caller, path))
-            return shown is not None and version in shown.parts
+            return version in self._known_as_shown(caller, path).parts
 
-    def _of(self, caller: Hashable, path: str) -> _ShownTexts:
+    def _known_as_shown(self, caller: Hashable, path: str) -> _ShownTexts:
+        return self._shown.get((caller, path)) or _ShownTexts()
+
+    def _remember_as_shown(self, caller: Hashable, path: str) -> _ShownTexts:
         found = self._shown.setdefault((caller, path), _ShownTexts())
         self._shown.move_to_end((caller, path))
         while len(self._shown) > _NOTES:
@@ -92,19 +117,19 @@ class Authorship:
     def store(self, note: Note) -> None:
         """What was last stored under the note's key: its text, and its properties then."""
         with contextlib.suppress(OSError, VaultmemError):
-            self._place(note).write(note.raw)
+            self._file_of_stored(note).write(note.raw)
 
     def stored(self, note: Note) -> Note | None:
         try:
-            return parse(self._place(note).read(), note.path, note.names)
+            return parse(self._file_of_stored(note).read(), note.path, note.names)
         except (OSError, VaultmemError):
             return None
 
     def drop(self, note: Note) -> None:
         with contextlib.suppress(OSError, VaultmemError):
-            self._place(note).remove()
+            self._file_of_stored(note).remove()
 
-    def _place(self, note: Note) -> OwnPath:
+    def _file_of_stored(self, note: Note) -> OwnPath:
         return self._stored / f"{history_key(note)}.md"
 
 

@@ -55,9 +55,8 @@ class BulkWriter:
             with contextlib.ExitStack() as stack:
 
                 def write(place: tuple[str, Path, bytes]) -> str:
-                    return stack.enter_context(
-                        durable.temporary_file(place[1].parent, place[2], 0o666)
-                    )
+                    made = durable.temporary_file(place[1].parent, place[2], 0o666)
+                    return stack.enter_context(made)
 
                 with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
                     temporaries = list(pool.map(write, places))

@@ -63,7 +63,7 @@ class Listing:
                 if entry.is_symlink():
                     self.symlinks.append(path)
                     if is_memory(path):
-                        self.refuse_link(path)
+                        self.refused[file_names.escaped_name(path)] = _LINK
                 elif entry.is_dir(follow_symlinks=False):
                     yield path
                 else:
@@ -75,9 +75,6 @@ class Listing:
             except OSError as error:
                 self.unread.append((path, error.strerror or str(error)))
 
-    def refuse_link(self, path: str) -> None:
-        self.refused[file_names.escaped_name(path)] = _LINK
-
     def refuses(self, path: str, entry: os.DirEntry[str]) -> bool:
         """Whether no note can be made of this; a folder with a bad name is told once."""
         if not file_names.is_unicode_name(path):
@@ -85,11 +82,9 @@ class Listing:
             return True
         if file_names.looks_like_absolute_path(path):
             self.refused[path] = _ABSOLUTE
-            return True
-        if not entry.is_file(follow_symlinks=False):
+        elif not entry.is_file(follow_symlinks=False):
             self.refused[path] = _NO_FILE
-            return True
-        return False
+        return path in self.refused
 
     def _refuse_name(self, parts: list[str]) -> None:
         bad = next(i for i, part in enumerate(parts, 1) if not file_names.is_unicode_name(part))

@@ -49,7 +49,8 @@ class OwnFolder:
 
     def require_writable(self) -> None:
         """A vault that can be read alone is searched with an index of its own, and not changed."""
-        if self._spare is None or self._is_writable_again():
+        if self._spare is None or _is_own_folder_writable(self.kept):
+            self._spare = None  # what was opened there stays open until the end
             return
         if _is_mounted_read_only(self._home.path):
             raise Away(_READ_ONLY.format(self._home.path))
@@ -63,12 +64,6 @@ class OwnFolder:
             return str(error)
         return ""
 
-    def _is_writable_again(self) -> bool:
-        if not _is_own_folder_writable(self.kept):
-            return False
-        self._spare = None  # what was opened there stays open until the end
-        return True
-
     def close(self) -> None:
         if self._spare is not None:
             shutil.rmtree(self._spare, ignore_errors=True)
@@ -78,12 +73,8 @@ class OwnFolder:
         if reason := self._home.trouble():
             return reason
         named = self.kept.anchor
-        if (
-            self._spare is not None
-            or named == self._home.path
-            or named.is_dir()
-            or self._device is None
-        ):
+        unused = self._spare is not None or self._device is None
+        if unused or named == self._home.path or named.is_dir():
             return ""
         return "" if self._may_be_made(named) else _NOT_THERE.format(named)
 

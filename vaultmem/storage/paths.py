@@ -46,10 +46,10 @@ class NotePaths:
             return False
         if any(segment.startswith(".") for segment in path.removeprefix(VOLATILE).split("/")):
             return False
-        return not self._is_template(path) and not self._excluded(path)
-
-    def _is_template(self, path: str) -> bool:
-        return bool(self._templates) and file_names.name_key(path).startswith(self._templates + "/")
+        templates = self._templates
+        if templates and file_names.name_key(path).startswith(templates + "/"):
+            return False
+        return not self._excluded(path)
 
     def locate(self, path: str) -> Path:
         """The file behind a vault path; refuses whatever could lead out of the vault."""

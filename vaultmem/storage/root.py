@@ -87,13 +87,9 @@ class VaultFolder:
     def _has_come(self, found: FolderIdentity) -> bool:
         """A folder that is empty when it is opened may be the place of a drive."""
         with self._looking:
-            if (
-                self._awaited
-                and not _names_in_vault_folder(self.path)
-                and drives.is_drive_awaited(self.path)
-            ):
-                return False
             if self._awaited:
+                if not _names_in_vault_folder(self.path) and drives.is_drive_awaited(self.path):
+                    return False
                 self._awaited, self._identity = False, found
                 self.generation += 1
             return True

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import posixpath
 import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from vaultmem.base import durable, lock
 from vaultmem.base.file_stamps import FileStamp, file_stamp
@@ -31,20 +32,22 @@ from vaultmem.errors import (
     ReadOnly,
     VaultmemError,
 )
+from vaultmem.notes import file_names
 from vaultmem.notes.note import Note, note_version, parse, printable
 from vaultmem.storage import absence
 from vaultmem.storage.absence import GoneNote
-from vaultmem.storage.digest_log import DigestLog
+from vaultmem.storage.authorship import DigestLog
 from vaultmem.storage.listing import Listing, notes_below, vault_listing
 from vaultmem.storage.own_folder import OwnFolder
 from vaultmem.storage.paths import VOLATILE, NotePaths
 from vaultmem.storage.root import VaultFolder
-from vaultmem.storage.trash import TRASH, Trash
 
+TRASH: Final = ".trash"
 STORE_LOCK_SECONDS: Final = 10.0
 MOST_NOTE_BYTES: Final = 64_000_000  # of one note; it is held in memory some four times over
 _MORE: Final = 1 << 16
 _OWN_WRITES: Final = 256  # that are told from a person's
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,30 @@ class StoredNote:
     @property
     def version(self) -> str:
         return note_version(self.raw)
+
+
+class Trash:
+    """`.trash/`, as Obsidian has it: what is removed lies there under a name of its own."""
+
+    def __init__(self, place: OwnPath) -> None:
+        self.place = place
+
+    def take_in(self, file: Path) -> str:
+        """Move a file here; returns its place."""
+        trashed = os.listdir(self.place.make())
+        taken = {file_names.name_key(posixpath.splitext(name)[0]) for name in trashed}
+        stem, suffix = posixpath.splitext(file.name)
+        target = self.place / (file_names.numbered_name(stem, taken) + suffix)
+        target.take_in(file)
+        durable.flush_folder(file.parent)
+        return f"{TRASH}/{target.name}"
+
+    def clear(self, place: str, raw: bytes) -> None:
+        """Take out what was put back from elsewhere, if it is still the same."""
+        trashed = self.place / posixpath.basename(place)
+        with contextlib.suppress(OSError, VaultmemError):
+            if trashed.read() == raw:
+                trashed.remove()
 
 
 class Store:
@@ -109,9 +136,8 @@ class Store:
             found = os.stat(self.paths.readable(path), follow_symlinks=False)
         except (OSError, VaultmemError):
             return None
-        return (
-            file_stamp(found) if stat.S_ISREG(found.st_mode) and self.paths.is_note(path) else None
-        )
+        is_note = stat.S_ISREG(found.st_mode) and self.paths.is_note(path)
+        return file_stamp(found) if is_note else None
 
     def is_there(self, path: str) -> bool:
         """Whether there is such a note, also while an editor writes it anew."""
@@ -192,40 +218,40 @@ class Store:
         With an expected version it is not: the caller has not seen the new text yet.
         Processes of ours take turns, so `change` should be quick.
         """
+
+        def once(file: Path) -> StoredNote | None:
+            current = self.read(path)
+            self._require_version(current, expect)
+            raw = change(self.parse(current))
+            if raw == current.raw:
+                return current
+            if not file.stat().st_mode & stat.S_IWUSR:
+                raise ReadOnly(f"{path} is write-protected; its owner does not want it changed.")
+            self._own.add_digest(note_version(raw))
+            if durable.replace_durably(file, raw, current.raw):
+                return StoredNote(path, raw, file_stamp(file.stat()))
+            return None
+
+        return self._beside_others(path, f"Writing {path}", once, expect)
+
+    def _beside_others(
+        self, path: str, doing: str, once: Callable[[Path], T | None], expect: str | None
+    ) -> T:
+        """Do something to a note while nobody else of ours writes and nobody types in it; again
+        when somebody else changed the note meanwhile, which `once` says with None."""
         self._require_writable()
         file = self.paths.locate(path)
         for _ in range(10):
             with absence.absence_outwaited(path, file):
-                if expect is not None:
+                if expect is not None:  # before anybody is waited for
                     self._require_version(self.read(path), expect)
                 self._wait_until_quiet(path, file)
-                if (done := self._update_once(path, file, change, expect)) is not None:
-                    return done
+                explained = durable.disk_errors_explained(doing)
+                outwaited = absence.absence_outwaited(path, file)
+                with self.writing(), explained, outwaited:
+                    if (done := once(file)) is not None:
+                        return done
         raise Busy(f"{path} is being changed again and again; try again in a moment.")
-
-    def _update_once(
-        self, path: str, file: Path, change: Callable[[Note], bytes], expect: str | None
-    ) -> StoredNote | None:
-        """None when somebody else changed the note meanwhile."""
-        with (
-            self.writing(),
-            durable.disk_errors_explained(f"Writing {path}"),
-            absence.absence_outwaited(path, file),
-        ):
-            current = self.read(path)
-            if expect is not None:
-                self._require_version(current, expect)
-            raw = change(self.parse(current))
-            if raw == current.raw:
-                return current
-            if self._swap(path, file, current, raw):
-                return StoredNote(path, raw, file_stamp(file.stat()))
-        return None
-
-    def _swap(self, path: str, file: Path, current: StoredNote, raw: bytes) -> bool:
-        self._refuse_protected(path, file)
-        self._own.add_digest(note_version(raw))
-        return durable.replace_durably(file, raw, current.raw)
 
     def wrote(self, made: str) -> bool:
         """Whether a version is one of our own latest, and not a person's."""
@@ -233,23 +259,12 @@ class Store:
 
     def remove(self, path: str, *, expect: str | None = None) -> str:
         """Move a note to `.trash/`, as Obsidian does; returns its place there."""
-        self._require_writable()
-        file = self.paths.locate(path)
-        for _ in range(10):
-            with absence.absence_outwaited(path, file):
-                self._wait_until_quiet(path, file)
-                if (place := self._remove(path, file, expect)) is not None:
-                    return place
-        raise Busy(f"{path} is being changed again and again; try again in a moment.")
 
-    def _remove(self, path: str, file: Path, expect: str | None) -> str | None:
-        moving = durable.disk_errors_explained(f"Moving {path} to the trash")
-        with self.writing(), moving, absence.absence_outwaited(path, file):
-            stored = self._read_once(path, file)
-            if expect is not None:
-                self._require_version(stored, expect)
+        def once(file: Path) -> str:
+            self._require_version(self._read_once(path, file), expect)
             return self.trash.take_in(file)
-        return None
+
+        return self._beside_others(path, f"Moving {path} to the trash", once, expect)
 
     def discard(self, path: str) -> None:
         """Delete a volatile note for good; its like are never moved to the trash."""
@@ -299,18 +314,14 @@ class Store:
             raise ReadOnly(f"This vault is served read-only ({origin}); nothing was changed.")
         self.require_writable()
 
-    def _require_version(self, stored: StoredNote, expect: str) -> None:
-        if stored.version != expect:
+    def _require_version(self, stored: StoredNote, expect: str | None) -> None:
+        if expect is not None and stored.version != expect:
             raise Conflict(
                 f"{stored.path} was changed by someone else. Look at its text as it is now, "
                 f"and try again with expected_version {stored.version}.",
                 text=printable(stored.raw.decode("utf-8", "surrogateescape")),
                 version=stored.version,
             )
-
-    def _refuse_protected(self, path: str, file: Path) -> None:
-        if not file.stat().st_mode & stat.S_IWUSR:
-            raise ReadOnly(f"{path} is write-protected; its owner does not want it changed.")
 
     def _wait_until_quiet(self, path: str, file: Path) -> None:
         """Someone may be typing in a note that was saved a moment ago; our own saves do not count."""

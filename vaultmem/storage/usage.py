@@ -63,9 +63,8 @@ class Usage(Database):
     def of(self, memories: Sequence[str]) -> dict[str, MemoryUse]:
         sql = f"SELECT memory, count, last FROM used WHERE memory IN {SQL_LIST}"
         try:
-            return {
-                row[0]: MemoryUse(*row[1:]) for row in self.db.execute(sql, (sql_list(memories),))
-            }
+            rows = self.db.execute(sql, (sql_list(memories),))
+            return {memory: MemoryUse(*use) for memory, *use in rows}
         except _TROUBLE:
             self.close()
             return {}

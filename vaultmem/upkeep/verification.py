@@ -20,8 +20,7 @@ from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.storage import history
 from vaultmem.storage.history import History, WriteRecord
 from vaultmem.storage.paths import VOLATILE
-from vaultmem.storage.store import Store
-from vaultmem.storage.trash import TRASH
+from vaultmem.storage.store import TRASH, Store
 from vaultmem.upkeep.doctor import Finding
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def apply_batch(batch: Batch, catalog: Catalog, store: FullText) -> None:
         for path in batch.unskipped:
             rows.unskip(path)
         for skip in batch.skipped:
-            rows.skip(skip)
+            rows.skip_note(skip)
         with text.committing():  # the two take about as long
             rows.finish()
 
@@ -114,14 +114,9 @@ class CatalogWriter:
         written with those of the whole batch, by `finish`: one statement for all rows of a
         table is several times faster than one for each note.
         """
-        row = self._as_it_was(entry.note.path, old_path)
-        stat = entry.stat
+        row = self._indexed_row(entry.note.path, old_path)
         self.unskip(entry.note.path)
-        if (
-            row
-            and row[1:] == (entry.version, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns)
-            and not old_path
-        ):
+        if row and row[1:] == (entry.version, *entry.stat) and not old_path:
             return None
         values = note_columns(entry)
         if row:
@@ -137,7 +132,7 @@ class CatalogWriter:
             self._parts.last_passage = self._catalog.last_passage()
         return note, self._parts.add_passages(note, entry)
 
-    def _as_it_was(self, path: str, old_path: str) -> tuple[Any, ...] | None:
+    def _indexed_row(self, path: str, old_path: str) -> tuple[Any, ...] | None:
         if not old_path and path not in self._there:
             return None
         sql = "SELECT note, version, mtime_ns, size, inode, ctime_ns FROM note WHERE path = ?"
@@ -160,7 +155,7 @@ class CatalogWriter:
         self._db.execute(
             "UPDATE note SET mtime_ns = ?, size = ?, inode = ?, ctime_ns = ? "
             "WHERE path = ? AND version = ?",
-            (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, path, version),
+            (*stat, path, version),
         )
         self.unskip(path)
 
@@ -168,12 +163,9 @@ class CatalogWriter:
         """What the full text has of a note is not what the row says: it is to be done again."""
         self._db.execute("UPDATE note SET size = -1, version = '' WHERE path = ?", (path,))
 
-    def skip(self, skip: SkippedNote) -> None:
-        stat = skip.stat
-        values = (skip.path, skip.reason, skip.id)
-        stamp = (stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns)
+    def skip_note(self, note: SkippedNote) -> None:
         sql = "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._db.execute(sql, (*values, *stamp))
+        self._db.execute(sql, (note.path, note.reason, note.id, *note.stat))
 
     def unskip(self, path: str) -> None:
         if path in self._left_out:

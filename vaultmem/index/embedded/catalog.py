@@ -137,7 +137,7 @@ class Catalog(Database):
             db.execute("UPDATE note SET size = -1, version = ''")
             self.next_revision()
 
-    def settle_here(self) -> None:
+    def accept_copy(self) -> None:
         """This is a copy, of whatever age: all of it is to be compared with the files."""
         with self.explained(), self.transaction():
             self.set_meta("home", str(self.inode))
@@ -203,9 +203,6 @@ class Catalog(Database):
                 thread.state, thread.state_at = _read_catalog_state(db), now
             state: CatalogState = thread.state
             return state
-
-    def meta(self, key: str) -> str:
-        return next(iter(self.column("SELECT value FROM meta WHERE key = ?", (key,))), "")
 
     def set_meta(self, key: str, value: str) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
@@ -278,7 +275,7 @@ class Inventory:
         sql = "SELECT path, version, id, mtime_ns, size, inode, ctime_ns FROM note"
         return {
             path: KnownNote(FileStamp(*stamp), version, id_)
-            for path, version, id_, *stamp in self._at(sql, paths)
+            for path, version, id_, *stamp in self._rows_at(sql, paths)
         }
 
     def skips(self, paths: Sequence[str] | None = None) -> dict[str, SkippedNote]:
@@ -286,10 +283,10 @@ class Inventory:
         sql = "SELECT path, reason, id, mtime_ns, size, inode, ctime_ns FROM skipped"
         return {
             path: SkippedNote(path, reason, id_, FileStamp(*stamp))
-            for path, reason, id_, *stamp in self._at(sql, paths)
+            for path, reason, id_, *stamp in self._rows_at(sql, paths)
         }
 
-    def _at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
+    def _rows_at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
         if paths is None:
             return self._catalog.query(sql)
         return self._catalog.query(f"{sql} WHERE path IN {SQL_LIST}", (sql_list(paths),))

@@ -32,9 +32,7 @@ def index_differences(
             wrong = [table for table in _TABLES if ours[path][table] != theirs[path][table]]
             if wrong:
                 yield path, f"has other rows in the index than in a new one ({', '.join(wrong)})"
-            elif _counts_to_compare(mine, path, texts[path]) != _counts_to_compare(
-                anew, path, texts[path]
-            ):
+            elif len({_counts_to_compare(index, path, texts[path]) for index in (mine, anew)}) > 1:
                 yield path, "has other words in the full text than in a new one"
 
 
@@ -49,7 +47,7 @@ def _contents_to_compare(index: Index) -> dict[str, Rows]:
     return dict(found)
 
 
-def _counts_to_compare(index: Index, path: str, text: str) -> list[int]:
+def _counts_to_compare(index: Index, path: str, text: str) -> tuple[int, ...]:
     """How many documents the full text has of a note, and with some of its words."""
     words = index.current_text()
-    return words.counts(path, text) if words else []
+    return tuple(words.counts(path, text)) if words else ()

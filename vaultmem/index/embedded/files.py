@@ -197,7 +197,7 @@ class IndexFiles:
         if doubt:
             self.on_doubt()
         if state.home != str(self.catalog.inode):
-            self.catalog.settle_here()
+            self.catalog.accept_copy()
         return False
 
     def _text_is_lost(self, state: CatalogState) -> bool:

@@ -68,7 +68,7 @@ class Index:
 
     def recover(self) -> None:
         """Undo what a killed writer left half done, if any did."""
-        self._look()
+        self.state()
         if self.catalog.pending():
             repairing = durable.disk_errors_explained("Repairing the index")
             with repairing, self.files.writing(INDEX_LOCK_SECONDS) as text:
@@ -85,9 +85,10 @@ class Index:
 
     # --- noticing what others did --------------------------------------------------------
 
-    def _look(self, lasts: float = LOOK_OFTEN) -> CatalogState:
-        """Reload the full text when another revision is there, or another catalog. While the
-        vault is away what was open still answers."""
+    def state(self, lasts: float = LOOK_OFTEN) -> CatalogState:
+        """What the index says of itself, after a look at what others did: the full text is read
+        again when another revision is there, or another catalog. While the vault is away what
+        was open still answers."""
         with durable.disk_errors_explained("Opening the index"):
             if self.files.is_away():
                 return self.files.last
@@ -98,19 +99,15 @@ class Index:
                     self.vectors.mend()
             return state
 
-    def state(self) -> CatalogState:
-        """What the index says of itself, after a look at whether it is still there."""
-        return self._look()
-
     @property
     def is_whole(self) -> bool:
         """Whether everything in the vault was brought in once since the index was begun. Until
         then an answer may lack what is in the vault."""
-        return self._look().is_whole
+        return self.state().is_whole
 
     def finished(self, since: str) -> None:
         """Everything was brought in, if this is still the index that it was begun with."""
-        state = self._look()
+        state = self.state()
         if state.identity == since and not state.is_whole:
             with self.files.writing(INDEX_LOCK_SECONDS), self.catalog.transaction():
                 if (now := self.catalog.state()).identity == since:
@@ -119,7 +116,7 @@ class Index:
     @property
     def identity(self) -> str:
         """Another one whenever the index was begun anew, or put back from a copy."""
-        return self._look().identity
+        return self.state().identity
 
     def tell_when_begun(self, callback: Callable[[], None]) -> None:
         """Somebody wants to know when this process had to begin anew."""
@@ -135,17 +132,17 @@ class Index:
 
     @property
     def revision(self) -> int:
-        return int(self._look().revision)
+        return int(self.state().revision)
 
     @property
     def size(self) -> int:
         """How many notes are indexed."""
-        self._look()
+        self.state()
         return self.catalog.count("note")
 
     def take_language(self) -> None:
         """Make the full text for the language that is wished for, and for this version."""
-        state = self._look()
+        state = self.state()
         if (state.language, state.text) != (self.language, FullText.stamp(self.language)):
             with durable.disk_errors_explained("Updating the index"):
                 self.rebuild_text()
@@ -193,25 +190,25 @@ class Index:
             return text.search(query, filters, limit)
         except IndexDamaged as error:
             self.files.doubt_text(error)
-            self._look()  # where the files are damaged, they are begun anew
+            self.state()  # where the files are damaged, they are begun anew
             raise
 
     def current_text(self) -> FullText | None:
         """The full text, after a look at whether it can be read now."""
-        self._look(JUST_NOW)
+        self.state(JUST_NOW)
         return self.files.text
 
     # --- what else may be asked, in groups ----------------------------------------------
 
     @cached_property
     def inventory(self) -> Inventory:
-        return Inventory(self.catalog, self._look)
+        return Inventory(self.catalog, self.state)
 
     @cached_property
     def vectors(self) -> Vectors:
         from vaultmem.index.embedded.vectors import Vectors
 
-        return Vectors(self.place, self.catalog, self.files.guard, self._look)
+        return Vectors(self.place, self.catalog, self.files.guard, self.state)
 
     @property
     def lookup(self) -> Lookup:
@@ -228,7 +225,7 @@ class Index:
         return self._group(Relations)
 
     def _group(self, kind: Callable[[Catalog], G]) -> G:
-        self._look()
+        self.state()
         if kind not in self._groups:
             self._groups[kind] = kind(self.catalog)
         group: G = self._groups[kind]
@@ -243,7 +240,7 @@ class Index:
     # --- status ------------------------------------------------------------------------
 
     def status(self, identity: str = "") -> IndexStatus:
-        state = self._look()
+        state = self.state()
         missing = self.vectors.count_missing(identity) if identity else 0
         (_, revision), (notes, passages, skipped) = self._counted()
         return IndexStatus(

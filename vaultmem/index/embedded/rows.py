@@ -52,24 +52,20 @@ class SkippedNote(NamedTuple):
 
 def note_columns(entry: IndexEntry) -> tuple[Any, ...]:
     note, stat = entry.note, entry.stat
-    created, updated = note.created, note.updated
+    created, updated, attributes = note.created, note.updated, dict(entry.attributes)
+    if attributes["scope"].casefold() == "session":
+        attributes["scope"] = "session"  # it binds the note: the index for it knows one spelling
     more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
     return _storable_row(
         *(note.path, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, entry.version),
         *(entry.id, note.string("key"), note.title),
-        *(_attribute_column(entry, name) for name in _COLUMNS[9:17]),
+        *(attributes[name] for name in _COLUMNS[9:17]),
         note.number("importance"),
         int(created.timestamp()) if created else None,
         int(updated.timestamp()) if updated else None,
         int(note.flag("forgotten")),
         json.dumps({k: v for k, v in more.items() if v}) if any(more.values()) else "{}",
     )
-
-
-def _attribute_column(entry: IndexEntry, name: str) -> str:
-    value = entry.attributes[name]
-    # However it is spelt, it binds the note: the index for it knows one spelling.
-    return "session" if name == "scope" and value.casefold() == "session" else value
 
 
 def _storable_row(*values: Any) -> tuple[Any, ...]:
@@ -90,17 +86,9 @@ class BatchRows:
         names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
         rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
         rows["link"] += _link_rows(note, source)
-        rows["fact"] += [
-            (
-                note,
-                f.predicate,
-                f.object,
-                *(f.valid_from, f.valid_to, f.confidence),
-                f.provenance,
-                f.block,
-            )
-            for f in source.facts
-        ]
+        for f in source.facts:
+            qualities = (f.valid_from, f.valid_to, f.confidence, f.provenance, f.block)
+            rows["fact"].append((note, f.predicate, f.object, *qualities))
         rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
 
     def add_passages(self, note: int, entry: IndexEntry) -> list[int]:
@@ -110,20 +98,10 @@ class BatchRows:
         numbers = range(first, first + len(texts))
         self.last_passage += len(texts)
         alone = passage_observations(entry.passages, numbers)
-        self._rows["passage"] += [
-            (
-                number,
-                note,
-                passage_hash(text),
-                p.heading,
-                p.kind,
-                p.block,
-                p.start,
-                p.end,
-                number - alone[number] if number in alone else -1,
-            )
-            for number, text, p in zip(numbers, texts, entry.passages, strict=True)
-        ]
+        for number, text, p in zip(numbers, texts, entry.passages, strict=True):
+            part = number - alone[number] if number in alone else -1
+            place = (p.heading, p.kind, p.block, p.start, p.end, part)
+            self._rows["passage"].append((number, note, passage_hash(text), *place))
         return list(numbers)
 
     def write(self, db: sqlite3.Connection) -> None:

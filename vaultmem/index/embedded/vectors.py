@@ -93,7 +93,7 @@ class Vectors:
 
     # --- the file ------------------------------------------------------------------------
 
-    def store(self) -> VectorStore:
+    def open_store(self) -> VectorStore:
         if self._store is None:
             self._catalog.require_there()
             file = Database(self.folder / VECTORS_FILE)
@@ -160,7 +160,7 @@ class Vectors:
             if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
                 return large.exact(vector, limit, self.passage_hashes(notes))
             self._catalog.attach_vectors()
-            return large.search(vector, limit, self._of_vectors, notes, keep)
+            return large.search(vector, limit, self._passages_with_vectors, notes, keep)
 
     def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
         """How similar the texts here are to this one on average."""
@@ -171,14 +171,14 @@ class Vectors:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
         from vaultmem.index.embedded.vector_graph import VectorGraph
 
-        store = self.store()
+        store = self.open_store()
         return VectorGraph(self.folder, store, store.model(identity)).build()
 
     def _large(self, identity: str) -> VectorGraph | None:
         """The graph of a large vault, once it is built; until then all are compared."""
         from vaultmem.index.embedded import vector_graph
 
-        store = self.store()
+        store = self.open_store()
         model = store.model(identity)
         if store.last(model) <= vector_graph.LARGE_VAULT:
             return None
@@ -190,7 +190,7 @@ class Vectors:
         return self._nearest
 
     def _mapped(self, identity: str) -> PassageRows:
-        store = self.store()
+        store = self.open_store()
         model = store.model(identity)
         if self._map is None or self._map.matrix.model != model:
             self._map = PassageRows(VectorMatrix(store, model))
@@ -198,11 +198,11 @@ class Vectors:
         seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
         if now != seen:
             self._catalog.attach_vectors()
-            self._map.extend(self._of_new(model, seen, now))
+            self._map.extend(self._passages_since(model, seen, now))
             self._map.seen = now
         return self._map
 
-    def _of_new(
+    def _passages_since(
         self, model: int, seen: tuple[int, int], now: tuple[int, int]
     ) -> Iterator[tuple[int, int, int]]:
         """Passage, note and vector's number of what has come since. `seen` and `now` are the
@@ -211,7 +211,7 @@ class Vectors:
         yield from db.execute(_OF_NEW_PASSAGES, (seen[0], now[0], model, now[1]))
         yield from db.execute(_OF_NEW_VECTORS, (seen[1], now[1], model, seen[0]))
 
-    def _of_vectors(self, numbers: Sequence[int]) -> list[tuple[int, int, bytes]]:
+    def _passages_with_vectors(self, numbers: Sequence[int]) -> list[tuple[int, int, bytes]]:
         """Passage, note and vector of every passage with one of these vectors."""
         return self._catalog.query(_OF_VECTORS, (sql_list(numbers),))
 
@@ -227,22 +227,17 @@ class Vectors:
             self._selections = now, {}
         known = self._selections[1]
         if filters not in known:
-            known[filters] = self._selected(filters)
+            few, (condition, values) = left_out_by_filters(filters), filters_as_sql(filters)
+            sql, values = few or (f"SELECT note.note FROM note WHERE {condition}", values)
+            known[filters] = self._catalog.column(sql, values), few is None
         return known[filters]
-
-    def _selected(self, filters: Filters) -> tuple[list[int], bool]:
-        if (few := left_out_by_filters(filters)) is not None:
-            return self._catalog.column(*few), False
-        condition, values = filters_as_sql(filters)
-        sql = f"SELECT note.note FROM note WHERE {condition}"
-        return self._catalog.column(sql, values), True
 
     # --- what is there -----------------------------------------------------------------
 
     def last_model(self) -> str:
         """The model that made the newest vector; empty when there is none."""
         with self._in_use():
-            return self.store().newest_identity()
+            return self.open_store().newest_identity()
 
     def of_texts(self, identity: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
         """The vectors that a model has given to passages with these texts."""
@@ -250,7 +245,7 @@ class Vectors:
 
         self._look()
         try:
-            store = self.store()
+            store = self.open_store()
             found = store.with_hashes(store.model(identity), hashes)
         except sqlite3.DatabaseError:
             return {}  # damaged, and rebuilt by whoever adds vectors
@@ -277,15 +272,15 @@ class Vectors:
 
     def add(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
         with self._in_use():
-            store = self.store()
+            store = self.open_store()
             store.add(store.model(identity), hashes, vectors)
 
     def damaged(self) -> int:
         """How many vectors no model can have made."""
-        return len(self.store().damaged())
+        return len(self.open_store().damaged())
 
     def drop_damaged(self) -> None:
-        store = self.store()
+        store = self.open_store()
         store.drop(store.damaged())
         self.close()
 
@@ -294,17 +289,17 @@ class Vectors:
     def missing(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         """Those of these texts that have no vector."""
         with self._in_use():
-            store = self.store()
+            store = self.open_store()
             return store.missing(store.model(identity), hashes)
 
     def notes_without(self, identity: str, limit: int) -> list[str]:
         """Paths of notes that have passages without a vector, memories and recent ones first."""
         self._look()
         with self._in_use():
-            store = self.store()
+            store = self.open_store()
             model = store.model(identity)
             self._catalog.attach_vectors()
-            _, whole, _ = store.counted(model, self._catalog.meta("uuid"))
+            _, whole, _ = store.counted(model, self._catalog.state().uuid)
             found = self._catalog.column(_WITHOUT_VECTOR, (whole, model, limit))
             if not found:
                 self._count_missing(identity)  # the next look need not begin so early
@@ -318,13 +313,13 @@ class Vectors:
                 return missing
             self._catalog.attach_vectors()
             condition, values = filters_as_sql(filters)
-            model = self.store().model(identity)
+            model = self.open_store().model(identity)
             return int(self._catalog.column(_MISSING_OF + condition, (model, *values))[0])
 
     def _count_missing(self, identity: str) -> int:
         """A vector is never taken away, so the passages before the first that lacks one need not
         be looked at again."""
-        store = self.store()
+        store = self.open_store()
         model, (catalog, revision) = store.model(identity), self._catalog.stamp()
         now = int(revision), store.highest()
         counted = store, model, catalog, now
