@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import shutil
@@ -17,6 +18,7 @@ from vaultmem.base.token_count import token_count
 from vaultmem.hooks import answer
 
 BUDGET = 2000
+TODAY = dt.datetime(2026, 10, 30, 12)  # when the questions were asked
 _NAMED = re.compile(r"\[\[([^\]|#]+)\]\]\)?$", re.MULTILINE)
 
 
@@ -100,6 +102,7 @@ class LifeVault:
         (root / ".vaultmem").mkdir(exist_ok=True)
         self.vault = Vault.open(str(root), {"exclude": ""} if vectors else {"model": "off"})
         parts = self.vault.parts
+        parts.recall.now = lambda: TODAY
         parts.bring_up_to_date()
         embedder = parts.embedder()
         if embedder is not None:

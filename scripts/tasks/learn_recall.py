@@ -24,7 +24,7 @@ from vaultmem.recall.evidence import HitSigns
 from vaultmem.recall.lanes import LanesFound, Question
 
 GATE = ("covered", "above", "margin")
-SAYS = ("names", "strangers", "words", "personal", "request", "pointing", "general")
+SAYS = ("names", "strangers", "words", "personal", "request", "pointing", "general", "advice")
 KNOWN = ("covered", "above", "usual", "both", *SAYS)
 KNOWN_BY_WORDS = ("covered", *SAYS)
 RIGHT = ("known", "covered", "above", "relative", "place", "lead", "both")
@@ -65,6 +65,7 @@ def main() -> None:
         cases = [_known_case(each) for each in some]
         _show(f"KNOWN{title}", cases, known)
         model = learn(cases, known)
+        _show_floors(cases, model)
         hits = [hit for each in some for hit in _hit_cases(each, model)]
         _show(f"RIGHT{title}", hits, right)
 
@@ -194,6 +195,22 @@ def _hit_cases(each: Asked, model: Model) -> Iterator[Case]:
 def _logit(probability: float) -> float:
     probability = min(1 - 1e-9, max(1e-9, probability))
     return math.log(probability / (1 - probability))
+
+
+def _show_floors(cases: Sequence[Case], model: Model) -> None:
+    """For some floors: the share of questions lost, and of prompts about nothing answered."""
+    for floor in (0.1, 0.15, 0.2, 0.25, 0.3, 0.4):
+        parts = []
+        for group in sorted({case.group for case in cases}):
+            said = [
+                (c.truth, model.probability(c.signs) >= floor) for c in cases if c.group == group
+            ]
+            lost = [not spoken for known, spoken in said if known]
+            noise = [spoken for known, spoken in said if not known]
+            parts.append(
+                f"{group} {sum(lost) / len(lost):.2f} {sum(noise) / max(1, len(noise)):.2f}"
+            )
+        print(f"  floor {floor}: lost, spoken: {', '.join(parts)}")
 
 
 def _show(title: str, cases: Sequence[Case], names: Sequence[str]) -> None:

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from tests.conftest import TEMPLATE
 from tests.world import World
 from vaultmem.errors import InvalidInput
-from vaultmem.index import Filters, NoteSignals, TextHits, passes_filters
+from vaultmem.index import (
+    Filters,
+    NoteSignals,
+    Replaced,
+    Successor,
+    TextHits,
+    passes_filters,
+)
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.recall import fusion
 from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranking
@@ -129,9 +136,31 @@ def _equal(count: int) -> Ranking:
 
 def test_what_was_replaced_or_consolidated_steps_back() -> None:
     order = _equal(3)
-    fusion.step_back(order, {1}, {2})
+    fusion.step_back(order, Replaced({1: Successor(0)}, frozenset({2})))
     assert [each.memory.note for each in order] == [3, 1, 2]
     assert order[1].boosts == (("superseded", 0.9),)
+
+
+def test_what_holds_now_gets_the_place_of_what_it_replaced() -> None:
+    order = _equal(3)
+    fusion.step_back(order, Replaced({1: Successor(9)}, frozenset()))
+    assert [each.memory.note for each in order] == [2, 3, 9, 1]
+    assert order[2].boosts == (("replaces", 1.0),)
+
+
+def test_whoever_names_the_year_of_the_old_one_wants_that_one() -> None:
+    for question, first in (("the rates of 2025", 1), ("my rates", 2)):
+        order = _equal(2)
+        order.set_score(MemoryKey(1), 1.1)
+        fusion.step_back(order, Replaced({1: Successor(2, "2025")}, frozenset()), question)
+        assert order[0].memory.note == first
+
+
+def test_what_is_about_the_days_that_are_meant_comes_first_and_hides_nothing() -> None:
+    order = _equal(3)
+    fusion.prefer_days(order, {3: 1.0, 7: 0.5}, 0.5)
+    assert [each.memory.note for each in order] == [3, 1, 2, 7]
+    assert order[0].boosts == (("time", 0.5),)
 
 
 def test_the_seeds_profile_counts_importance_and_age() -> None:

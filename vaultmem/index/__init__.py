@@ -21,6 +21,7 @@ from vaultmem.index.embedded.relations import (
     GraphNode,
     Relations,
 )
+from vaultmem.index.embedded.replacements import NOTHING_REPLACED, Replaced, Successor
 from vaultmem.index.embedded.rows import IndexEntry, SkippedNote
 from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged
 from vaultmem.index.filters import Filters, passes_binding_filters, passes_filters
@@ -31,6 +32,7 @@ __all__ = [
     "INDEX_READY",
     "LINKS_TO",
     "LOOKUP_ORDERS",
+    "NOTHING_REPLACED",
     "AskedWord",
     "Batch",
     "CatalogRow",
@@ -48,7 +50,9 @@ __all__ = [
     "NoteSignals",
     "PassagePlace",
     "Relations",
+    "Replaced",
     "SkippedNote",
+    "Successor",
     "TextHits",
     "index_differences",
     "passes_binding_filters",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -18,9 +19,26 @@ from vaultmem.recall.periods import Period
 _TOLERANCE: Final = 0.4  # of a period's length, outside of it
 _LEAST, _LEAST_AFTER, _MOST = 1.0, 2.5, 60.0  # days of it; what happened is written down later
 _BESIDE_OTHERS, _ALONE = 0.5, 1.0
+_AROUND: Final = 3  # days
+_READ: Final = 10_000  # characters of a question
 _WORDS_OF_EVENTS: Final = frozenset(
     {"happen", "happened", "spend", "spent", "mind", "night", "day"}
 )
+# How words of time begin, in the languages that are read: a question without any says nothing
+# about time, and nothing has to be loaded to know it.
+_BEGINNINGS: Final = """
+    advent after ago amanh anno ano ans ant apr aug autumn aut avant avril ayer before bevor bis
+    between cette christmas day dec dem dern desd dez dia dic dien dim dom donner easter einig
+    en end ende entre enero est este fall feb fev fim fin following fort fr fri früh gest halb half
+    herbst heut hier hiver hora hour hoy hoje inv inzwisch jan jahr jed jeu jour juil juin jul jun kal kürz kw
+    last late lautre letz lun mar mai may mer mes mid mie mit mois mon month morg morn nach natal
+    navid nativ neu new next night nine noch noel noite nov now nächst oct okt ont ontem ostern other
+    out outr over pas past pent pend pfing pre prev prim prin prochain pr prox quart recent rec sab
+    sam samst sat season sec seg seit sem sept set sep sex since silvest sil sommer son spr spring
+    stund sum summer sun tag tarde ter thu thanks this tod today tomor ton tri trim tue two ult um
+    until van ver vi vor voriger wed week weih weekend wee win wo woch wäh year yest zwei zwisch
+"""
+_MAYBE: Final = re.compile(rf"\d|\b(?:{'|'.join(_BEGINNINGS.split())})", re.IGNORECASE)
 _ANOTHER_YEAR: Final = 0.4  # "in August", and it was another year's
 
 
@@ -40,6 +58,12 @@ class TimeRange(NamedTuple):
     @property
     def end(self) -> dt.date:
         return self.periods[0].end
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """The first and the last day (ordinals) that may fit more than a little."""
+        start = min(period.start for period in self.periods).toordinal()
+        return start - _AROUND, max(period.end for period in self.periods).toordinal() + _AROUND
 
     def fit(self, moment: float) -> float:
         """0 to 1: how well a moment (seconds since the epoch) fits."""
@@ -80,7 +104,9 @@ def _shifted(day: dt.date, days: float) -> dt.date:
 def time_range(question: str, now: dt.datetime) -> TimeRange | None:
     """When the question asks about, seen from `now` (local time, naive or with its zone); None
     where it does not say."""
-    # Imported here: most of what imports this never asks.
+    if question.isascii() and not _MAYBE.search(question, 0, _READ):
+        return None
+    # Imported here: most questions ask about no time.
     from vaultmem.recall.date_grammar import expressions
     from vaultmem.recall.date_tokens import date_tokens
 

@@ -24,6 +24,13 @@ _PERSONAL: Final = re.compile(
     r"|noi|nostr\w*|mijn|wij|ons)\b|[我咱]|私|僕|俺|나의?|내|우리",
     re.IGNORECASE,
 )
+# It asks for advice, for which what somebody likes matters.
+_ADVICE: Final = re.compile(
+    r"\b(?:recommend\w*|suggest\w*|ideas?|tips?|advi[cs]e|should i|help me|looking for|plan(?:ning)?"
+    r"|thinking (?:of|about)|considering|want to|would like|need (?:a|some|to)|what (?:kind|sort)"
+    r"|empfiehl\w*|empfehl\w*|vorschl\w*|recomend\w*|suger\w*|conseill\w*)\b|推荐|建议",
+    re.IGNORECASE,
+)
 # It wants something done, or says only yes or thanks.
 _REQUEST: Final = re.compile(
     r"\s*(?:ok|okay|yes|no|thanks?|please|now|great|perfect|hi|hello|hey|sure|wait|stop|next|hmm|undo"
@@ -49,6 +56,7 @@ _GENERAL: Final = re.compile(
 _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
+_BY_DAY: Final = 0.3
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
 # How much better meaning is than words for this question.
@@ -60,48 +68,50 @@ _MEANING: Final = {
 }
 # Whether the vault knows anything about it, asked by words and meaning, or by words alone.
 _KNOWN: Final = {
-    "": -21.554,
-    "covered": -0.752,
-    "above": 31.621,
-    "usual": 30.359,
-    "both": 1.842,
-    "names": 0.852,
-    "strangers": -0.63,
-    "words": -0.428,
-    "personal": 0.961,
-    "request": -2.847,
-    "pointing": -0.668,
-    "general": -0.333,
+    "": -21.293,
+    "covered": -0.652,
+    "above": 31.667,
+    "usual": 29.728,
+    "both": 1.848,
+    "names": 0.888,
+    "strangers": -0.702,
+    "words": -0.402,
+    "personal": 0.656,
+    "request": -2.868,
+    "pointing": -0.712,
+    "general": -0.331,
+    "advice": 1.079,
 }
 _KNOWN_BY_WORDS: Final = {
-    "": -1.823,
-    "covered": 2.354,
-    "names": 0.97,
-    "strangers": -0.858,
-    "words": 0.752,
-    "personal": 0.937,
-    "request": -3.075,
-    "pointing": -0.592,
-    "general": -0.597,
+    "": -1.909,
+    "covered": 2.467,
+    "names": 0.992,
+    "strangers": -0.941,
+    "words": 0.782,
+    "personal": 0.575,
+    "request": -3.083,
+    "pointing": -0.658,
+    "general": -0.59,
+    "advice": 1.275,
 }
 # How probably a hit is a right one.
 _RIGHT: Final = {
-    "": -6.533,
-    "known": 0.21,
-    "covered": 0.257,
-    "above": 8.147,
-    "relative": 2.153,
-    "place": 1.769,
-    "lead": 3.383,
-    "both": -4.512,
+    "": -6.535,
+    "known": 0.208,
+    "covered": 0.256,
+    "above": 8.111,
+    "relative": 2.161,
+    "place": 1.768,
+    "lead": 3.371,
+    "both": -4.498,
 }
 _RIGHT_BY_WORDS: Final = {
-    "": -5.614,
-    "known": 0.439,
-    "covered": 0.482,
-    "relative": 1.897,
-    "place": 1.878,
-    "lead": 1.692,
+    "": -5.635,
+    "known": 0.434,
+    "covered": 0.526,
+    "relative": 1.877,
+    "place": 1.879,
+    "lead": 1.667,
 }
 
 
@@ -130,7 +140,9 @@ class Evidence(NamedTuple):
     request: bool = False
     pointing: bool = False
     general: bool = False
+    advice: bool = False
     by_meaning: bool = False  # whether meaning was asked
+    dated: float = 0.0  # how much of the best one's place is owed to its day
 
     @property
     def meaning_share(self) -> float:
@@ -148,7 +160,7 @@ class Evidence(NamedTuple):
     def _known_logit(self) -> float:
         logit = _sum(_KNOWN if self.by_meaning else _KNOWN_BY_WORDS, self._asdict())
         said = self.covered >= _ALL and not (self.request or self.pointing)
-        return max(logit, _SAID) if said else logit
+        return max(logit, _SAID) if said or self.dated >= _BY_DAY else logit
 
     def right(self, hit: HitSigns) -> float:
         """How probably a hit is a right one: its own signs, and its place in the answer."""
@@ -189,6 +201,7 @@ def evidence_of(
         request=not personal and _REQUEST.match(question) is not None,
         pointing=_POINTING.search(question) is not None,
         general=not personal and _GENERAL.match(question) is not None,
+        advice=personal and _ADVICE.search(question) is not None,
         by_meaning=above is not None,
     )
 

@@ -10,11 +10,11 @@ that a memory says. See docs/decisions.md for what was measured.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, overload
 
-from vaultmem.index import NoteSignals, TextHits
+from vaultmem.index import NoteSignals, Replaced, TextHits
 
 _WHOLE: Final = 0.7  # a memory as one text, beside its best passage
 _SECOND: Final = 0.15  # the second passage of a note, by words
@@ -287,14 +287,35 @@ def _is_latin(query: str) -> bool:
 # --- what else counts ----------------------------------------------------------------------------
 
 
-def step_back(ranking: Ranking, superseded: Set[int], consolidated: Set[int]) -> None:
-    """What was replaced, or went into another memory, comes a little behind its equals."""
-    if superseded or consolidated:
-        for memory, score in ranking.scores():
-            if memory.note in superseded:
-                ranking.set_score(memory, score * _REPLACED, ("superseded", _REPLACED))
-            elif memory.note in consolidated:
-                ranking.set_score(memory, score * _REPLACED, ("consolidated", _REPLACED))
+def step_back(ranking: Ranking, replaced: Replaced, question: str = "") -> None:
+    """What holds now comes before what it replaced: a successor gets the place that the old note
+    has, and the old one stands behind it. What went into another memory comes a little behind its
+    equals. Whoever names the old one's year or version wants that one."""
+    scores = {memory.note: score for memory, score in ranking.scores() if not memory.observation}
+    for note in scores.keys() & replaced.by.keys():
+        by, mark = replaced.by[note]
+        if not mark or mark not in question:
+            place = max(scores[note], scores.get(by, 0.0)) if by else scores[note]
+            if by and place > scores.get(by, 0.0):
+                scores[by] = place
+                ranking.set_score(MemoryKey(by), place, ("replaces", 1.0))
+            ranking.set_score(MemoryKey(note), place * _REPLACED, ("superseded", _REPLACED))
+    for memory, score in ranking.scores():
+        if memory.note in replaced.consolidated:
+            ranking.set_score(memory, score * _REPLACED, ("consolidated", _REPLACED))
+
+
+def prefer_days(ranking: Ranking, fits: Mapping[int, float], weight: float) -> None:
+    """What is about the days that a question asks about comes before its equals. `fits` are of
+    notes: those of observations are their journal's."""
+    best = max((score for _, score in ranking.scores()), default=0.0) or 1.0
+    known = {memory.note for memory, _ in ranking.scores()}
+    for note in fits.keys() - known:
+        ranking.set_score(MemoryKey(note), 0.0)
+    for memory, score in ranking.scores():
+        if fit := fits.get(memory.note, 0.0):
+            more = weight * fit * best
+            ranking.set_score(memory, score + more, ("time", more))
 
 
 def weigh_as_seed(ranking: Ranking, signals: Mapping[int, NoteSignals], now: float) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vaultmem.index import INDEX_FAILURES, AskedWord, Filters, Index
 from vaultmem.recall import fusion
+from vaultmem.recall.dates import TimeRange
 from vaultmem.recall.evidence import Evidence, evidence_of
 from vaultmem.recall.fusion import MemoryKey, Ranked
 from vaultmem.recall.graph_lane import GraphLane
@@ -24,6 +25,7 @@ class Question(NamedTuple):
     strategy: str
     filters: Filters
     profile: str
+    times: TimeRange | None = None  # that it asks about
 
 
 @dataclass

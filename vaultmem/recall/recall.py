@@ -6,6 +6,7 @@ nearest stands beside it.
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from vaultmem.index import AskedWord, Filters, Index
 from vaultmem.limits import STRATEGIES
 from vaultmem.notes.tags import tag_key
 from vaultmem.recall import fusion
+from vaultmem.recall.dates import TimeRange, time_range, weight_of_time
 from vaultmem.recall.evidence import NO_EVIDENCE, Evidence, HitSigns
 from vaultmem.recall.fusion import PROFILES, Candidate, Lane, Ranking
 from vaultmem.recall.lanes import LaneSearch, LanesFound, Question
@@ -33,9 +35,12 @@ _DEPTH: Final = 240  # how far each lane looks; pages behind that look once more
 _DEEP: Final = 2000
 _WHOLE_JOURNALS: Final = 10  # that may stand between the events that are wanted
 _LONGEST: Final = 10_000  # characters of a question
-_FLOOR: Final = 0.15  # below that probability nothing is known
+# Below that probability nothing is known. Whoever asks for advice is told what they like, however
+# far it is from what they ask for.
+_FLOOR, _FLOOR_OF_ADVICE = 0.2, 0.05
 _END: Final = 0.005  # below that a hit is none
 _NEAREST: Final = 3
+_DATED: Final = 60  # notes about the days that are asked about
 
 
 @dataclass
@@ -57,6 +62,7 @@ class Recall:
     def __init__(self, store: Store, index: Index, embedder: Callable[[], Embedder | None]) -> None:
         self.store = store
         self.index = index
+        self.now: Callable[[], dt.datetime] = dt.datetime.now
         self._lanes = LaneSearch(index, embedder)
 
     def ask(
@@ -77,7 +83,8 @@ class Recall:
         answer = Answer(strategy=strategy)
         if text.strip():
             wanted = filters or Filters()
-            question = Question(text, strategy, with_journals(wanted), profile)
+            times = time_range(text, self.now()) if profile == "relevance" else None
+            question = Question(text, strategy, with_journals(wanted), profile, times)
             events = question.filters != wanted
             more = _WHOLE_JOURNALS if events and not offset and limit <= 900 else 0
             ranked = self._page(question, limit + more, offset, answer)
@@ -106,6 +113,9 @@ class Recall:
         answer.total, answer.more, answer.unsearched = found.total, found.more, found.unsearched
         answer.warnings += found.warnings
         ranking: Sequence[Candidate] = self._ranking(question, found, answer.evidence)
+        if question.times and len(ranking):
+            dated = dict(ranking[0].boosts).get("time", 0.0) / ranking[0].score
+            answer.evidence = answer.evidence._replace(dated=dated)
         if offset + limit > len(ranking) and answer.more:
             ranking = [*ranking, *self._further(question, ranking, answer.evidence)]
         if answer.strategy != "keyword" or not answer.more:  # then these are all there are
@@ -131,11 +141,29 @@ class Recall:
         else:
             covered = found.covered if "keyword" in found.lanes else None
             ranking = fusion.fused(found.lanes, weights, covered)
-        fusion.step_back(ranking, *self.index.lookup.replaced())
+        self._step_back(question, ranking)
+        if question.times:
+            weight = weight_of_time(question.text, question.times)
+            fusion.prefer_days(ranking, self._fits(question, ranking, question.times), weight)
         if question.profile == "seed":
             notes = {memory.note for memory, _ in ranking.scores()}
             fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time())
         return ranking
+
+    def _step_back(self, question: Question, ranking: Ranking) -> None:
+        replaced = self.index.lookup.replaced()
+        if replaced.by or replaced.consolidated:
+            notes = {memory.note for memory, _ in ranking.scores()}
+            new = {replaced.by[note].note for note in notes & replaced.by.keys()} - notes
+            hidden = new - self.index.lookup.passing(new, question.filters)
+            fusion.step_back(ranking, replaced.without(hidden), question.text)
+
+    def _fits(self, question: Question, ranking: Ranking, times: TimeRange) -> dict[int, float]:
+        """How well notes fit the days that are asked about: what was found, and what is about
+        these days whatever it says."""
+        days = self.index.lookup.days({memory.note for memory, _ in ranking.scores()})
+        days |= self.index.lookup.dated(question.filters, *times.around, _DATED)
+        return {note: times.fit_of_day(dt.date.fromordinal(day)) for note, day in days.items()}
 
     def _read(self, question: Question, ranked: Sequence[Candidate], answer: Answer) -> None:
         winners = Winners(self.store, self.index, question.text, question.filters)
@@ -172,7 +200,7 @@ def _with_relevance(
 
 
 def _end_where_relevance_ends(answer: Answer) -> None:
-    if answer.evidence.known < _FLOOR:
+    if answer.evidence.known < (_FLOOR_OF_ADVICE if answer.evidence.advice else _FLOOR):
         answer.nearest, answer.hits, answer.total = answer.hits[:_NEAREST], [], 0
         return
     answer.hits = [hit for hit in answer.hits if hit.score >= _END]

@@ -19,7 +19,7 @@ from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index.embedded.rows import SkippedNote
 from vaultmem.index.failures import IndexDamaged, index_failure_explained, is_sqlite_damage
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 CATALOG_SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
@@ -29,7 +29,8 @@ CREATE TABLE note (
   id TEXT NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL, type TEXT NOT NULL, scope TEXT NOT NULL,
   project TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL, session TEXT NOT NULL,
   kind TEXT NOT NULL, unclear TEXT NOT NULL, importance REAL, created INTEGER, updated INTEGER,
-  forgotten INTEGER NOT NULL, more TEXT NOT NULL);
+  forgotten INTEGER NOT NULL, more TEXT NOT NULL, day INTEGER);
+CREATE INDEX note_day ON note (day) WHERE day IS NOT NULL;
 CREATE INDEX note_id ON note (id) WHERE id <> '';
 CREATE INDEX note_forgotten ON note (note) WHERE forgotten = 1;
 CREATE INDEX note_volatile ON note (session) WHERE scope = 'session';
@@ -52,8 +53,10 @@ CREATE TABLE link (note INTEGER NOT NULL, target TEXT NOT NULL, folded TEXT NOT 
   relation TEXT NOT NULL);
 CREATE INDEX link_note ON link (note);
 CREATE INDEX link_folded ON link (folded);
-CREATE INDEX link_replaced ON link (relation)
-  WHERE relation IN ('superseded_by', 'derived_from');
+CREATE INDEX link_derived ON link (folded) WHERE relation = 'derived_from';
+CREATE TABLE replacement (note INTEGER NOT NULL, sign TEXT NOT NULL, folded TEXT NOT NULL,
+  place TEXT NOT NULL);
+CREATE INDEX replacement_note ON replacement (note);
 CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
   valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
   block TEXT NOT NULL);

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.catalog import Catalog
+from vaultmem.index.embedded.replacements import Replaced, Replacements
 from vaultmem.index.filters import Filters, filters_as_sql
 from vaultmem.notes.file_names import name_key
 
@@ -26,9 +27,6 @@ SELECT note, path, version, id, key, title, type, scope, project, user, room, se
   importance, created, updated, mtime_ns, forgotten, more FROM note WHERE note IN {SQL_LIST}
 """
 _PLACES: Final = "SELECT passage, note, heading, kind, block, start, end FROM passage"
-_SUPERSEDED: Final = "SELECT note FROM link WHERE relation = 'superseded_by'"
-_USED: Final = "SELECT name.note FROM link JOIN name USING (folded) WHERE relation = 'derived_from'"
-_Replaced = tuple[frozenset[int], frozenset[int]]
 
 
 class CatalogRow(NamedTuple):
@@ -90,7 +88,7 @@ class NoteSignals(NamedTuple):
 class Lookup:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._replaced: tuple[object, _Replaced] = (None, (frozenset(), frozenset()))
+        self._replacements = Replacements(catalog)
 
     def select(
         self, filters: Filters, order: str = "recent", limit: int = -1, offset: int = 0
@@ -210,16 +208,25 @@ class Lookup:
             row[0]: NoteSignals(*row[1:]) for row in self._catalog.query(sql, (sql_list(notes),))
         }
 
-    def replaced(self) -> _Replaced:
-        """Notes that others replace, and notes that others were made from."""
-        now = self._catalog.stamp()
-        if self._replaced[0] != now:
-            found = (
-                frozenset(self._catalog.column(_SUPERSEDED)),
-                frozenset(self._catalog.column(_USED)),
-            )
-            self._replaced = now, found
-        return self._replaced[1]
+    def replaced(self) -> Replaced:
+        return self._replacements.all()
+
+    def passing(self, notes: Iterable[int], filters: Filters) -> set[int]:
+        """Those of these notes that pass."""
+        condition, values = filters_as_sql(filters)
+        sql = f"SELECT note FROM note WHERE note IN {SQL_LIST} AND {condition}"
+        return set(self._catalog.column(sql, [sql_list(notes), *values]))
+
+    def dated(self, filters: Filters, first: int, last: int, most: int) -> dict[int, int]:
+        """Notes about one of these days (ordinals), each with its day, the latest first."""
+        condition, values = filters_as_sql(filters)
+        sql = f"SELECT note, day FROM note WHERE day BETWEEN ? AND ? AND {condition} ORDER BY day DESC LIMIT ?"
+        return dict(self._catalog.query(sql, [first, last, *values, most]))
+
+    def days(self, notes: Iterable[int]) -> dict[int, int]:
+        """The days that notes are about, as ordinals."""
+        sql = f"SELECT note, day FROM note WHERE day IS NOT NULL AND note IN {SQL_LIST}"
+        return dict(self._catalog.query(sql, (sql_list(notes),)))
 
     def first_passages(self, notes: Iterable[int]) -> dict[int, PassagePlace]:
         first = _PLACES.replace("passage", "min(passage)", 1)

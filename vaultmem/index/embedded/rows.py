@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp
 from vaultmem.notes.file_names import name_key
+from vaultmem.notes.links import link_key
 from vaultmem.notes.note import Note, one_line, printable
+from vaultmem.notes.note_date import note_day
 from vaultmem.notes.passages import Passage, passage_hash, passage_observations, passages_in_context
+from vaultmem.notes.replacement import name_series, replaced_names, replacement
 
-TABLES_OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem")
+TABLES_OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem", "replacement")
 _COLUMNS: Final = (
     *("path", "mtime_ns", "size", "inode", "ctime_ns", "version", "id", "key", "title"),
     *("type", "scope", "project", "user", "room", "session", "kind", "unclear"),
-    *("importance", "created", "updated", "forgotten", "more"),
+    *("importance", "created", "updated", "forgotten", "more", "day"),
 )
 INSERT_NOTE: Final = (
     f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -24,6 +28,9 @@ INSERT_NOTE: Final = (
 UPDATE_NOTE: Final = (
     f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE note = ?"
 )
+
+# How it is known that a note took the place of another.
+REPLACED_BY, REPLACES, SERIES = "replaced by", "replaces", "series"
 
 
 class IndexEntry(NamedTuple):
@@ -65,6 +72,7 @@ def note_columns(entry: IndexEntry) -> tuple[Any, ...]:
         int(updated.timestamp()) if updated else None,
         int(note.flag("forgotten")),
         json.dumps({k: v for k, v in more.items() if v}) if any(more.values()) else "{}",
+        day.toordinal() if (day := note_day(note)) else None,
     )
 
 
@@ -89,6 +97,7 @@ class BatchRows:
         for f in source.facts:
             qualities = (f.valid_from, f.valid_to, f.confidence, f.provenance, f.block)
             rows["fact"].append((note, f.predicate, f.object, *qualities))
+        rows["replacement"] += ((note, *row) for row in _replacement_rows(source))
         rows["problem"] += [(note, p.kind, p.message, p.line) for p in source.problems]
 
     def add_passages(self, note: int, entry: IndexEntry) -> list[int]:
@@ -123,3 +132,15 @@ def _link_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
     for relation in source.relations:
         target = one_line(relation.target)
         yield note, target, name_key(target).removesuffix(".md"), relation.kind
+
+
+def _replacement_rows(note: Note) -> Iterator[tuple[str, str, str]]:
+    """A sign, the name it is about, and its place in a series."""
+    if said := replacement(note):
+        yield REPLACED_BY, link_key(one_line(said.by)), ""
+    for name in replaced_names(note):
+        yield REPLACES, link_key(one_line(name)), ""
+    if series := name_series(note.title):
+        name, place = series
+        folder = name_key(posixpath.dirname(note.path))
+        yield SERIES, f"{folder}/{name}", ".".join(f"{part:06}" for part in place)
