@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from vaultmem.errors import InvalidInput
 from vaultmem.index import INDEX_FAILURES, LOOKUP_ORDERS, CatalogRow, Filters
-from vaultmem.limits import KINDS, bounded
+from vaultmem.limits import DETAILS, KINDS, bounded
 from vaultmem.notes.markdown import Observation, markdown_outline
 from vaultmem.notes.note import printable
+from vaultmem.operations.budget import fields_cost, hit_fields, hits_within, recall_budget
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.results import (
     DEFAULT_IMPORTANCE,
+    HitTrace,
     Listed,
+    NearMiss,
     Recalled,
     RecalledMemory,
     Summary,
     TagCount,
     Tags,
+    Trace,
     row_moment,
     source_value,
     summary_of_row,
@@ -28,7 +33,10 @@ from vaultmem.operations.view import View
 from vaultmem.parts import Freshness
 from vaultmem.recall.gaps import UNUSABLE
 from vaultmem.recall.recall import Answer, Hit, with_journals
+from vaultmem.recall.snippets import query_words
 
+NOTHING_KNOWN: Final = "Nothing known about this."
+NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
 
 
@@ -57,10 +65,13 @@ class Reader:
         explain: bool = False,
         profile: str = "relevance",
         counted: bool = True,
+        detail: str = "full",
+        max_tokens: int | None = None,
     ) -> Recalled:
         """The memories that answer a question best, best first.
 
-        The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2. What
+        All of each passage, or as much as the detail (`brief`, `normal`) or `max_tokens` allow;
+        the first get more. The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2. What
         nobody asked for is not `counted` as used.
         """
         filters = self._view.filters(
@@ -75,24 +86,40 @@ class Reader:
             min_importance=min_importance,
             include_forgotten=include_forgotten,
         )
+        require_one_of(detail, DETAILS, "detail")
         found = self.ask(query, strategy, filters, limit, offset, profile)
-        ids = [hit.row.id or hit.row.path for hit in found.hits]
-        used = self._view.parts.usage.of(ids)
+        memories = self._recalled_memories(found.hits)
+        if budget := recall_budget(detail, limit, max_tokens):
+            memories = hits_within(memories, query_words(query), budget, detail)
+        shown = found.hits[: len(memories)]
         if counted:
-            self._view.parts.usage.note(ids, self._view.caller.session)
-        for hit in found.hits:
-            if hit.whole and not (hit.is_observation and hit.block):
+            self._view.parts.usage.note(
+                (hit.row.id or hit.row.path for hit in shown), self._view.caller.session
+            )
+        for hit, memory in zip(shown, memories, strict=True):
+            if memory.whole and not (hit.is_observation and hit.block):
                 self._view.parts.authorship.show(self._view.caller, hit.row.path, hit.passage)
-        counts = [used[id_].count if id_ in used else 0 for id_ in ids]
-        hits = zip(found.hits, counts, strict=True)
+        if explain:
+            memories = tuple(map(_explained_memory, shown, memories))
         return Recalled(
-            memories=tuple(_recalled_memory(hit, count, explain=explain) for hit, count in hits),
+            memories=memories,
             total_matched=found.total,
             strategy_used=found.strategy,
             query_time_ms=round(found.milliseconds, 1),
             index=self._index_freshness(),
             warnings=tuple(found.warnings),
-            filters=described_filters(with_journals(filters)) if explain else None,
+            message=None if memories or not query.strip() else NOTHING_KNOWN,
+            more=max(found.total - offset, len(found.hits)) - len(memories) or None,
+            nearest=tuple(map(_near_miss, getattr(found, "nearest", ())))[:NEAREST],
+            trace=_answer_trace(filters, memories) if explain else None,
+        )
+
+    def _recalled_memories(self, hits: Sequence[Hit]) -> tuple[RecalledMemory, ...]:
+        used = self._view.parts.usage.of([hit.row.id or hit.row.path for hit in hits])
+        counts = (used.get(hit.row.id or hit.row.path) for hit in hits)
+        return tuple(
+            _recalled_memory(hit, known.count if known else 0)
+            for hit, known in zip(hits, counts, strict=True)
         )
 
     def _index_freshness(self) -> Freshness:
@@ -207,7 +234,7 @@ class Reader:
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
 
 
-def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
+def _recalled_memory(hit: Hit, count: int) -> RecalledMemory:
     row = hit.row
     alone = hit.is_observation and bool(hit.block)  # a memory of its own
     seen = _journal_observation(hit) if alone else None
@@ -231,9 +258,25 @@ def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
         project=row.project or None,
         source=source_value(row.more.get("source", "")),
         forgotten=True if row.forgotten else None,
-        lanes=[lane._asdict() for lane in hit.lanes] if explain else None,
-        boosts=dict(hit.boosts) if explain else None,
     )
+
+
+def _explained_memory(hit: Hit, memory: RecalledMemory) -> RecalledMemory:
+    trace = HitTrace(
+        lanes=tuple(lane._asdict() for lane in hit.lanes),
+        tokens=fields_cost(hit_fields(memory)),
+        moved=dict(hit.boosts) or None,
+    )
+    return replace(memory, trace=trace)
+
+
+def _near_miss(hit: Hit) -> NearMiss:
+    return NearMiss(hit.row.path, hit.row.title, round(hit.score, 4))
+
+
+def _answer_trace(filters: Filters, memories: Sequence[RecalledMemory]) -> Trace:
+    cost = sum(fields_cost(hit_fields(memory)) for memory in memories)
+    return Trace(described_filters(with_journals(filters)), cost)
 
 
 def _journal_observation(hit: Hit) -> Observation | None:
