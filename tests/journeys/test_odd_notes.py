@@ -145,7 +145,8 @@ def test_an_agent_on_all_of_them(tmp_path: Path) -> None:
                 listed = await call(agent, "list_memories", limit=100)
                 assert listed["total"] > 100
                 for start in range(0, 100, 50):
-                    ids = [m["id"] for m in listed["memories"]][start : start + 50]
+                    paths = [m["path"] for m in listed["memories"]]
+                    ids = paths[start : start + 50]
                     assert not (await call(agent, "get_memories", ids=ids))["missing"]
                 status = await call(agent, "get_memory_status")
                 paths = {each["path"] for each in status["index"]["skipped"]}

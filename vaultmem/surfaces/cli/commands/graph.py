@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many."
 )
+@click.option("--max-tokens", type=int, metavar="N", help="With --json: at most so many tokens.")
 @click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
 @click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
 @click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")
@@ -41,6 +42,7 @@ def graph_command(
     dot: bool,
     mermaid: bool,
     canvas: bool,
+    max_tokens: int | None,
     vault: str | None,
     as_json: bool,
     **wanted: Any,
@@ -51,7 +53,10 @@ def graph_command(
     with options.open_vault(vault) as opened, options.progress("Looking"):
         found = opened.search_graph(entity, relationship_type=relation, **wanted)
     if as_json:
-        click.echo(render.to_json(found))
+        from vaultmem.surfaces.lean_json import lean_answer
+
+        size = {"entity": entity, "max_tokens": max_tokens}
+        click.echo(render.to_json(lean_answer(found, size)))
     elif dot:
         click.echo(graph_drawings.dot_drawing(_graph_edges(found.entities)))
     elif mermaid:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from vaultmem.limits import STRATEGIES
+from vaultmem.limits import DETAILS, STRATEGIES
+from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
@@ -60,15 +61,34 @@ _NO_VECTORS: Final = "have no vector yet"
     "--limit", type=int, default=10, show_default=True, metavar="N", help="At most so many."
 )
 @click.option("--explain", is_flag=True, help="Show how each hit got its place.")
+@click.option(
+    "--detail",
+    type=click.Choice(DETAILS),
+    default="normal",
+    show_default=True,
+    help="With --json: how much of each passage, and whether defaults are said.",
+)
+@click.option("--max-tokens", type=int, metavar="N", help="With --json: at most so many tokens.")
 @options.vault
 @options.as_json
 def search_command(
-    query: tuple[str, ...], vault: str | None, as_json: bool, explain: bool, **wanted: Any
+    query: tuple[str, ...],
+    vault: str | None,
+    as_json: bool,
+    detail: str,
+    max_tokens: int | None,
+    **wanted: Any,
 ) -> int:
     """Find memories by what they say and what they mean."""
+    size: dict[str, Any] = {"detail": detail, "max_tokens": max_tokens} if as_json else {}
     with options.open_vault(vault) as opened, options.progress("Searching"):
-        found = opened.recall(" ".join(query), explain=explain, **wanted)
-    screen.print_result(found, as_json, lambda it: _print_search(it, explain))
+        found = opened.recall(" ".join(query), **size, **wanted)
+    if as_json:
+        from vaultmem.surfaces.lean_json import lean_answer
+
+        click.echo(render.to_json(lean_answer(found, size)))
+    else:
+        _print_search(found, bool(wanted["explain"]))
     return 0 if found.memories else 1
 
 
@@ -81,10 +101,12 @@ def _print_search(found: Recalled, explain: bool) -> None:
             _print_search_hit(number, hit, explain)
     else:
         screen.print_table([_hit_fields(hit, explain) for hit in found.memories])
-    if found.filters:
-        screen.say_line(f"Asked for: {'; '.join(found.filters)}", dim=True)
+    if found.trace:
+        cost = f"{found.trace.tokens:,} tokens with their passages"
+        screen.say_line(f"Asked for: {'; '.join(found.trace.filters)}; {cost}", dim=True)
     if not found.memories:
         screen.say_line(_nothing_found(found))
+        _print_nearest(found)
         return
     number = max(found.total_matched, len(found.memories))
     screen.say_line(
@@ -98,6 +120,15 @@ def _nothing_found(found: Recalled) -> str:
     if found.strategy_used == "keyword":
         return "Nothing found by these words. By meaning too: --strategy hybrid"
     return "Nothing found."
+
+
+def _print_nearest(found: Recalled) -> None:
+    if found.nearest:
+        screen.say_line("Nearest, but no answer:", dim=True)
+    for near in found.nearest:
+        screen.say_line(
+            screen.one_screen_line(f"  {near.path}  {near.relevance_score:.2f}"), dim=True
+        )
 
 
 def _hit_fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
@@ -123,6 +154,6 @@ def _print_search_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
 
 
 def _hit_reasons(hit: RecalledMemory) -> str:
-    lanes = (f"{x['name']}: place {x['rank']}, score {x['score']:.3f}" for x in hit.lanes or ())
-    boosts = (f"{name}: {by:.2f}" for name, by in (hit.boosts or {}).items())
-    return f"{hit.relevance_score:.3f} ({'; '.join((*lanes, *boosts))})"
+    from vaultmem.surfaces.recall_text import trace_words
+
+    return f"{hit.relevance_score:.3f} ({trace_words(render.plain_json(hit.trace))})"
