@@ -17,9 +17,9 @@ from vaultmem.operations.results import DEFAULT_IMPORTANCE, RecalledMemory
 from vaultmem.recall.snippets import cut_passage
 
 USUAL_TYPE: Final = "semantic"
-ENVELOPE: Final = 50  # tokens around the hits
+ENVELOPE: Final = 35  # tokens around the hits
 _BUDGETS: Final = {"brief": (250, 25), "normal": (600, 60)}  # in all, or for each that is wanted
-_LEAST: Final = {"brief": 15, "normal": 45}  # of a passage that is shown, where it has as many
+_LEAST: Final = {"brief": 15, "normal": 35}  # of a passage that is shown, where it has as many
 _MOST_FIXED: Final = 200  # of everything but the passage and the path
 _GIVEN_UP: Final = ("source", "tags", "heading", "title", "project")  # first to last
 

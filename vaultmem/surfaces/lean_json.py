@@ -23,8 +23,8 @@ Json = dict[str, Any]
 
 _LIST: Final = 1_000  # tokens of what is merely listed
 _TIMELINE, _LEAST = 1_500, 30  # tokens in all, and of what each says
-_LISTED, _EACH = 1_500, 60  # of a list of memories: in all, or for each where these are many
-_EXCERPT, _SHORTEST = 120, 24  # characters
+_LISTED: Final = 1_500
+_EXCERPT: Final = 80  # characters
 _TAGS, _MOST_TAGS = 10, 100  # in a list, and of a memory that is read
 _SKIPPED: Final = 20
 _PROPERTIES: Final = 300  # tokens
@@ -104,19 +104,16 @@ def _short_properties(properties: Json) -> Json:
 
 
 def _lean_listed(found: Listed, given: Arguments) -> Any:
-    from vaultmem.operations.budget import fields_cost, told
+    """As many as were asked for; where nobody said how many, as fit."""
+    from vaultmem.operations.budget import told
 
     made = [_lean_summary(each, given.get("order", "")) for each in found.memories]
-    fixed = sum(map(fields_cost, made))
-    room = max(_LISTED, _EACH * len(made)) - fixed
-    length = min(_EXCERPT, 3 * room // max(1, len(made)))
-    for each, summary in zip(made, found.memories, strict=True):
-        if length >= _SHORTEST and summary.excerpt:
-            each["excerpt"] = short_text(summary.excerpt, length)
+    shown = made if "limit" in given else _first_within(made, _LISTED)
+    left = len(shown) < len(made)
     return {
-        "memories": made,
+        "memories": shown,
         "total": found.total,
-        "next_offset": found.next_offset,
+        "next_offset": given.get("offset", 0) + len(shown) if left else found.next_offset,
         **told(warnings=first_warnings(found.warnings)),
     }
 
@@ -124,15 +121,13 @@ def _lean_listed(found: Listed, given: Arguments) -> Any:
 def _lean_summary(each: Summary, order: str) -> Json:
     from vaultmem.operations.budget import kind_fields, named_fields, told
 
+    moment = "created_at" if order == "created" else "updated_at"
     return {
         **named_fields(each.id, each.path, each.title),
         **kind_fields(each.type, each.scope, each.project, each.importance),
         **told(tags=each.tags[:_TAGS], forgotten=each.forgotten or None),
-        **(
-            {"created_at": each.created_at}
-            if order == "created"
-            else {"updated_at": each.updated_at}
-        ),
+        moment: getattr(each, moment),
+        **told(excerpt=short_text(each.excerpt, _EXCERPT)),
     }
 
 

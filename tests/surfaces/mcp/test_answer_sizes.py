@@ -177,7 +177,7 @@ def test_the_graph_is_small_and_days_are_no_entities(herons: Vault) -> None:
 @pytest.mark.parametrize(
     ("tool", "most"),
     [
-        ("list_memories", 1_700),
+        ("list_memories", 1_600),
         ("list_tags", 1_000),
         ("get_memory_status", 400),
         ("query_facts", 50),
@@ -186,6 +186,17 @@ def test_the_graph_is_small_and_days_are_no_entities(herons: Vault) -> None:
 def test_other_answers_are_lean(herons: Vault, tool: str, most: int) -> None:
     text, found = answered(herons, tool)
     assert cost(found) <= most and json.loads(text) == found
+
+
+def test_a_list_goes_on_where_it_ended(herons: Vault) -> None:
+    listed = {"order": "title", "folder": "Birds"}
+    _, page = answered(herons, "list_memories", **listed)
+    shown = len(page["memories"])
+    assert page["next_offset"] == shown < 20
+    _, after = answered(herons, "list_memories", **listed, offset=shown)
+    _, both = answered(herons, "list_memories", **listed, limit=20)
+    paths = [each["path"] for each in (*page["memories"], *after["memories"])]
+    assert paths[:20] == [each["path"] for each in both["memories"]]
 
 
 def test_a_long_timeline_is_cut_and_each_entry_can_be_read(herons: Vault) -> None:
