@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from vaultmem import Vault
 from vaultmem.errors import InvalidInput
 from vaultmem.operations.budget import shared_budget
+from vaultmem.operations.pages import page_tokens
 
 FLAGS = {"typing.quiet_seconds": 0.0, "model": "off"}
 PARAGRAPH = "The heron stands at the weir. It waits for eels. Nobody else is there in winter. "
@@ -116,6 +117,14 @@ def test_the_last_page_alone_is_no_whole_reading(vault: Vault) -> None:
     assert last.next_offset is None and not last.version
     with pytest.raises(InvalidInput):
         vault.update("Long.md", content="Short.")
+
+
+def test_as_many_as_may_be_asked_for_fit_into_what_may_be_asked_for(vault: Vault) -> None:
+    herons(vault, 30)
+    names = [f"Heron {number}" for number in range(30)] * 3
+    assert page_tokens(1) == 1_500 < page_tokens(20) < page_tokens(len(names))
+    found = vault.get(names, max_tokens=page_tokens(len(names))).memories
+    assert len(found) == 90 and all(len(each.content) > 100 for each in found)
 
 
 def test_several_share_and_short_ones_are_whole(vault: Vault) -> None:

@@ -14,6 +14,7 @@ from vaultmem.operations.budget import passage_cost, shared_budget
 from vaultmem.operations.results import Memory
 
 PAGE: Final = 1_500  # tokens of what is read at once
+_MOST: Final = 8_000  # that may be asked for
 _EACH, _LEAST = 200, 50  # of each of several
 _CHARACTERS: Final = 4  # that a token has at most
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+\S[^\n]*", re.MULTILINE)
@@ -22,7 +23,7 @@ _ENDS: Final = ("\n\n", "\n", ". ", " ")  # the best first
 
 
 def page_tokens(memories: int) -> int:
-    return max(PAGE, _EACH * memories)
+    return min(max(PAGE, _EACH * memories), _MOST)
 
 
 def pages_within(memories: Sequence[Memory], offset: int, tokens: int) -> list[Memory]:
