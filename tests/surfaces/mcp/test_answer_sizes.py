@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from vaultmem import Vault
 from vaultmem.base.token_count import most_tokens
 from vaultmem.operations.caller import Caller
+from vaultmem.operations.results import NearMiss, Recalled
+from vaultmem.parts import Freshness
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.mcp import tools
 from vaultmem.surfaces.mcp.schemas import Tool
@@ -211,3 +213,25 @@ def test_a_long_timeline_is_cut_and_each_entry_can_be_read(herons: Vault) -> Non
     assert entry["whole"] is False
     _, read = answered(herons, "get_memories", ids=[ids[5]])
     assert read["memories"][0]["content"].startswith(entry["content"].removesuffix(" …"))
+
+
+def test_what_is_merely_nearest_is_no_hit() -> None:
+    near = (NearMiss("Birds/Heron.md", "Heron", 0.1234), NearMiss("x" * 400, "Long", 0.1))
+    nothing = Recalled(
+        *((), 0, "hybrid", 1.0, Freshness(7, 0, 0)),
+        message="Nothing known about this.",
+        nearest=near,
+    )
+    result = answers.native_answer(nothing, {})
+    assert result["structuredContent"] == {
+        "memories": [],
+        "total_matched": 0,
+        "strategy_used": "hybrid",
+        "message": "Nothing known about this.",
+        "nearest": [{"path": "Birds/Heron.md", "title": "Heron", "relevance_score": 0.12}],
+    }
+    assert result["content"][0]["text"].splitlines() == [
+        "Nothing known about this.",
+        "Nearest, but no answer:",
+        "- Heron · `Birds/Heron.md` · 0.12",
+    ]
