@@ -385,7 +385,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.index.embedded import fulltext
     from vaultmem.notes import sentences
     from vaultmem.notes.note import parse
-    from vaultmem.operations import results
+    from vaultmem.operations import budget, pages, results
     from vaultmem.operations.context import _Item, _line
     from vaultmem.operations.remember import derived_title, entity_name, relation_name
     from vaultmem.recall import snippets
@@ -395,6 +395,11 @@ def _of_answers() -> Mapping[str, Read]:
     def snippet(text: str) -> object:
         words = snippets.query_words(text[:1000] + " ab")
         return snippets.snippet(text, words), snippets.matches(text, words)
+
+    def cut(text: str) -> object:
+        words = snippets.query_words(text[:1000] + " ab")
+        end = pages._page_end(text + "\n\nx", 0, 500)
+        return snippets.cut_passage(text, words, 50, budget.passage_cost), pages._outline(text), end
 
     def hooked(text: str) -> object:
         failed = {"tool_name": "Bash", "tool_input": {"command": text}, "error": text}
@@ -420,6 +425,7 @@ def _of_answers() -> Mapping[str, Read]:
         "derived_title": derived_title,
         "entity_name": entity,
         "snippet": snippet,
+        "cut": cut,
         "entry_text": snippets.entry_text,
         "tokens": token_count.token_count,
         "redacted": redaction.redacted,

@@ -25,6 +25,7 @@ LONG: Final = 1_000_000  # characters of a memory
 SHOWN: Final = 100_000  # characters of an answer: what clients let a model see, 25,000 tokens
 MOST_DEPTH: Final = 20  # of objects and lists in one another
 STRATEGIES: Final = ("hybrid", "keyword", "vector", "graph")  # of recall
+DETAILS: Final = ("brief", "normal", "full")  # of an answer
 CONSOLIDATIONS: Final = ("summarize", "extract_patterns", "full")
 _SHOWN: Final = 60  # characters of a wrong value that a sentence repeats
 
@@ -294,7 +295,7 @@ TABLE: Final[Mapping[str, Bound]] = {
     # of what kind
     **dict.fromkeys(("scope", "scopes", "type", "sections"), KINDS),
     **dict.fromkeys(("target_scope", "strategy", "order", "profile", "direction"), WORD),
-    **dict.fromkeys(("kind", "side", "what", "target", "event"), WORD),
+    **dict.fromkeys(("kind", "side", "what", "target", "event", "detail"), WORD),
     # questions
     **dict.fromkeys(("query", "q", "task", "task_description", "question"), QUESTION),
     **dict.fromkeys(("files", "files_in_context"), Several(100, _WHICH)),

@@ -62,10 +62,12 @@ class Requests:
     def rewrite(self, step: Step, agent: Agent, word: str) -> Request | None:
         """Read the whole, and write it anew with one line more."""
         id_ = self.scene.memory(step)
-        read = agent.call("get_memories", ids=[id_]) if id_ else None
+        read = agent.call("get_memories", ids=[id_], max_tokens=8_000) if id_ else None
         if read is None or read["isError"] or not read["structuredContent"]["memories"]:
             return None
         memory = read["structuredContent"]["memories"][0]
+        if "version" not in memory:  # a page of it
+            return None
         content = f"{memory['content'].rstrip()}\n\n{line(word, agent.name)}\n"
         whole = {"content": content, "expected_version": memory["version"]}
         return "update_memory", {"memory_id": id_, **whole}

@@ -172,7 +172,7 @@ def test_another_language_finds_and_says_whose_it_is(run: Run, tmp_path: Path) -
         assert server.end() == 0
     done = run("search", "Haus", "--json", cwd=root, env=german)
     assert [hit["path"] for hit in done.json["memories"]] == ["Memories/Houses.md"]
-    assert done.json["warnings"] == []
+    assert "warnings" not in done.json
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="mounts a small disk")
@@ -196,7 +196,7 @@ def test_what_a_full_disk_kept_out_is_found_soon_after_it_has_room(tmp_path: Pat
             while True:
                 told = server.call(99, "recall_memories", query="wader", strategy="keyword")
                 found = told["structuredContent"]
-                if len(found["memories"]) == 3 and not found["warnings"]:
+                if len(found["memories"]) == 3 and not found.get("warnings"):
                     break
                 assert time.monotonic() - began < 20, found
                 time.sleep(0.2)

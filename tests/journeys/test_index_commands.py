@@ -40,7 +40,9 @@ def test_search_without_any_preparation(run: Run, vault: Path) -> None:
     found = run("search", "zebras", "--json", cwd=vault).json
     assert [memory["path"] for memory in found["memories"]] == ["new.md"]
     assert found["total_matched"] == 1
-    assert found["memories"][0]["snippet"] == "A **zebra** crossed."
+    assert found["memories"][0]["content"] == "A zebra crossed."
+    everything = run("search", "zebras", "--json", "--detail", "full", cwd=vault).json
+    assert everything["memories"][0]["snippet"] == "A **zebra** crossed."
     assert run("search", "xylophone", cwd=vault).code == 1
 
 
@@ -49,7 +51,7 @@ def test_search_by_meaning(run: Run, vault: Path) -> None:
     asked = ("search", "how do we ship a new version", "--strategy", "vector", "--json")
     found = run(*asked, "--explain", cwd=vault).json
     assert found["memories"][0]["title"] == "Release checklist"
-    assert found["memories"][0]["lanes"][0]["name"] == "vector"
+    assert found["memories"][0]["trace"]["lanes"][0]["name"] == "vector"
     assert found["strategy_used"] == "vector"
     status = run("status", "--json", cwd=vault).json
     assert status["index"]["pending"] == 0

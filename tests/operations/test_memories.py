@@ -578,11 +578,13 @@ def test_an_explained_answer_names_its_filters(vault: Vault) -> None:
     found = vault.recall(
         "tokens", type="procedural", tags=["auth"], after="2020-01-01", explain=True
     )
-    assert found.filters == (
+    assert found.trace is not None and found.trace.filters == (
         "type is procedural",
         "tag is auth",
         "made from 2020-01-01 00:00 UTC",
         "not forgotten",
     )
-    assert found.memories[0].boosts == {}
-    assert vault.recall("tokens").filters is None
+    trace = found.memories[0].trace
+    assert trace is not None and trace.lanes and trace.moved is None
+    assert 0 < trace.tokens == found.trace.tokens
+    assert vault.recall("tokens").trace is None and vault.recall("tokens").memories[0].trace is None

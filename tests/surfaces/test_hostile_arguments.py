@@ -420,10 +420,10 @@ def test_answers_are_cut_with_a_count(root: Path, tmp_path: Path) -> None:
         ]
         many, long, tea = got["memories"]
         assert (len(many["tags"]), many["tags_total"]) == (100, 500)
-        assert long["content_characters"] == 1_140_000 and "version" not in long
-        assert tea["version"] and "The whole answer has" in got["shortened"]
+        assert long["characters"] == 1_140_000 and "version" not in long
+        assert 0 < long["next_offset"] < 10_000 and tea["version"]
         tags = server.call(2, "list_tags")["structuredContent"]
-        assert tags["tags_total"] == 6_500 and 100 < len(tags["tags"]) < 6_500
+        assert len(tags["tags"]) + tags["more"] == 6_500 and len(tags["tags"]) > 50
         hits = server.call(3, "recall_memories", query="many tags")["structuredContent"]
         assert len(json.dumps(hits)) < REPLY_BYTES
         note = server.request(4, "resources/read", uri="memory://vault/Long.md")["result"]

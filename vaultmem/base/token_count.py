@@ -25,3 +25,8 @@ def token_count(text: str) -> int:
         else:
             total += _OTHER if other else 1
     return round(total + 0.49)
+
+
+def most_tokens(text: str) -> int:
+    """What a text costs at most: as counted, or a quarter of its bytes, as some count."""
+    return max(token_count(text), -(-len(text.encode(errors="replace")) // 4))

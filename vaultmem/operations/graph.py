@@ -2,12 +2,14 @@
 
 Nothing is kept beside the notes. Facts are bullets of the subject's note and are closed,
 never deleted; every link is an edge. A memory that points at an entity is counted and
-listed as its memory; a person's plain note is an entity like others.
+listed as its memory; a person's plain note is an entity like others, unless its name is a
+date: a day's note speaks of things, and is none.
 """
 
 from __future__ import annotations
 
 import heapq
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +33,7 @@ DIRECTIONS: Final = ("outgoing", "incoming", "both")
 # one relation there are more, as little else is asked for. The rest is only counted.
 _FOLLOWED, _FOLLOWED_ALONG_ONE = 25, 100
 _MOST_SHOWN: Final = 50  # relationships of one entity
+_DATED: Final = re.compile(r"\d{4}-(?:\d\d(?:-\d\d)?|W\d\d|Q\d)(?:\D|\Z)|\d{8}\Z")
 
 
 @dataclass(frozen=True)
@@ -117,11 +120,11 @@ class Graph:
             raise
         most = max(_FOLLOWED_ALONG_ONE if kind else _FOLLOWED, limit)
         found = self._walk_graph(start, filters, kind, direction, depth, most)
-        others = [n for n in found.nodes.values() if n.ref != start.ref and n.is_listed]
+        others = [n for n in found.nodes.values() if n.ref != start.ref and _is_shown(n)]
         others = _ranked_nodes(others, found.edges)[: limit - 1]
         listed = [start, *others]
         stats = GraphStats(
-            entities_traversed=sum(n.is_listed or n == start for n in found.nodes.values()),
+            entities_traversed=sum(_is_shown(n) or n == start for n in found.nodes.values()),
             relationships_found=len(found.edges),
             depth_reached=max(found.depths.values()),
             truncated=found.truncated or None,
@@ -198,15 +201,15 @@ class Graph:
         relations = self._view.index.relations
         census = self._view.index.census(filters)
         nodes = relations.nodes(census.connected, filters)
-        named = {
-            ref: nodes.get(ref) or GraphNode(ref, census.names[ref]) for ref in census.connected
-        }
+        every = [nodes.get(ref) or GraphNode(ref, census.names[ref]) for ref in census.connected]
+        shown = [node for node in every if _is_shown(node)] or every  # memories of one another
+        named = {node.ref: node for node in shown}
         ranked = heapq.nsmallest(
             limit,
             named.values(),
             key=lambda n: (-census.connected[n.ref], n.name.casefold(), n.path),
         )
-        found = _GraphWalk(dict(named), {})
+        found = _GraphWalk({node.ref: node for node in every}, {})
         around, _ = relations.edges([n.ref for n in ranked], filters, bounded=not kind)
         self._add_edges(found, around, filters, kind)
         touched = {ref for edge in found.edges.values() for ref in (edge.source, edge.target)}
@@ -287,6 +290,11 @@ class Graph:
 # --- answers ----------------------------------------------------------------------------------
 
 
+def _is_shown(node: GraphNode) -> bool:
+    """As an entity: memories, journals and days are what speaks of entities."""
+    return (node.is_entity and bool(node.path)) or (node.is_listed and not _DATED.match(node.name))
+
+
 def _ranked_nodes(nodes: Iterable[GraphNode], edges: Iterable[EdgeKey]) -> list[GraphNode]:
     """Entities first, most connected first."""
     connected: Counter[GraphEnd] = Counter()
@@ -294,7 +302,7 @@ def _ranked_nodes(nodes: Iterable[GraphNode], edges: Iterable[EdgeKey]) -> list[
         connected[source] += 1
         connected[target] += 1
     return sorted(
-        nodes, key=lambda n: (not n.is_listed, -connected[n.ref], n.name.casefold(), n.path)
+        nodes, key=lambda n: (not _is_shown(n), -connected[n.ref], n.name.casefold(), n.path)
     )
 
 
@@ -329,8 +337,8 @@ def _graph_entity(
     for edge in edges:
         outgoing = edge.source == node.ref
         other = nodes[edge.target if outgoing else edge.source]
-        says_little = edge.relation in ("about", LINKS_TO) and not other.is_listed
-        if everything or not says_little or not node.is_listed:
+        says_little = edge.relation in ("about", LINKS_TO) and not _is_shown(other)
+        if everything or not says_little or not _is_shown(node):
             direction = "outgoing" if outgoing else "incoming"
             stale = True if nodes[edge.source].forgotten else None
             related.append(Relationship(edge.relation, other.name, direction, stale))

@@ -100,39 +100,74 @@ class Memories:
         self._remembering = remembering
 
     @bounded()
-    def get(self, ids: Sequence[str], *, counted: bool = True) -> FetchedMemories:
+    def get(
+        self,
+        ids: Sequence[str],
+        *,
+        counted: bool = True,
+        offset: int = 0,
+        max_tokens: int | None = None,
+    ) -> FetchedMemories:
         """Memories in full, by id, path, key or title; observations by their id.
 
-        Not `counted` as used where they are read in answer to a question that counted them.
+        Within `max_tokens`, a long one is a page from `offset` on. Not `counted` as used where
+        they are read in answer to a question that counted them.
         """
-        found: list[Memory] = []
-        room = SHOWN // 2 // max(1, len(ids))  # for each, so that no surface has to cut it
+        if offset and len(ids) != 1:
+            raise InvalidInput("offset goes with one id: each memory has pages of its own.")
+        found: list[tuple[Memory, Note | None]] = []
         missing: list[str] = []
         for ref in ids:
             try:
-                found.append(self._memory_by_reference(ref, room))
+                found.append(self._memory_by_reference(ref))
             except NotFound:
                 missing.append(ref)
+        memories = self._pages(found, offset, max_tokens)
         if counted:
             self._view.parts.usage.note(
-                (m.id for m in found), self._view.caller.session, question=False
+                (m.id for m in memories), self._view.caller.session, question=False
             )
-        return FetchedMemories(tuple(found), tuple(missing))
+        return FetchedMemories(tuple(memories), tuple(missing))
 
-    def _memory_by_reference(self, ref: str, room: int) -> Memory:
+    def _memory_by_reference(self, ref: str) -> tuple[Memory, Note | None]:
+        """With its note, unless it is an observation, which is no more than itself."""
         if ULID.match(references.plain_reference(ref)) and (
             seen := self._observation_as_memory(references.plain_reference(ref))
         ):
-            return seen
+            return seen, None
         note = self._view.visible_note(ref)
         stamp = self._view.store.stat(note.path)
         used = self._view.parts.usage.of([note_identity(note)]).get(note_identity(note))
         count = used.count if used else 0
-        if len(note.body) <= room:
-            self._view.parts.authorship.show(
-                self._view.caller, note.path, note.body, note_version(note.raw)
-            )
-        return memory_of_note(note, self._view.settings, stamp.mtime_ns if stamp else 0, count)
+        settings, mtime = self._view.settings, stamp.mtime_ns if stamp else 0
+        return memory_of_note(note, settings, mtime, count), note
+
+    def _pages(
+        self, found: Sequence[tuple[Memory, Note | None]], offset: int, tokens: int | None
+    ) -> list[Memory]:
+        """What is shown of each, and that the caller has now seen it."""
+        memories = [memory for memory, _ in found]
+        room = SHOWN // 2 // max(1, len(found))  # for each, so that no surface has to cut it
+        if tokens or offset:
+            from vaultmem.operations.pages import pages_within
+
+            memories = pages_within(memories, offset, tokens or SHOWN // 4)
+        for place, (_, note) in enumerate(found):
+            if note is not None and self._is_all_read(note, memories[place], room):
+                made = note_version(note.raw)
+                self._view.parts.authorship.show(self._view.caller, note.path, note.body, made)
+                memories[place] = replace(memories[place], version=made)
+        return memories
+
+    def _is_all_read(self, note: Note, page: Memory, room: int) -> bool:
+        """Whether the caller has now seen all of it, this page and those before."""
+        if page.characters is None:
+            return len(note.body) <= room
+        start = page.offset or 0
+        end = self._view.parts.authorship.read(
+            self._view.caller, note.path, note_version(note.raw), start, start + len(page.content)
+        )
+        return end >= page.characters
 
     def _observation_as_memory(self, ref: str) -> Memory | None:
         """An observation of a journal as a memory of its own."""

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
+from vaultmem.base.words import word_beginning
 from vaultmem.errors import InvalidInput
 from vaultmem.index import INDEX_FAILURES, LOOKUP_ORDERS, CatalogRow, Filters
-from vaultmem.limits import KINDS, bounded
+from vaultmem.limits import DETAILS, KINDS, bounded
 from vaultmem.notes.markdown import Observation, markdown_outline
 from vaultmem.notes.note import printable
+from vaultmem.operations.budget import fields_cost, hit_fields, hits_within, recall_budget
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.results import (
     DEFAULT_IMPORTANCE,
+    HitTrace,
     Listed,
+    NearMiss,
     Recalled,
     RecalledMemory,
     Summary,
     TagCount,
     Tags,
+    Trace,
     row_moment,
     source_value,
     summary_of_row,
@@ -28,8 +34,23 @@ from vaultmem.operations.view import View
 from vaultmem.parts import Freshness
 from vaultmem.recall.gaps import UNUSABLE
 from vaultmem.recall.recall import Answer, Hit, with_journals
+from vaultmem.recall.snippets import query_words
 
+NOTHING_KNOWN: Final = "Nothing known about this."
+NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
+
+
+class Asked(NamedTuple):
+    """A question as recall takes it."""
+
+    query: str
+    strategy: str
+    filters: Filters
+    limit: int
+    offset: int
+    profile: str
+    floor: bool
 
 
 class Reader:
@@ -57,11 +78,16 @@ class Reader:
         explain: bool = False,
         profile: str = "relevance",
         counted: bool = True,
+        floor: bool = True,
+        detail: str = "full",
+        max_tokens: int | None = None,
     ) -> Recalled:
         """The memories that answer a question best, best first.
 
-        The profile "seed" counts importance and recency beside relevance: 0.6, 0.2, 0.2. What
-        nobody asked for is not `counted` as used.
+        All of each passage, or as much as the detail (`brief`, `normal`) or `max_tokens` allow;
+        the first get more. Without the `floor` whatever is nearest is a hit. The profile "seed"
+        counts importance and recency beside relevance: 0.6, 0.2, 0.2. What nobody asked for is
+        not `counted` as used.
         """
         filters = self._view.filters(
             scope=scope,
@@ -75,24 +101,43 @@ class Reader:
             min_importance=min_importance,
             include_forgotten=include_forgotten,
         )
-        found = self.ask(query, strategy, filters, limit, offset, profile)
-        ids = [hit.row.id or hit.row.path for hit in found.hits]
-        used = self._view.parts.usage.of(ids)
+        require_one_of(detail, DETAILS, "detail")
+        found = self.ask(query, strategy, filters, limit, offset, profile, floor)
+        memories = self._recalled_memories(found.hits)
+        if budget := recall_budget(detail, limit, max_tokens):
+            memories = hits_within(memories, query_words(query), budget, detail)
+        shown = found.hits[: len(memories)]
         if counted:
-            self._view.parts.usage.note(ids, self._view.caller.session)
-        for hit in found.hits:
-            if hit.whole and not (hit.is_observation and hit.block):
+            self._view.parts.usage.note(
+                (hit.row.id or hit.row.path for hit in shown), self._view.caller.session
+            )
+        for hit, memory in zip(shown, memories, strict=True):
+            if memory.whole and not (hit.is_observation and hit.block):
                 self._view.parts.authorship.show(self._view.caller, hit.row.path, hit.passage)
-        counts = [used[id_].count if id_ in used else 0 for id_ in ids]
-        hits = zip(found.hits, counts, strict=True)
+        if explain:
+            explained = (
+                _explained_memory(*pair, found) for pair in zip(shown, memories, strict=True)
+            )
+            memories = tuple(explained)
         return Recalled(
-            memories=tuple(_recalled_memory(hit, count, explain=explain) for hit, count in hits),
+            memories=memories,
             total_matched=found.total,
             strategy_used=found.strategy,
             query_time_ms=round(found.milliseconds, 1),
             index=self._index_freshness(),
             warnings=tuple(found.warnings),
-            filters=described_filters(with_journals(filters)) if explain else None,
+            message=None if memories or not query.strip() else NOTHING_KNOWN,
+            more=max(found.total - offset, len(found.hits)) - len(memories) or None,
+            nearest=tuple(map(_near_miss, found.nearest))[:NEAREST],
+            trace=_answer_trace(filters, memories, found) if explain else None,
+        )
+
+    def _recalled_memories(self, hits: Sequence[Hit]) -> tuple[RecalledMemory, ...]:
+        used = self._view.parts.usage.of([hit.row.id or hit.row.path for hit in hits])
+        counts = (used.get(hit.row.id or hit.row.path) for hit in hits)
+        return tuple(
+            _recalled_memory(hit, known.count if known else 0)
+            for hit, known in zip(hits, counts, strict=True)
         )
 
     def _index_freshness(self) -> Freshness:
@@ -103,12 +148,20 @@ class Reader:
             return Freshness(0, 0, 0)
 
     def ask(
-        self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
+        self,
+        query: str,
+        strategy: str,
+        filters: Filters,
+        limit: int,
+        offset: int,
+        profile: str,
+        floor: bool = True,
     ) -> Answer:
         """By the index; where it cannot be used, or has gaps, by the files themselves."""
         try:
             lacks = self._view.parts.catch_up()
-            found, gaps = self._recall_from_index(query, strategy, filters, limit, offset, profile)
+            asked = Asked(query, strategy, filters, limit, offset, profile, floor)
+            found, gaps = self._recall_from_index(asked)
         except InvalidInput:
             raise
         except INDEX_FAILURES as error:
@@ -128,20 +181,11 @@ class Reader:
             found.warnings.append(lacks)
         return found
 
-    def _recall_from_index(
-        self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
-    ) -> tuple[Answer, Sequence[str] | None]:
+    def _recall_from_index(self, asked: Asked) -> tuple[Answer, Sequence[str] | None]:
         """What the index found, and the notes that it cannot have found; None for all of them."""
         while True:
             begun = self._view.index.identity
-            found = self._view.parts.recall.ask(
-                query,
-                strategy=strategy,
-                filters=filters,
-                limit=limit,
-                offset=offset,
-                profile=profile,
-            )
+            found = self._view.parts.recall.ask(**asked._asdict())
             gaps = None if found.unsearched else self._view.parts.unindexed()
             if (
                 gaps or gaps is None or self._view.index.identity == begun
@@ -207,7 +251,7 @@ class Reader:
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
 
 
-def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
+def _recalled_memory(hit: Hit, count: int) -> RecalledMemory:
     row = hit.row
     alone = hit.is_observation and bool(hit.block)  # a memory of its own
     seen = _journal_observation(hit) if alone else None
@@ -231,8 +275,37 @@ def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
         project=row.project or None,
         source=source_value(row.more.get("source", "")),
         forgotten=True if row.forgotten else None,
-        lanes=[lane._asdict() for lane in hit.lanes] if explain else None,
-        boosts=dict(hit.boosts) if explain else None,
+        superseded_by=hit.superseded_by or None,
+        later=hit.later or None,
+    )
+
+
+def _explained_memory(hit: Hit, memory: RecalledMemory, found: Answer) -> RecalledMemory:
+    said = f"{memory.title}\n{memory.heading or ''}\n{hit.passage}".casefold()
+    near = next((lane.score for lane in hit.lanes if lane.name == "vector"), None)
+    trace = HitTrace(
+        lanes=tuple(lane._asdict() for lane in hit.lanes),
+        tokens=fields_cost(hit_fields(memory)),
+        words={w.word: w.share for w in found.words if word_beginning(w.word) in said} or None,
+        similarity=near,
+        usual_similarity=None if near is None else found.evidence.usual,
+        moved=dict(hit.boosts) or None,
+    )
+    return replace(memory, trace=trace)
+
+
+def _near_miss(hit: Hit) -> NearMiss:
+    return NearMiss(hit.row.path, hit.row.title, round(hit.score, 4))
+
+
+def _answer_trace(filters: Filters, memories: Sequence[RecalledMemory], found: Answer) -> Trace:
+    return Trace(
+        filters=described_filters(with_journals(filters)),
+        tokens=sum(fields_cost(hit_fields(memory)) for memory in memories),
+        words={word.word: round(word.share, 3) for word in found.words} or None,
+        unknown=tuple(word.word for word in found.words if not word.known),
+        meaning_share=round(found.evidence.meaning_share, 3),
+        known=round(found.evidence.known, 3),
     )
 
 

@@ -344,7 +344,11 @@ class Remembering:
         strategy = "hybrid" if self._view.parts.loaded_embedder() else "keyword"
         try:
             found = self._view.parts.recall.ask(
-                text[:1000], strategy=strategy, filters=self._view.filters(), limit=_SIMILAR + 3
+                text[:1000],
+                strategy=strategy,
+                filters=self._view.filters(),
+                limit=_SIMILAR + 3,
+                floor=False,
             )
         except Exception as error:  # whatever it is: the note is or will be written
             log.debug("looking for similar memories failed: %s", error)

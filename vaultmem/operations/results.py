@@ -85,8 +85,18 @@ class RecalledMemory(Result):
     project: str | None = None
     source: Any = None
     forgotten: bool | None = None
-    lanes: Any = None
-    boosts: Any = None
+    superseded_by: str | None = None  # the title of what replaced it
+    later: str | None = None  # of what its name says came after it
+    trace: HitTrace | None = None  # where it was asked for
+
+
+@dataclass(eq=False, repr=False)
+class NearMiss(Result):
+    """What is nearest to a question and no answer to it."""
+
+    path: str
+    title: str
+    relevance_score: float
 
 
 @dataclass(eq=False, repr=False)
@@ -97,7 +107,41 @@ class Recalled(Result):
     query_time_ms: float
     index: Freshness
     warnings: tuple[str, ...] = ()
-    filters: tuple[str, ...] | None = None
+    message: str | None = None  # where there is no memory to show
+    more: int | None = None  # that matched, and are not shown
+    nearest: tuple[NearMiss, ...] = ()
+    trace: Trace | None = None  # where it was asked for
+
+
+# --- how an answer came about -----------------------------------------------------------------
+
+
+@dataclass(eq=False, repr=False)
+class HitTrace(Result):
+    """How a hit got its place."""
+
+    lanes: tuple[Mapping[str, Any], ...]  # name, rank, score, and its share of the place
+    tokens: int  # that the hit costs in an answer
+    words: Mapping[str, float] | None = None  # the question's that it has, with their weights
+    similarity: float | None = None  # in meaning
+    usual_similarity: float | None = None  # that any passage has to this question
+    moved: Mapping[str, float] | None = None  # what else moved it, and how far
+
+
+@dataclass(eq=False, repr=False)
+class Trace(Result):
+    """How an answer came about. What came near is in its `nearest`."""
+
+    filters: tuple[str, ...]  # what every hit meets
+    tokens: int  # that the hits cost
+    words: Mapping[str, float] | None = None  # of the question: parts of what all of them say
+    unknown: tuple[str, ...] = ()  # those of them that stand nowhere
+    meaning_share: float = 0.0  # how much of the decision was left to meaning
+    known: float = 0.0  # how probably the vault knows something about it
+    filtered: int | None = None  # that the filters left out, where that is known
+
+
+# --- memories ---------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, repr=False)
@@ -133,6 +177,11 @@ class Memory(Result):
     observations: tuple[Observation, ...] | None = None
     problems: tuple[Problem, ...] | None = None
     properties: Mapping[str, PropertyValue] | None = None  # those that are not ours
+    # Of a page, which is a part of the text and has no version until all of it was read:
+    offset: int | None = None  # characters before it
+    next_offset: int | None = None
+    characters: int | None = None  # of the whole text
+    outline: str | None = None  # headings of what comes next
 
 
 @dataclass(eq=False, repr=False)
@@ -326,7 +375,10 @@ def memory_of_note(note: Note, settings: Settings, mtime_ns: int, count: int) ->
         access_count=count,
         forgotten=note.flag("forgotten"),
         aliases=note.aliases or None,
-        **{name: attributes[name] or None for name in ("project", "user", "session", "room")},
+        project=attributes["project"] or None,
+        user=attributes["user"] or None,
+        session=attributes["session"] or None,
+        room=attributes["room"] or None,
         key=note.string("key") or None,
         kind=attributes["kind"] or None,
         confidence=note.number("confidence"),

@@ -203,6 +203,7 @@ def _end_where_relevance_ends(answer: Answer) -> None:
     if answer.evidence.known < (_FLOOR_OF_ADVICE if answer.evidence.advice else _FLOOR):
         answer.nearest, answer.hits, answer.total = answer.hits[:_NEAREST], [], 0
         return
+    answer.nearest = [hit for hit in answer.hits if hit.score < _END][:_NEAREST]
     answer.hits = [hit for hit in answer.hits if hit.score >= _END]
 
 

@@ -16,6 +16,7 @@ from vaultmem.recall.fusion import Candidate, Lane
 from vaultmem.recall.snippets import entry_text, matches, query_words, snippet
 from vaultmem.storage.store import Store
 
+UNNAMED: Final = "?"  # what replaced a note, where nobody says
 _ITEM: Final = re.compile(r"\s*[-*+] ")
 _CONTINUED: Final = re.compile(r"[^\S\n]*\S|\s*\n[ \t]+\S")
 
@@ -31,6 +32,8 @@ class Hit(NamedTuple):
     boosts: tuple[tuple[str, float], ...] = ()  # what else moved it, and how far
     is_observation: bool = False
     whole: bool = False  # the passage is all of the memory's text
+    superseded_by: str = ""  # the title of what replaced it; a question mark where nobody says
+    later: str = ""  # of what came after it, by its name
 
     @property
     def is_journal(self) -> bool:
@@ -49,6 +52,7 @@ class Winners:
     def __init__(self, store: Store, index: Index, question: str, filters: Filters) -> None:
         self._lookup = index.lookup
         self._words = query_words(question)
+        self._filters = filters
         self._pages = _Pages(store, filters)
         self.stale: list[str] = []  # notes whose file is newer than the index
 
@@ -65,7 +69,17 @@ class Winners:
             if self._pages.is_stale(row):
                 self.stale.append(row.path)
             if hit := hit or _unread(self._pages, row, place, each):
-                yield hit
+                yield self._with_successor(hit)
+
+    def _with_successor(self, hit: Hit) -> Hit:
+        by = self._lookup.replaced().by.get(hit.row.note)
+        if by is None or (hit.is_observation and hit.block):
+            return hit
+        visible = self._lookup.passing([by.note], self._filters)
+        title = self._lookup.rows(visible)[by.note].title if visible else ""
+        if by.mark:
+            return hit._replace(later=title)
+        return hit._replace(superseded_by=title or UNNAMED)
 
 
 def _passage(candidate: Candidate) -> int:

@@ -58,6 +58,8 @@ class DigestLog:
 class _ShownTexts:
     texts: deque[str] = field(default_factory=lambda: deque(maxlen=_LATEST))  # all of each
     parts: deque[str] = field(default_factory=lambda: deque(maxlen=_LATEST))  # versions told
+    version: str = ""  # that was read in pages
+    read_to: int = 0  # from its beginning, without a gap
 
 
 class Authorship:
@@ -81,6 +83,16 @@ class Authorship:
         """The caller was told the version of a note of which it has not seen all."""
         with self._guard:
             self._remember_as_shown(caller, path).parts.append(version)
+
+    def read(self, caller: Hashable, path: str, version: str, start: int, end: int) -> int:
+        """The caller was shown this page of a text; returns how far it has read from its start."""
+        with self._guard:
+            shown = self._remember_as_shown(caller, path)
+            if shown.version != version:
+                shown.version, shown.read_to = version, 0
+            if start <= shown.read_to:
+                shown.read_to = max(shown.read_to, end)
+            return shown.read_to
 
     def has_seen(self, caller: Hashable, path: str, body: str) -> bool:
         with self._guard:

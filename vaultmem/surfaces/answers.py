@@ -1,4 +1,4 @@
-"""What a tool call answers: structured content, and the same as compact JSON text.
+"""What a tool call answers: structured content, and the same as text: compact JSON, or Markdown.
 
 Some clients show the model only the one, some only the other.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from vaultmem.errors import Conflict, VaultmemError
@@ -23,6 +23,19 @@ _WHOLE: Final = ("version", "expected_version")
 
 def success_answer(value: Any) -> dict[str, Any]:
     return _tool_result(plain_answer(value), is_error=False)
+
+
+def native_answer(value: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Lean, and what was recalled as Markdown beside the JSON."""
+    from vaultmem.surfaces import lean_json
+
+    made = lean_json.lean_answer(value, given)
+    result = _tool_result(made, is_error=False)
+    if type(value).__name__ == "Recalled":
+        from vaultmem.surfaces.recall_text import recall_text
+
+        result["content"][0]["text"] = recall_text(result["structuredContent"])[:SHOWN]
+    return result
 
 
 def failure_answer(error: Exception) -> dict[str, Any]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.notes.note import printable
 
 if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
+
+
+_WARNINGS: Final = (4, 300)  # how many are said, and characters of each
 
 
 def to_json(value: Any) -> str:
@@ -60,6 +63,20 @@ def rfc3339(moment: dt.date) -> str:
     if moment.tzinfo is not None:
         moment = moment.astimezone(dt.UTC)
     return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+
+
+def short_text(text: str, most: int) -> str:
+    """So many characters of it at most, cut at a word."""
+    if len(text) <= most:
+        return text
+    cut = text[:most].rpartition(" ")[0] or text[:most]
+    return f"{cut.removesuffix(' …')} …"
+
+
+def first_warnings(warnings: Sequence[str] | None) -> list[str] | None:
+    most, length = _WARNINGS
+    said = [w if len(w) <= length else f"{w[:length]}…" for w in (warnings or ())[:most]]
+    return said or None
 
 
 def reconcile_report_json(done: ReconcileReport) -> dict[str, Any]:

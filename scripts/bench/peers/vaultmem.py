@@ -70,7 +70,8 @@ class Adapter(Peer):
             taken["vectors"] = self.vectors["passages"] / self.vectors["rate"]
 
     def search(self, server: Any, query: str, mode: str, limit: int = 10, **filters: Any) -> Found:
-        asked = {"query": query, "strategy": mode, "limit": limit, **filters}
+        room = min(8_000, 150 * limit)  # all of them are judged, not only those that fit
+        asked = {"query": query, "strategy": mode, "limit": limit, "max_tokens": room, **filters}
         reply = server.call("recall_memories", **asked)
         return found(reply, everything(reply.data, lambda each: each.get("path")))
 

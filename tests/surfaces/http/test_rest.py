@@ -94,10 +94,13 @@ def test_search_narrows(site: Site, asked: str, found: Any) -> None:
 def test_search_answers_with_the_contract_s_fields(site: Site) -> None:
     answer = site.get("/search?q=refresh&strategy=keyword").json
     hit = answer["memories"][0]
-    assert {"id", "title", "path", "content", "type", "scope", "importance", "tags"} <= set(hit)
+    assert {"id", "title", "path", "content", "whole", "tags"} <= set(hit)
+    assert not {"snippet", "why", "type"} & set(hit)  # said twice, or the default
     assert hit["created_at"] == "2026-01-05T09:40:00Z"
     assert 0 <= hit["relevance_score"] <= 1
-    assert {"revision", "pending", "skipped"} <= set(answer["index"])
+    whole = site.get("/search?q=refresh&strategy=keyword&detail=full").json
+    assert {"type", "scope", "snippet", "access_count"} <= set(whole["memories"][0])
+    assert {"revision", "pending", "skipped"} <= set(whole["index"])
 
 
 @pytest.mark.parametrize(

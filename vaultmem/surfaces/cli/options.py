@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -87,6 +87,16 @@ class VaultCall(NamedTuple):
         from vaultmem.surfaces import render
 
         click.echo(render.to_json(result)) if self.as_json else show(result)
+
+    def print_lean(self, result: T, given: Mapping[str, Any], show: Callable[[T], None]) -> None:
+        """As an agent gets it, where JSON is wanted."""
+        if not self.as_json:
+            show(result)
+            return
+        from vaultmem.surfaces import render
+        from vaultmem.surfaces.lean_json import lean_answer
+
+        click.echo(render.to_json(lean_answer(result, given)))
 
 
 def on_vault(command: Callable[..., T]) -> Callable[..., T]:

@@ -219,7 +219,7 @@ class KeyedEntries:
         if len(rows) <= _MANY:
             return rows
         memories, ask = self._view.filters(type=MEMORY_TYPES), self._view.parts.recall.ask
-        found = ask(query, strategy="keyword", filters=memories, limit=_PROPOSED)
+        found = ask(query, strategy="keyword", filters=memories, limit=_PROPOSED, floor=False)
         proposed = {hit.row.path for hit in found.hits}
         return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
 

@@ -44,6 +44,7 @@ def _search_trae(vault: Vault, given: Given) -> dict[str, Any]:
         strategy="keyword",
         limit=_trae_count(given, "limit", 20),
         project=_trae_project(given),
+        floor=False,
     )
     return {"results": [_trae_hit(vault, each) for each in found.memories]}
 

@@ -84,7 +84,7 @@ def _palace_scores(
 ) -> dict[str, float]:
     if not top or not query.strip():
         return {}
-    hits = palace.recall(query, project=about.name, type=types, limit=top).memories
+    hits = palace.recall(query, project=about.name, type=types, limit=top, floor=False).memories
     hidden = about.id if not about.description else None
     return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
 

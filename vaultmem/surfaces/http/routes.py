@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
 from vaultmem.errors import InvalidInput, NotFound
-from vaultmem.limits import STRATEGIES
+from vaultmem.limits import DETAILS, STRATEGIES
 from vaultmem.surfaces.arguments import checked_arguments
 from vaultmem.surfaces.mcp.schemas import text_schema, whole_schema
 
@@ -64,8 +64,11 @@ def _typed_parameter(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _search_route(vault: Vault, given: Given) -> Any:
+    from vaultmem.surfaces.lean_json import lean_answer
+
     renamed = {"q": "query", "tag": "tags"}
-    return vault.recall(**{renamed.get(name, name): value for name, value in given.items()})
+    wanted = {renamed.get(name, name): value for name, value in given.items()}
+    return lean_answer(vault.recall(**{"detail": "normal", **wanted}), given)
 
 
 def _inject_route(vault: Vault, given: Given) -> Any:
@@ -118,9 +121,6 @@ ROUTES: Final = (
             "memories": "array",
             "total_matched": "integer",
             "strategy_used": "string",
-            "query_time_ms": "number",
-            "index": "object",
-            "warnings": "array",
         },
         _search_route,
         {
@@ -140,6 +140,13 @@ ROUTES: Final = (
             "tag": _texts_parameter("memories with this tag; of several, any"),
             "after": text_schema(f"made at or after: {_DAY}"),
             "before": text_schema(f"made at or before: {_DAY}"),
+            "detail": {
+                "type": "string",
+                "enum": [*DETAILS],
+                "default": "normal",
+                "description": "how much of each passage; full has every field and all of it",
+            },
+            "max_tokens": whole_schema(100, 8000, description="how long the answer may be"),
         },
         ("q",),
         try_it="/search?q=token+rotation&limit=5",

@@ -20,7 +20,9 @@ Long-term memory, kept as Markdown notes that the user reads and edits in Obsidi
 RECALL with recall_memories before you answer or start work that may depend on the past: \
 the user's preferences, this project's decisions and conventions, people, earlier problems \
 and their fixes. Ask with the words of the task; several narrow questions beat a wide one. \
-get_memory_context gives one block for a whole task; get_memories reads notes in full.
+get_memory_context gives one block for a whole task; get_memories reads notes in full. \
+What a hit leaves out is usual (type semantic, scope user or its project, importance 0.5; \
+no id: path). For more give max_tokens.
 
 STORE with store_memory what a later session will need and cannot see in the files: \
 decisions with their reasons, preferences, corrections, facts about people and systems, \
@@ -35,7 +37,7 @@ changed, append to add. content replaces the whole note, so read it whole first 
 then its version as expected_version; a hit with whole: true is all there is). forget_memory \
 what is wrong, assert_fact for facts that change over time. Wherever an id is taken, a note's \
 path or title is taken too. On a conflict look at the current text first: a person may have \
-just edited the note.
+just edited it.
 
 SESSIONS: log_observation notes decisions and discoveries while you work; end_session closes \
 the journal with a summary.

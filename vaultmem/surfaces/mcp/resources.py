@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ROOT: Final = "memory://"
 PAGE: Final = 100  # notes in one answer of resources/list
 MOST: Final = 500  # notes on one page of memory://vault
+ENTITIES, EDGES = 40, 6  # of the graph: how many, and connections of each
 LONGEST: Final = 4_000  # characters of an address
 JSON: Final = "application/json"
 MARKDOWN: Final = "text/markdown"
@@ -186,7 +187,7 @@ def _graph_resource(vault: Vault) -> str:
     from vaultmem.notes.note import one_line
 
     graph: dict[str, Any] = answers.plain_answer(
-        vault.search_graph(include_memories=False, limit=100)
+        vault.search_graph(include_memories=False, limit=ENTITIES)
     )
     stats = graph["graph_stats"]
     entities, edges = stats.get("total_entities", 0), stats.get("total_relationships", 0)
@@ -194,10 +195,13 @@ def _graph_resource(vault: Vault) -> str:
     for entity in graph["entities"]:
         known = f"{entity['type']}, {entity['memory_count']} memories"
         lines.append(f"- **{entity['name']}** ({known})")
+        edges = entity["relationships"]
         lines += [
             f"  - {edge['type']} {'→' if edge['direction'] == 'outgoing' else '←'} {edge['target']}"
-            for edge in entity["relationships"]
+            for edge in edges[:EDGES]
         ]
+        if len(edges) > EDGES:
+            lines.append(f"  - … and {len(edges) - EDGES} more")
     return _cut_resource_text("\n".join([*map(one_line, lines), ""]))
 
 

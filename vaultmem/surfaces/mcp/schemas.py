@@ -53,6 +53,7 @@ class Tool:
 TEXT: Final = {"type": "string"}
 TEXTS: Final = {"type": "array", "items": TEXT}
 FLAG: Final = {"type": "boolean"}
+NUMBER: Final = {"type": "integer"}  # within the bounds of `limits`, which say themselves
 SHARE: Final = {"type": "number", "minimum": 0, "maximum": 1}
 ENTITIES: Final = {
     "type": "array",
@@ -66,6 +67,10 @@ ENTITIES: Final = {
 
 def text_schema(description: str) -> dict[str, Any]:
     return {"type": "string", "description": description}
+
+
+def number_schema(description: str) -> dict[str, Any]:
+    return {**NUMBER, "description": description}
 
 
 def whole_schema(low: int, high: int | None = None, **more: Any) -> dict[str, Any]:

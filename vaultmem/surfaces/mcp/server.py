@@ -170,7 +170,7 @@ class McpServer:
             if tool.name == tools.CONSOLIDATE and not given.get("dry_run"):
                 return await self._consolidate(ctx, params, given)
             result = await self._work_on_vault(
-                ctx, lambda vault: answers.success_answer(tool.run(vault, given))
+                ctx, lambda vault: answers.native_answer(tool.run(vault, given), given)
             )
         except Exception as error:  # the edge: an agent gets a sentence, never a traceback
             return answers.failure_answer(error)

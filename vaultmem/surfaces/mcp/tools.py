@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput
-from vaultmem.limits import CONSOLIDATIONS, STRATEGIES
+from vaultmem.limits import CONSOLIDATIONS, DETAILS, STRATEGIES
 from vaultmem.surfaces.mcp.schemas import (
     ENTITIES,
     FLAG,
+    NUMBER,
     SCOPES,
     SHARE,
     TEXT,
@@ -20,6 +21,7 @@ from vaultmem.surfaces.mcp.schemas import (
     WHICH,
     Arguments,
     Tool,
+    number_schema,
     one_of_schema,
     some_of_schema,
     text_schema,
@@ -49,12 +51,13 @@ def _recall_tool(vault: Vault, given: Arguments) -> Any:
     names = ("strategy", "limit", "min_importance", "include_forgotten", "project")
     return vault.recall(
         given["query"],
+        detail=given.get("detail", "normal"),
         scope=_as_texts(given.get("scope")),
         type=_as_texts(given.get("type")),
         tags=tuple(given.get("tags", ())),
         after=time_range.get("after"),
         before=time_range.get("before"),
-        **_picked_arguments(given, *names),
+        **_picked_arguments(given, *names, "max_tokens", "explain"),
     )
 
 
@@ -75,6 +78,12 @@ def _update_tool(vault: Vault, given: Arguments) -> Any:
     )
 
 
+def _get_tool(vault: Vault, given: Arguments) -> Any:
+    from vaultmem.operations.pages import page_tokens
+
+    return vault.get(**{"max_tokens": page_tokens(len(given["ids"])), **given})
+
+
 def _context_tool(vault: Vault, given: Arguments) -> Any:
     return vault.context(
         given.get("task_description"),
@@ -84,9 +93,8 @@ def _context_tool(vault: Vault, given: Arguments) -> Any:
 
 
 def _graph_tool(vault: Vault, given: Arguments) -> Any:
-    return vault.search_graph(
-        given.get("entity"), **{k: v for k, v in given.items() if k != "entity"}
-    )
+    wanted = {k: v for k, v in given.items() if k not in ("entity", "max_tokens")}
+    return vault.search_graph(given.get("entity"), **wanted)
 
 
 def _status_tool(vault: Vault, given: Arguments) -> Any:
@@ -127,6 +135,9 @@ TABLE: Final[tuple[Tool, ...]] = (
                 "properties": {"after": text_schema("ISO 8601"), "before": TEXT},
             },
             "include_forgotten": FLAG,
+            "detail": one_of_schema(*DETAILS, description="250, 600 tokens or all"),
+            "max_tokens": NUMBER,
+            "explain": FLAG,
         },
         {
             "memories": "array",
@@ -176,10 +187,14 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "get_memories",
         "core",
-        "Read memories in full.",
-        {"ids": {**TEXTS, "description": "ids, paths or titles"}},
+        "Read memories in full; long ones in pages.",
+        {
+            "ids": {**TEXTS, "description": "ids, paths or titles"},
+            "offset": number_schema("next_offset of one id"),
+            "max_tokens": NUMBER,
+        },
         {"memories": "array", "missing": "array"},
-        _calls_operation("get", "ids"),
+        _get_tool,
         needs=("ids",),
     ),
     Tool(
@@ -216,7 +231,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "core",
         "Hide an outdated or wrong memory from recall; restore_memory brings it back.",
         {"memory_id": TEXT, "reason": TEXT, "expected_version": TEXT},
-        {"memory_id": "string", "status": "string"},
+        {"memory_id": "string"},
         _calls_operation("forget", "memory_id"),
         needs=("memory_id",),
         writes=True,
@@ -235,7 +250,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "folder": TEXT,
             "order": one_of_schema("recent", "created", "importance", "title"),
             "limit": whole_schema(1, 100),
-            "offset": whole_schema(0),
+            "offset": NUMBER,
         },
         {"memories": "array", "total": "integer"},
         _calls_operation("list"),
@@ -247,7 +262,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         {
             "task_description": TEXT,
             "files_in_context": TEXTS,
-            "max_tokens": whole_schema(100, 8000),
+            "max_tokens": NUMBER,
             "sections": {
                 "type": "array",
                 "items": one_of_schema(
@@ -263,7 +278,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "core",
         "Health, counts, index and current session.",
         {},
-        {"counts": "object", "index": "object"},
+        {"index": "object"},
         _status_tool,
     ),
     Tool(
@@ -274,9 +289,10 @@ TABLE: Final[tuple[Tool, ...]] = (
             "entity": TEXT,
             "relationship_type": TEXT,
             "direction": one_of_schema("outgoing", "incoming", "both"),
-            "depth": whole_schema(1, 3),
+            "depth": NUMBER,
             "include_memories": FLAG,
-            "limit": whole_schema(1, 100),
+            "limit": NUMBER,
+            "max_tokens": NUMBER,
         },
         {"entities": "array", "memories": "array"},
         _graph_tool,
@@ -354,8 +370,8 @@ TABLE: Final[tuple[Tool, ...]] = (
         {
             "observation_id": TEXT,
             "session_id": TEXT,
-            "before": whole_schema(0, description="how many"),
-            "after": whole_schema(0),
+            "before": number_schema("how many"),
+            "after": NUMBER,
         },
         {"observations": "array"},
         _calls_operation("timeline"),
@@ -365,7 +381,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "curate",
         "Add or remove tags.",
         {"memory_id": TEXT, "add": TEXTS, "remove": TEXTS, "expected_version": TEXT},
-        {"memory_id": "string", "tags": "array"},
+        {"tags": "array"},
         _calls_operation("tag", "memory_id"),
         needs=("memory_id",),
         writes=True,
@@ -374,9 +390,9 @@ TABLE: Final[tuple[Tool, ...]] = (
         "list_tags",
         "curate",
         "All tags with counts.",
-        {},
+        {"limit": NUMBER},
         {"tags": "array"},
-        _calls_operation("tags"),
+        lambda vault, given: vault.tags(),
     ),
     Tool(
         "promote_memory",
@@ -388,7 +404,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "reason": TEXT,
             "expected_version": TEXT,
         },
-        {"memory_id": "string", "new_scope": "string"},
+        {"new_scope": "string"},
         _calls_operation("promote", "memory_id", "target_scope"),
         needs=("memory_id", "target_scope"),
         writes=True,
@@ -402,7 +418,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "strategy": one_of_schema(*CONSOLIDATIONS),
             "dry_run": FLAG,
         },
-        {"consolidated_memories": "array", "patterns_detected": "array"},
+        {"consolidated_memories": "array"},
         _calls_operation("consolidate"),
         writes=True,
     ),
@@ -418,7 +434,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "project": TEXT,
             "dry_run": FLAG,
         },
-        {"pruned_count": "integer", "pruned": "array"},
+        {"pruned": "array"},
         _calls_operation("prune", "scope"),
         needs=("scope",),
         writes=True,
@@ -429,7 +445,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "curate",
         "Bring back a forgotten, pruned or earlier version of a memory.",
         {"memory_id": TEXT, "version": TEXT},
-        {"memory_id": "string", "version": "string"},
+        {"version": "string"},
         _calls_operation("restore", "memory_id"),
         needs=("memory_id",),
         writes=True,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     "--depth", type=int, default=1, show_default=True, metavar="N", help="How many steps away."
 )
 @options.limit(default=20)
+@click.option("--max-tokens", type=int, metavar="N", help="With --json: at most so many tokens.")
 @click.option("--dot", is_flag=True, help="As a drawing for Graphviz.")
 @click.option("--mermaid", is_flag=True, help="As a drawing that Obsidian and GitHub show.")
 @click.option("--canvas", is_flag=True, help="As a canvas that Obsidian opens.")
@@ -43,6 +44,7 @@ def graph_command(
     mermaid: bool,
     canvas: bool,
     call: options.VaultCall,
+    max_tokens: int | None,
     **wanted: Any,
 ) -> int:
     """Show ENTITY and what it is connected with; without one, an overview of all."""
@@ -59,7 +61,7 @@ def graph_command(
         drawn = graph_drawings.canvas_drawing(_graph_edges(found.entities), files)
         click.echo(render.to_json(drawn))
     else:
-        call.print_result(found, _print_graph)
+        call.print_lean(found, {"entity": entity, "max_tokens": max_tokens}, _print_graph)
     return 0 if found.entities or not entity else 1
 
 

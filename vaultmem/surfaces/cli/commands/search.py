@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from vaultmem.limits import STRATEGIES
+from vaultmem.limits import DETAILS, STRATEGIES
+from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
@@ -34,16 +35,27 @@ _NO_VECTORS: Final = "have no vector yet"
 )
 @options.limit(default=10)
 @click.option("--explain", is_flag=True, help="Show how each hit got its place.")
+@click.option(
+    "--detail",
+    type=click.Choice(DETAILS),
+    default="normal",
+    show_default=True,
+    help="With --json: how much of each passage, and whether defaults are said.",
+)
+@click.option("--max-tokens", type=int, metavar="N", help="With --json: at most so many tokens.")
 @options.on_vault
 def search_command(
-    query: tuple[str, ...], call: options.VaultCall, explain: bool, **wanted: Any
+    query: tuple[str, ...],
+    call: options.VaultCall,
+    detail: str,
+    max_tokens: int | None,
+    **wanted: Any,
 ) -> int:
     """Find memories by what they say and what they mean."""
-    found = call.ask_vault(
-        lambda vault: vault.recall(" ".join(query), explain=explain, **wanted),
-        lambda it: _print_search(it, explain),
-        "Searching",
-    )
+    size: dict[str, Any] = {"detail": detail, "max_tokens": max_tokens} if call.as_json else {}
+    with call.open_vault() as opened, options.progress("Searching"):
+        found = opened.recall(" ".join(query), **size, **wanted)
+    call.print_lean(found, size, lambda it: _print_search(it, bool(wanted["explain"])))
     return 0 if found.memories else 1
 
 
@@ -56,10 +68,13 @@ def _print_search(found: Recalled, explain: bool) -> None:
             _print_search_hit(number, hit, explain)
     else:
         screen.print_table([_hit_fields(hit, explain) for hit in found.memories])
-    if found.filters:
-        screen.say_line(f"Asked for: {'; '.join(found.filters)}", dim=True)
+    if found.trace:
+        from vaultmem.surfaces.recall_text import answer_words
+
+        screen.say_line(answer_words(render.plain_json(found.trace)).capitalize(), dim=True)
     if not found.memories:
         screen.say_line(_nothing_found(found))
+        _print_nearest(found)
         return
     number = max(found.total_matched, len(found.memories))
     screen.say_line(
@@ -73,6 +88,15 @@ def _nothing_found(found: Recalled) -> str:
     if found.strategy_used == "keyword":
         return "Nothing found by these words. By meaning too: --strategy hybrid"
     return "Nothing found."
+
+
+def _print_nearest(found: Recalled) -> None:
+    if found.nearest:
+        screen.say_line("Nearest, but no answer:", dim=True)
+    for near in found.nearest:
+        screen.say_line(
+            screen.one_screen_line(f"  {near.path}  {near.relevance_score:.2f}"), dim=True
+        )
 
 
 def _hit_fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
@@ -98,6 +122,6 @@ def _print_search_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
 
 
 def _hit_reasons(hit: RecalledMemory) -> str:
-    lanes = (f"{x['name']}: place {x['rank']}, score {x['score']:.3f}" for x in hit.lanes or ())
-    boosts = (f"{name}: {by:.2f}" for name, by in (hit.boosts or {}).items())
-    return f"{hit.relevance_score:.3f} ({'; '.join((*lanes, *boosts))})"
+    from vaultmem.surfaces.recall_text import trace_words
+
+    return f"{hit.relevance_score:.3f} ({trace_words(render.plain_json(hit.trace))})"
