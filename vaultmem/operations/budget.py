@@ -41,9 +41,8 @@ def told(**fields: Any) -> dict[str, Any]:
 
 
 def named_fields(id: str, path: str, title: str) -> dict[str, Any]:
-    """What it is called; the title where its path does not say it."""
-    named = path.rpartition("/")[2].removesuffix(".md") == title
-    return told(id=id, path=path, title=None if named else title)
+    """What it is called."""
+    return told(id=id, path=path, title=title)
 
 
 def kind_fields(type: str, scope: str, project: str | None, importance: float) -> dict[str, Any]:
