@@ -25,14 +25,7 @@ _ENDING: Final = re.compile(r"(?:ingly|ings?|edly|ied|ies|ed|es|ly|s)\Z")
 
 # --- words that say nothing ---------------------------------------------------------------
 
-# Words that questions are built with. A note is not found better for having many of them, and
-# looking them up is what takes the time.
-QUESTION_WORDS: Final = """
-    a about after an and another any are as at be been before but by can could did do does during
-    for from had has have he her him his how i if in into is it its many me more most much my of
-    on or other our she should so some such that the their them then there these they this those
-    to was we were what when where which who whom whose why will with would you your
-"""
+# What Chinese questions are built with; for other languages see `function_words`.
 ASKING_WORDS: Final = re.compile(
     "什么时候|为什么|什么|哪些|哪个|哪里|哪儿|哪|多少|如何|怎么|怎样|是谁|谁|几个|请问|是否|[吗呢的是]"
 )

@@ -97,14 +97,18 @@ def _text_before_passage(passage: Passage, before: str, text: str) -> str:
     return ending_of_tokens(before, min(_BEFORE, IN_CONTEXT - _HEAD - 2 - tokens_at_most(text)))
 
 
-def texts_around_passage(found: Sequence[Passage], place: int) -> list[str]:
-    """What is said shortly before and after an observation: much of its sense stands there.
+def places_around_passage(found: Sequence[Passage], place: int) -> list[int]:
+    """Where that stands which is said shortly before and after an observation: much of its sense stands there.
     Only between short ones; a long one says enough, and would drown out a short neighbour."""
     own = found[place]
     if own.kind != "observation" or not _is_short_passage(own):
         return []
-    near = (*found[max(0, place - _NEAR) : place], *found[place + 1 : place + 1 + _NEAR])
-    return [p.text for p in near if _is_short_passage(p) and (not p.block or p.block != own.block)]
+    near = (*range(max(0, place - _NEAR), place), *range(place + 1, place + 1 + _NEAR))
+    return [i for i in near if i < len(found) and _is_said_near(found[i], own)]
+
+
+def _is_said_near(passage: Passage, own: Passage) -> bool:
+    return _is_short_passage(passage) and (not passage.block or passage.block != own.block)
 
 
 def _is_short_passage(passage: Passage) -> bool:

@@ -1,9 +1,8 @@
 """Full text: Tantivy, one document per passage and one per note. Bodies are not stored.
 
-User text never meets Tantivy's query parser, which crashes the process on deep nesting
-and finds nothing for `it's`: it is analysed like the notes and the query built from terms.
-Runs of Chinese, Japanese or Korean are cut into single characters and pairs here, since
-the tokenizers take a whole run for one word.
+Runs of Chinese, Japanese or Korean are cut into single characters and pairs here, since the
+tokenizers take a whole run for one word; they have fields of their own. What a question looks
+for is in `question_terms`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
-import math
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +19,18 @@ from typing import Any, Final, NamedTuple
 import tantivy
 
 from vaultmem.base.own_path import OwnPath
-from vaultmem.base.words import ASKING_WORDS, CJK_RUN, QUESTION_WORDS, pairs_of_signs
+from vaultmem.base.words import CJK_RUN
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import fulltext_files
+from vaultmem.index.embedded.question_terms import (
+    CJK_FIELD,
+    WantedWord,
+    neighbours,
+    question_terms,
+)
 from vaultmem.index.embedded.rows import IndexEntry
+from vaultmem.index.embedded.text_forms import folded, searchable
+from vaultmem.index.embedded.vocabulary import LONG_WORD, TAIL, Vocabulary, backwards
 from vaultmem.index.failures import IndexDamaged, engine_call
 from vaultmem.index.filters import (
     ANY_SESSION,
@@ -34,23 +40,21 @@ from vaultmem.index.filters import (
     required_facets,
 )
 from vaultmem.notes.note import Note, printable
-from vaultmem.notes.passages import Passage, day_of_note, passage_observations, texts_around_passage
+from vaultmem.notes.passages import day_of_note, passage_observations, places_around_passage
 
-SCHEMA_VERSION: Final = 9
+SCHEMA_VERSION: Final = 10
 TEXT_ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
 _HEAP: Final = 32_000_000
 _SMALL_HEAP: Final = 15_000_000  # the least there is; room that a note does not need costs time
 _FEW: Final = 16  # notes
-_MOST_TERMS: Final = 64
 _MOST_ABOVE: Final = 5_000  # characters of title, aliases and tags, which every passage carries
-_RARITY: Final = 0.3  # the power by which rare words count more than BM25 lets them
 # Few fields: each costs a look-up for every word of a question. Each passage is a document:
 # what is above it, what it says, and for an observation what is said around it. The text of a
 # whole memory (`whole`) is a document of its own for a note; an observation's is with its first
 # passage, since the engine takes the usual length of a field from all documents there are.
 _FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 1.0}
 _WHOLE: Final = {"whole": 1.0}
-_CJK: Final = "_cjk"  # the same field for scripts without blanks
+_TOGETHER: Final = 0.15
 _ALONE: Final = "alone"  # an observation that is a memory of its own
 _COMPARED: Final = 16  # words of a note
 
@@ -72,21 +76,13 @@ class TextHits(NamedTuple):
         return tuple(best.items())
 
 
-class _WantedWord(NamedTuple):
-    """A word of a question, the ending of the fields it is looked for in, and its weight."""
-
-    word: str
-    suffix: str
-    weight: float
-
-
 class FullText:
     @engine_call
     def __init__(self, folder: Path | OwnPath, language: str, *, new: bool = False) -> None:
         self.place = OwnPath.of(folder)
         self.folder = self.place.path
         self._analyzer = _text_analyzer(language)
-        self._function_words = frozenset(self._analyzer.analyze(QUESTION_WORDS))
+        self._language = language
         if (
             not new and (self.place / fulltext_files.TEXT_META).stat() is None
         ):  # it would begin an empty one
@@ -122,7 +118,7 @@ class FullText:
     def counts(self, path: str, text: str) -> list[int]:
         """How many documents there are of a note, and how many with each of some of its words."""
         must, file = tantivy.Occur.Must, self._term("file", printable(path), 1.0)
-        words = sorted(set(self._analyzer.analyze(CJK_RUN.sub(" ", printable(text)))))
+        words = sorted(set(self._analyzer.analyze(CJK_RUN.sub(" ", folded(printable(text))))))
         some = words[:: max(1, len(words) // _COMPARED)]
         wanted = [
             [(must, file)],
@@ -137,7 +133,7 @@ class FullText:
     def writing(self, notes: int) -> Iterator[TextWriter]:
         """A batch of changes to so many notes, visible at its commit. The caller holds the
         index lock."""
-        writing = TextWriter(self._index, self._schema, _SMALL_HEAP if notes <= _FEW else _HEAP)
+        writing = TextWriter(self._index, self._schema, self._analyzer, notes)
         try:
             yield writing
         except BaseException as error:
@@ -158,14 +154,12 @@ class FullText:
 
     @engine_call
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
-        text = printable(text)
-        words = self._telling(text)
-        pairs = list(dict.fromkeys(_cjk_query_pairs(text)))[:_MOST_TERMS]
-        if not words and not pairs:
+        known = Vocabulary(self._searcher)
+        wanted = question_terms(text, self._analyzer.analyze, known, self._language)
+        if not wanted:
             return TextHits()
         conditions = list(self._conditions(filters))
         find = self._searcher.search
-        wanted = self._weighed(words, pairs)
         whole = find(self._query(wanted, conditions, _WHOLE), limit, count=True)
         near = bool(self._searcher.doc_freq("facets", _ALONE))
         fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
@@ -175,25 +169,6 @@ class FullText:
             passages=tuple(self._numbers(found.hits, ("note", "observation", "passage"))),
             memories=tuple(self._numbers(whole.hits, ("note", "observation"))),
         )
-
-    def _telling(self, text: str) -> list[str]:
-        """The words of a question that say what it is about; all of them if none does."""
-        words = list(dict.fromkeys(self._analyzer.analyze(CJK_RUN.sub(" ", text))))
-        return ([word for word in words if word not in self._function_words] or words)[:_MOST_TERMS]
-
-    def _weighed(self, words: list[str], pairs: list[str]) -> list[_WantedWord]:
-        return [
-            _WantedWord(word, suffix, self._rarity("body" + suffix, word))
-            for terms, suffix in ((words, ""), (pairs, _CJK))
-            for word in terms
-        ]
-
-    def _rarity(self, field: str, word: str) -> float:
-        """Above what BM25 makes of it: 1 for a word that is nowhere, little for one everywhere."""
-        every, having = self._searcher.num_docs, self._searcher.doc_freq(field, word)
-        others = max(0, every - having)  # what was deleted may still be counted as having it
-        idf = math.log(1 + (others + 0.5) / (having + 0.5))
-        return float((idf / math.log(2 + 2 * every)) ** _RARITY)
 
     def _numbers(self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]) -> Iterator[Any]:
         addresses = [address for _, address in hits]
@@ -205,7 +180,7 @@ class FullText:
             )
 
     def _query(
-        self, wanted: list[_WantedWord], conditions: list[Any], fields: dict[str, float]
+        self, wanted: list[WantedWord], conditions: list[Any], fields: dict[str, float]
     ) -> Any:
         """Any word in any field, best where there are most. Without conditions the engine can
         skip most documents, which is why there are none for the usual question."""
@@ -214,10 +189,21 @@ class FullText:
             for each in wanted
             for name, boost in fields.items()
         ]
+        if "body" in fields:
+            terms += [(tantivy.Occur.Should, self._both(*pair)) for pair in neighbours(wanted)]
         query = tantivy.Query.boolean_query(terms)
         if not conditions:
             return query
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
+
+    def _both(self, one: WantedWord, other: WantedWord) -> Any:
+        """What stands together in the question stands together in its answer: a little more for
+        a passage with both words than for two with one each."""
+        must = tantivy.Occur.Must
+        words = [
+            (must, self._term("body", each.word, _TOGETHER * each.weight)) for each in (one, other)
+        ]
+        return tantivy.Query.boolean_query(words)
 
     def _term(self, name: str, word: str, boost: float) -> Any:
         query = tantivy.Query.term_query(self._schema, name, word, "freq")
@@ -264,10 +250,17 @@ class FullText:
 class TextWriter:
     """The engine indexes in a thread of its own while documents are being added."""
 
-    def __init__(self, index: tantivy.Index, schema: tantivy.Schema, heap: int) -> None:
+    def __init__(
+        self,
+        index: tantivy.Index,
+        schema: tantivy.Schema,
+        analyzer: tantivy.TextAnalyzer,
+        notes: int,
+    ) -> None:
         self._index = index
         self._schema = schema
-        self._heap = heap
+        self._analyzer = analyzer
+        self._heap = _SMALL_HEAP if notes <= _FEW else _HEAP
         self._writer: tantivy.IndexWriter | None = None
 
     def _open(self) -> tantivy.IndexWriter:
@@ -286,7 +279,15 @@ class TextWriter:
         if old_path:
             self.remove(old_path)
         for values in _text_documents(note, passages, entry):
+            if "whole" in values:
+                values[TAIL] = self._tails(values["whole"])
             self._add(tantivy.Document.from_dict(values, self._schema))
+
+    def _tails(self, text: str) -> str:
+        long = {word for word in text.split() if len(word) >= LONG_WORD}
+        return (
+            backwards(filter(str.isalpha, self._analyzer.analyze(" ".join(long)))) if long else ""
+        )
 
     @engine_call
     def _add(self, document: tantivy.Document) -> None:
@@ -348,7 +349,8 @@ def _text_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for name in (*_FIELDS, *_WHOLE):
         builder.add_text_field(name, tokenizer_name="words", index_option="freq")
-        builder.add_text_field(name + _CJK, tokenizer_name="whitespace", index_option="freq")
+        builder.add_text_field(name + CJK_FIELD, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field(TAIL, tokenizer_name="whitespace", index_option="basic")
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("note", fast=True)
@@ -359,49 +361,66 @@ def _text_schema() -> tantivy.Schema:
     return builder.build()
 
 
+class _Prepared(NamedTuple):
+    """A text as the engine gets it, made once however many fields have it: its words, and what is
+    written in scripts without blanks."""
+
+    words: str
+    signs: str = ""
+
+
+def _prepared(text: str) -> _Prepared:
+    text = folded(text)
+    signs = "" if text.isascii() else " ".join(_cjk_pieces(text))
+    return _Prepared(searchable(text), signs)
+
+
 def _text_documents(
     note: int, passages: Sequence[int], entry: IndexEntry
 ) -> Iterator[dict[str, Any]]:
     source, found = entry.note, entry.passages
     folders = source.path.split("/")[:-1]
     about = printable(" ".join((source.title, *folders, *source.aliases, *source.tags)))
-    above = f"{about[:_MOST_ABOVE]} {day_of_note(source)}"
+    above = _prepared(f"{about[:_MOST_ABOVE]} {day_of_note(source)}")
+    heads = {p.heading: _prepared(p.heading[:_MOST_ABOVE]) for p in found}
+    bodies = [_prepared(p.text) for p in found]
     shared: dict[str, Any] = {
         "file": printable(source.path),
         "note": note,
         **_number_fields(source),
     }
     ours, alone = list(filter_facets(entry)), passage_observations(found, passages)
-    texts = _texts_of_memories(source, found, passages, alone)
+    texts = _texts_of_memories(source, bodies, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
         first = alone.get(number, 0)
         one = {**shared, "observation": first, "passage": number}
         one["facets"] = [*ours, _ALONE] if first else ours
-        fields = {"head": f"{above} {passage.heading[:_MOST_ABOVE]}", "body": passage.text}
-        if near := texts_around_passage(found, place):
-            fields["near"] = " ".join(near)
+        fields = {"head": [above, heads[passage.heading]], "body": [bodies[place]]}
+        if near := places_around_passage(found, place):
+            fields["near"] = [bodies[each] for each in near]
         if first == number:
-            fields["whole"] = f"{above} {texts[first]}"
+            fields["whole"] = [above, *texts[first]]
         yield {**one, **_text_fields(fields)}
-    yield {**shared, "facets": ours, **_text_fields({"whole": f"{above} {texts[0]}"})}
+    yield {**shared, "facets": ours, **_text_fields({"whole": [above, *texts[0]]})}
 
 
 def _texts_of_memories(
-    note: Note, found: Sequence[Passage], passages: Sequence[int], alone: Mapping[int, int]
-) -> dict[int, str]:
-    """The text of the note itself (0), and of each observation in it that stands alone."""
-    texts: dict[int, list[str]] = {0: [printable(heading.text) for heading in note.headings]}
-    for number, passage in zip(passages, found, strict=True):
-        texts.setdefault(alone.get(number, 0), []).append(passage.text)
-    return {first: " ".join(parts) for first, parts in texts.items()}
+    note: Note, bodies: Sequence[_Prepared], passages: Sequence[int], alone: Mapping[int, int]
+) -> dict[int, list[_Prepared]]:
+    """The texts of the note itself (0), and of each observation in it that stands alone."""
+    texts = {0: [_prepared(printable(heading.text)) for heading in note.headings]}
+    for number, body in zip(passages, bodies, strict=True):
+        texts.setdefault(alone.get(number, 0), []).append(body)
+    return texts
 
 
-def _text_fields(texts: Mapping[str, str]) -> dict[str, str]:
+def _text_fields(texts: Mapping[str, Sequence[_Prepared]]) -> dict[str, str]:
     """The fields, and those for Chinese, Japanese and Korean where there is any."""
-    found = dict(texts)
-    for name, text in texts.items():
-        if not text.isascii() and CJK_RUN.search(text):
-            found[name + _CJK] = " ".join(_cjk_pieces(text))
+    found: dict[str, str] = {}
+    for name, parts in texts.items():
+        found[name] = " ".join(part.words for part in parts)
+        if signs := " ".join(part.signs for part in parts if part.signs):
+            found[name + CJK_FIELD] = signs
     return found
 
 
@@ -418,8 +437,3 @@ def _cjk_pieces(text: str) -> Iterator[str]:
     for run in CJK_RUN.findall(text):
         yield from run
         yield from (run[i : i + 2] for i in range(len(run) - 1))
-
-
-def _cjk_query_pairs(text: str) -> list[str]:
-    """What to look for, without what Chinese questions are built with, if anything is left."""
-    return list(pairs_of_signs(ASKING_WORDS.sub(" ", text))) or list(pairs_of_signs(text))
