@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import itertools
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,6 @@ from vaultmem.index.embedded import fulltext_files
 from vaultmem.index.embedded.question_terms import (
     CJK_FIELD,
     WantedWord,
-    neighbours,
     question_terms,
 )
 from vaultmem.index.embedded.rows import IndexEntry
@@ -54,7 +54,10 @@ _MOST_ABOVE: Final = 5_000  # characters of title, aliases and tags, which every
 # passage, since the engine takes the usual length of a field from all documents there are.
 _FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 1.0}
 _WHOLE: Final = {"whole": 1.0}
-_TOGETHER: Final = 0.15
+_NEIGHBOURS: Final = 0.1
+_MOST_PAIRS: Final = 16
+_ALL: Final = 0.6
+_SHORT_QUESTION: Final = 5  # words
 _ALONE: Final = "alone"  # an observation that is a memory of its own
 _COMPARED: Final = 16  # words of a note
 
@@ -190,20 +193,29 @@ class FullText:
             for name, boost in fields.items()
         ]
         if "body" in fields:
-            terms += [(tantivy.Occur.Should, self._both(*pair)) for pair in neighbours(wanted)]
+            terms += ((tantivy.Occur.Should, each) for each in self._together(wanted))
         query = tantivy.Query.boolean_query(terms)
         if not conditions:
             return query
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
 
-    def _both(self, one: WantedWord, other: WantedWord) -> Any:
-        """What stands together in the question stands together in its answer: a little more for
-        a passage with both words than for two with one each."""
-        must = tantivy.Occur.Must
-        words = [
-            (must, self._term("body", each.word, _TOGETHER * each.weight)) for each in (one, other)
-        ]
-        return tantivy.Query.boolean_query(words)
+    def _together(self, wanted: list[WantedWord]) -> Iterator[Any]:
+        """What stands together in a question stands together in its answer: more for a passage
+        with two neighbouring words of it, and much more for one with all of a short question's,
+        than for passages with some."""
+        must, should = tantivy.Occur.Must, tantivy.Occur.Should
+        words = [each for each in wanted if each.is_asked and not each.suffix and each.is_known]
+        for pair in list(itertools.pairwise(words))[:_MOST_PAIRS]:
+            both = [(must, self._term("body", w.word, _NEIGHBOURS * w.weight)) for w in pair]
+            yield tantivy.Query.boolean_query(both)
+        if 2 <= len(words) <= _SHORT_QUESTION:
+            either = [
+                [(should, self._term(name, w.word, _ALL * w.weight)) for name in ("head", "body")]
+                for w in words
+            ]
+            yield tantivy.Query.boolean_query(
+                [(must, tantivy.Query.boolean_query(fields)) for fields in either]
+            )
 
     def _term(self, name: str, word: str, boost: float) -> Any:
         query = tantivy.Query.term_query(self._schema, name, word, "freq")

@@ -6,8 +6,7 @@ finds nothing for `it's`: it is analysed as the notes are.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from vaultmem.base.function_words import function_words_of
@@ -22,7 +21,6 @@ _MOST_READ: Final = 4_000  # characters of a question
 _OF_PARTS: Final = 0.5  # a part of a name, or of a compound that is nowhere
 _OF_COMPOUND: Final = 0.5
 _OF_TYPO: Final = 0.4
-_MOST_PAIRS: Final = 16
 _SHORT: Final = 2  # letters or digits that say nothing beside the whole they are part of
 
 Analyze = Callable[[str], Sequence[str]]
@@ -35,12 +33,7 @@ class WantedWord(NamedTuple):
     suffix: str
     weight: float
     is_asked: bool = True  # and not only related to one that is
-
-
-def neighbours(wanted: Sequence[WantedWord]) -> list[tuple[WantedWord, WantedWord]]:
-    """Words that follow one another in the question, but for those that say nothing."""
-    words = [each for each in wanted if each.is_asked and not each.suffix]
-    return list(itertools.pairwise(words))[:_MOST_PAIRS]
+    is_known: bool = True  # to some note
 
 
 def question_terms(
@@ -51,7 +44,9 @@ def question_terms(
     for word, share in _words(text, analyze, known, language):
         shares[word] = max(share, shares.get(word, 0.0))
     found = [
-        WantedWord(word, "", share * known.rarity("body", word), share == 1.0)
+        WantedWord(
+            word, "", share * known.rarity("body", word), share == 1.0, known.count(word) > 0
+        )
         for word, share in shares.items()
     ]
     if not text.isascii():
@@ -67,7 +62,9 @@ def question_terms(
 def _words(
     text: str, analyze: Analyze, known: Vocabulary, language: str
 ) -> Iterator[tuple[str, float]]:
-    forms = list(_known_forms(text, analyze, known))
+    written = PLAIN_WORD.findall(CJK_RUN.sub(" ", text).replace("_", " "))
+    empty = function_words_of([word.casefold() for word in written], language)
+    forms = list(_known_forms(text, analyze, known, empty))
     covered = {
         piece
         for form, _ in forms
@@ -75,22 +72,23 @@ def _words(
         for piece in analyze(form.source)
         if len(piece) <= _SHORT
     }
-    for word in telling_words(text, analyze, language):
+    telling = [word for word in written if word.casefold() not in empty]
+    for word in dict.fromkeys(analyze(" ".join(telling or written))):
         if word not in covered:
             yield word, 1.0
-            if not word.isdigit():
-                yield from _related(word, known)
+            yield from _related(word, known)
     for form, words in forms:
         yield from ((word, _OF_PARTS if form.is_parts else 1.0) for word in words)
 
 
 def _known_forms(
-    text: str, analyze: Analyze, known: Vocabulary
+    text: str, analyze: Analyze, known: Vocabulary, empty: Collection[str]
 ) -> Iterator[tuple[Form, list[str]]]:
     for form in text_forms(text):
-        words = [word for word in analyze(" ".join(form.words)) if known.count(word)]
-        if words:
-            yield form, words
+        if form.source.casefold() not in empty:
+            words = [word for word in analyze(" ".join(form.words)) if known.count(word)]
+            if words:
+                yield form, words
 
 
 def _related(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
@@ -104,15 +102,6 @@ def _related(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
         yield from ((each, _OF_PARTS) for each in halves)
     else:
         yield from ((each, _OF_TYPO) for each in known.near_spellings(word))
-
-
-def telling_words(text: str, analyze: Analyze, language: str) -> list[str]:
-    """The words of a question that say what it is about; all of them if none does."""
-    written = PLAIN_WORD.findall(CJK_RUN.sub(" ", text).replace("_", " "))
-    small = [word.casefold() for word in written]
-    empty = function_words_of(small, language)
-    telling = [word for word, low in zip(written, small, strict=True) if low not in empty]
-    return list(dict.fromkeys(analyze(" ".join(telling or written))))
 
 
 def _asked_pairs(text: str) -> list[str]:
