@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.world import World
+from vaultmem.index import Filters
 from vaultmem.recall.recall import Hit, Recall
 
 FILLER = {
@@ -296,3 +297,52 @@ def test_a_word_that_is_there_or_short_or_a_number_has_no_slips(
     fill(world, notes)
     found = [hit.row.path for hit in recalled(world, question)]
     assert found == (["b.md"] if question == "standing" else [])
+
+
+# --- what other notes call it -----------------------------------------------------------------
+
+
+def test_a_note_is_found_by_what_others_call_it(world: World) -> None:
+    fill(
+        world,
+        {
+            "People/Kowalski.md": "Lives in Graz. Born in 1971.",
+            "Diary.md": "Long day. Met [[Kowalski|the plumber with the moustache]] and paid him.",
+            "Other.md": "See [our landlady](People/Frau%20Nemec.md) about it.",
+            "People/Frau Nemec.md": "Third floor.",
+        },
+    )
+    for question, path in (
+        ("plumber with moustache", "People/Kowalski.md"),
+        ("landlady", "People/Frau Nemec.md"),
+    ):
+        found = {hit.row.path: hit for hit in recalled(world, question)}
+        assert path in found
+    assert found["People/Frau Nemec.md"].passage == "Third floor."
+    world.put("Diary.md", "Long day. Met [[Kowalski|the electrician]] and paid him.")
+    world.sync.these(["Diary.md"])
+    assert recalled(world, "plumber with moustache") == []
+    assert "People/Kowalski.md" in {hit.row.path for hit in recalled(world, "electrician")}
+
+
+def test_links_of_notes_that_one_may_not_see_say_nothing(world: World) -> None:
+    fill(
+        world,
+        {
+            "Shared.md": "A note for everybody.",
+            "Hers.md": "---\nuser: ana\n---\nIt is [[Shared|the secret orchard]].",
+            "Orchard.md": "An orchard by the river.",
+        },
+    )
+    asked = Recall(world.store, world.index, lambda: None)
+    for user, seen in (("ana", True), ("ben", False)):
+        hits = asked.ask("secret orchard", strategy="keyword", filters=Filters(user=user)).hits
+        assert ("Shared.md" in [hit.row.path for hit in hits]) is seen
+
+
+def test_an_ambiguous_link_lends_its_text_to_nobody(world: World) -> None:
+    fill(
+        world,
+        {"a/Plan.md": "One.", "b/Plan.md": "Two.", "c.md": "[[Plan|the grand scheme]] is due."},
+    )
+    assert [hit.row.path for hit in recalled(world, "grand scheme")] == ["c.md"]

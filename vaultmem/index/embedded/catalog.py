@@ -19,7 +19,7 @@ from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index.embedded.rows import SkippedNote
 from vaultmem.index.failures import IndexDamaged, index_failure_explained, is_sqlite_damage
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 CATALOG_SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
@@ -54,6 +54,10 @@ CREATE INDEX link_note ON link (note);
 CREATE INDEX link_folded ON link (folded);
 CREATE INDEX link_replaced ON link (relation)
   WHERE relation IN ('superseded_by', 'derived_from');
+CREATE TABLE link_text (note INTEGER NOT NULL, word TEXT NOT NULL, folded TEXT NOT NULL,
+  share REAL NOT NULL);
+CREATE INDEX link_text_note ON link_text (note);
+CREATE INDEX link_text_word ON link_text (word);
 CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
   valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
   block TEXT NOT NULL);
