@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from vaultmem.config import PROPERTIES
@@ -28,9 +29,11 @@ _ALSO_PEOPLES: Final = frozenset(("type", "project", "user", "kind", "about", "s
 def own_property_lines(note: Note) -> str:
     if note.block is None or not note.properties:
         return ""
+    left_out = _names_left_out(bool(note.id), tuple(note.names.items()))
+    if all(name.casefold() in left_out for name in note.properties):  # most notes of agents
+        return ""
     head = note.text[slice(*note.block)][:_MOST]
     private = masking.private_spans(head)
-    left_out = _names_left_out(note)
     kept = []
     for name, start, end in _lines_of_properties(head):
         hidden = any(span.start < end and start < span.end for span in private)
@@ -39,9 +42,11 @@ def own_property_lines(note: Note) -> str:
     return printable("\n".join(kept)).replace("\r\n", "\n")
 
 
-def _names_left_out(note: Note) -> frozenset[str]:
-    ours = PROPERTIES if note.id else [name for name in PROPERTIES if name not in _ALSO_PEOPLES]
-    return _OF_OBSIDIAN.union(note.names.get(name, name).casefold() for name in ours)
+@lru_cache(maxsize=16)
+def _names_left_out(is_ours: bool, mapped: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    names = dict(mapped)
+    ours = PROPERTIES if is_ours else [name for name in PROPERTIES if name not in _ALSO_PEOPLES]
+    return _OF_OBSIDIAN.union(names.get(name, name).casefold() for name in ours)
 
 
 def _lines_of_properties(head: str) -> Iterator[tuple[str, int, int]]:

@@ -29,8 +29,14 @@ from vaultmem.index.embedded.question_terms import (
     question_terms,
 )
 from vaultmem.index.embedded.rows import IndexEntry
-from vaultmem.index.embedded.text_forms import folded, searchable
-from vaultmem.index.embedded.vocabulary import LONG_WORD, TAIL, Vocabulary, backwards
+from vaultmem.index.embedded.text_forms import folded, with_other_forms, words_for_day
+from vaultmem.index.embedded.vocabulary import (
+    LONG_WORD,
+    TAIL,
+    Vocabulary,
+    backwards,
+    may_have_compounds,
+)
 from vaultmem.index.failures import IndexDamaged, engine_call
 from vaultmem.index.filters import (
     ANY_SESSION,
@@ -291,7 +297,7 @@ class TextWriter:
         if old_path:
             self.remove(old_path)
         for values in _text_documents(note, passages, entry):
-            if "whole" in values:
+            if "whole" in values and may_have_compounds(values["whole"]):
                 values[TAIL] = self._tails(values["whole"])
             self._add(tantivy.Document.from_dict(values, self._schema))
 
@@ -381,10 +387,15 @@ class _Prepared(NamedTuple):
     signs: str = ""
 
 
-def _prepared(text: str) -> _Prepared:
-    text = folded(text)
-    signs = "" if text.isascii() else " ".join(_cjk_pieces(text))
-    return _Prepared(searchable(text), signs)
+def _prepared(texts: Sequence[str]) -> list[_Prepared]:
+    plain = [folded(printable(text)) for text in texts]
+    words = with_other_forms(plain)
+    if all(map(str.isascii, plain)):
+        return [_Prepared(each) for each in words]
+    return [
+        _Prepared(CJK_RUN.sub(" ", each), " ".join(_cjk_pieces(text)))
+        for each, text in zip(words, plain, strict=True)
+    ]
 
 
 def _text_documents(
@@ -392,17 +403,27 @@ def _text_documents(
 ) -> Iterator[dict[str, Any]]:
     source, found = entry.note, entry.passages
     folders = source.path.split("/")[:-1]
-    about = printable(" ".join((source.title, *folders, *source.aliases, *source.tags)))
-    above = _prepared(f"{about[:_MOST_ABOVE]} {day_of_note(source)}")
-    heads = {p.heading: _prepared(p.heading[:_MOST_ABOVE]) for p in found}
-    bodies = [_prepared(p.text) for p in found]
+    about = " ".join((source.title, *folders, *source.aliases, *source.tags))
+    trails = list(dict.fromkeys(p.heading for p in found))
+    above, headings, *texts_of_note = _prepared(
+        (
+            about[:_MOST_ABOVE],
+            " \n".join(heading.text for heading in source.headings),
+            *(trail[:_MOST_ABOVE] for trail in trails),
+            *(p.text for p in found),
+        )
+    )
+    day = f"{day_of_note(source)} {words_for_day(source.created)}"
+    above = above._replace(words=f"{above.words} {day}")
+    heads = dict(zip(trails, texts_of_note, strict=False))
+    bodies = texts_of_note[len(trails) :]
     shared: dict[str, Any] = {
         "file": printable(source.path),
         "note": note,
         **_number_fields(source),
     }
     ours, alone = list(filter_facets(entry)), passage_observations(found, passages)
-    texts = _texts_of_memories(source, bodies, passages, alone)
+    texts = _texts_of_memories(headings, bodies, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
         first = alone.get(number, 0)
         one = {**shared, "observation": first, "passage": number}
@@ -417,10 +438,13 @@ def _text_documents(
 
 
 def _texts_of_memories(
-    note: Note, bodies: Sequence[_Prepared], passages: Sequence[int], alone: Mapping[int, int]
+    headings: _Prepared,
+    bodies: Sequence[_Prepared],
+    passages: Sequence[int],
+    alone: Mapping[int, int],
 ) -> dict[int, list[_Prepared]]:
     """The texts of the note itself (0), and of each observation in it that stands alone."""
-    texts = {0: [_prepared(printable(heading.text)) for heading in note.headings]}
+    texts = {0: [headings]}
     for number, body in zip(passages, bodies, strict=True):
         texts.setdefault(alone.get(number, 0), []).append(body)
     return texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
@@ -29,6 +30,19 @@ _PREFIX_WORDS: Final = """
 _PREFIXES: Final = frozenset(_PREFIX_WORDS.split())
 # German, Dutch, Swedish, Danish and Norwegian "and" or "a", as long as nobody else's.
 _OF_COMPOUNDING: Final = ("und", "een", "och", "og")
+_SIGNS_OF_COMPOUNDING: Final = (
+    " und ",
+    " der ",
+    " das ",
+    " ist ",
+    " een ",
+    " het ",
+    " och ",
+    " og ",
+)
+_LETTERS_OF_COMPOUNDING: Final = re.compile("[äöüßåøÄÖÜÅØ]")
+_SHORT_TEXT: Final = 400  # characters
+_BEGINNING: Final = 2_000
 _MUCH: Final = 20  # one document in so many
 _JOINTS: Final = ("", "s", "n", "e", "es", "en", "er")  # between the parts of a German compound
 
@@ -104,6 +118,16 @@ def is_one_slip_away(one: str, other: str) -> bool:
         return short[at:] == long[at + 1 :]
     swapped = short[at + 1 : at + 2] + short[at] + short[at + 2 :]
     return short[at + 1 :] == long[at + 1 :] or swapped == long[at:]
+
+
+def may_have_compounds(text: str) -> bool:
+    """Whether a text may be in such a language: long English texts have none of these signs."""
+    if len(text) <= _SHORT_TEXT:
+        return True
+    beginning = text[:_BEGINNING]
+    if any(sign in beginning for sign in _SIGNS_OF_COMPOUNDING):
+        return True
+    return not text.isascii() and _LETTERS_OF_COMPOUNDING.search(text) is not None
 
 
 def backwards(words: Iterable[str]) -> str:
