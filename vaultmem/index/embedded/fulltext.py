@@ -20,23 +20,21 @@ from typing import Any, Final, NamedTuple
 import tantivy
 
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.text_forms import folded, with_other_forms, words_for_day
 from vaultmem.base.words import CJK_RUN
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import fulltext_files
 from vaultmem.index.embedded.question_terms import (
     CJK_FIELD,
-    WantedWord,
-    question_terms,
-)
-from vaultmem.index.embedded.rows import IndexEntry
-from vaultmem.index.embedded.text_forms import folded, with_other_forms, words_for_day
-from vaultmem.index.embedded.vocabulary import (
     LONG_WORD,
     TAIL,
     Vocabulary,
+    WantedWord,
     backwards,
     may_have_compounds,
+    question_terms,
 )
+from vaultmem.index.embedded.rows import IndexEntry
 from vaultmem.index.failures import IndexDamaged, engine_call
 from vaultmem.index.filters import (
     ANY_SESSION,
