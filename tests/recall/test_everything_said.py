@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import pytest
 
 from tests.world import World
+from vaultmem.base.text_forms import folded, with_other_forms
 from vaultmem.index import Filters
 from vaultmem.recall.recall import Hit, Recall
 
@@ -346,3 +348,13 @@ def test_an_ambiguous_link_lends_its_text_to_nobody(world: World) -> None:
         {"a/Plan.md": "One.", "b/Plan.md": "Two.", "c.md": "[[Plan|the grand scheme]] is due."},
     )
     assert [hit.row.path for hit in recalled(world, "grand scheme")] == ["c.md"]
+
+
+@pytest.mark.parametrize("piece", ["1", "1-", "1.", "aA", ".ab", "ä", "5 May 2026 ", "1年", "c# "])
+def test_other_forms_of_a_long_text_take_no_longer_than_its_length(piece: str) -> None:
+    def seconds(size: int) -> float:
+        started = time.process_time()
+        with_other_forms([folded(piece * (size // len(piece)))])
+        return time.process_time() - started
+
+    assert seconds(400_000) < 2 + 30 * seconds(40_000)

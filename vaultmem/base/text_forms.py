@@ -175,7 +175,7 @@ def _around_digits(text: str) -> str:
     for found in _AROUND_DIGITS.finditer(text):
         start = max(0, found.start() - _LONGEST_MONTH - 6)
         blank = text.rfind(" ", max(0, start - _LONGEST_WORD), start + 1)
-        parts.append(text[max(blank, 0) : found.end()])
+        parts.append(text[blank if blank >= 0 else start : found.end()])
     return "\n".join(parts)
 
 
