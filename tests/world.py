@@ -11,7 +11,7 @@ from vaultmem.index import Index
 from vaultmem.indexing.reconcile import Reconciler
 
 STAMPS = ("note", "passage", "mtime_ns", "inode", "ctime_ns")  # differ from index to index
-KEPT = ("note", "passage", "tag", "name", "link", "fact", "problem")
+KEPT = ("note", "passage", "tag", "name", "link", "link_text", "fact", "problem")
 
 
 class World:

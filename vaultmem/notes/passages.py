@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from vaultmem.notes import markdown
 from vaultmem.notes.markdown import Observation
 from vaultmem.notes.note import MAX_SCANNED, Note, one_line, printable
+from vaultmem.notes.own_properties import own_property_lines
 
 GOOD_PASSAGE: Final = 380  # some 700 bytes of English
 MOST_OF_PASSAGE: Final = 420
@@ -40,9 +41,9 @@ _MONTHS: Final = (
 class Passage(NamedTuple):
     text: str
     heading: str  # the path of headings above it: "Auth › Tokens"
-    start: int  # offsets in the note's body
+    start: int  # offsets in the note's body, or in the lines of its own properties
     end: int
-    kind: str = "text"  # or "observation", "fact"
+    kind: str = "text"  # or "observation", "fact", "properties"
     block: str = ""
 
     @property
@@ -108,6 +109,8 @@ def places_around_passage(found: Sequence[Passage], place: int) -> list[int]:
 
 
 def _is_said_near(passage: Passage, own: Passage) -> bool:
+    if passage.kind == "properties":
+        return False
     return _is_short_passage(passage) and (not passage.block or passage.block != own.block)
 
 
@@ -159,7 +162,15 @@ def passages(note: Note) -> list[Passage]:
     taken = [(p.start, p.end) for p in own]
     found = own + list(_merged_passages(text, _stretches_of_text(note, text, taken)))
     found.sort(key=lambda p: p.start)
-    return found
+    return [*found, *_properties_as_passages(note)]
+
+
+def _properties_as_passages(note: Note) -> Iterator[Passage]:
+    """Last: what a note says first is its text."""
+    lines = own_property_lines(note)
+    if lines:
+        whole = Passage(lines, "Properties", 0, len(lines), "properties")
+        yield from _bounded_passages(lines, lines, whole)
 
 
 def is_one_passage(note: Note) -> bool:
@@ -167,7 +178,7 @@ def is_one_passage(note: Note) -> bool:
     body = note.body
     if len(body) > 4 * MOST_OF_PASSAGE:  # even of letters that cost least
         return False
-    found = passages(note)
+    found = [passage for passage in passages(note) if passage.kind != "properties"]
     return not body.strip() or (len(found) == 1 and found[0].text == printable(body).strip())
 
 

@@ -11,6 +11,7 @@ from vaultmem.index import CatalogRow, Filters, Index, PassagePlace, passes_bind
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.markdown import text_without_comments
 from vaultmem.notes.note import Note, note_body, printable
+from vaultmem.notes.own_properties import own_property_lines
 from vaultmem.notes.passages import passages
 from vaultmem.recall.fusion import Candidate, Lane
 from vaultmem.recall.snippets import entry_text, matches, query_words, snippet
@@ -111,6 +112,9 @@ class _Pages:
         page = self.of(row)
         return page is None or page[0] != row.version
 
+    def properties(self, row: CatalogRow) -> str:
+        return own_property_lines(self.store.note(row.path))
+
     def anew(self, row: CatalogRow) -> Note | None:
         """A note that was changed since it was indexed; None where it became someone else's."""
         note = self.store.note(row.path)
@@ -132,7 +136,8 @@ def _hit(
     _, body, everything = page
     alone = place is not None and place.kind == "observation" and bool(place.block)
     if not pages.is_stale(row):
-        text = body[place.start : place.end].strip() if place else body[:1000].strip()
+        said = pages.properties(row) if place and place.kind == "properties" else body
+        text = said[place.start : place.end].strip() if place else body[:1000].strip()
     else:
         note = pages.anew(row)
         if note is None:

@@ -57,6 +57,10 @@ CREATE INDEX link_derived ON link (folded) WHERE relation = 'derived_from';
 CREATE TABLE replacement (note INTEGER NOT NULL, sign TEXT NOT NULL, folded TEXT NOT NULL,
   place TEXT NOT NULL);
 CREATE INDEX replacement_note ON replacement (note);
+CREATE TABLE link_text (note INTEGER NOT NULL, word TEXT NOT NULL, folded TEXT NOT NULL,
+  share REAL NOT NULL);
+CREATE INDEX link_text_note ON link_text (note);
+CREATE INDEX link_text_word ON link_text (word);
 CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
   valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
   block TEXT NOT NULL);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import itertools
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,19 +20,22 @@ from typing import Any, Final, NamedTuple
 import tantivy
 
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.text_forms import folded, with_other_forms, words_for_day
 from vaultmem.base.words import CJK_RUN
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import fulltext_files
 from vaultmem.index.embedded.coverage import AskedWord, asked_words, coverage_query
 from vaultmem.index.embedded.question_terms import (
     CJK_FIELD,
+    LONG_WORD,
+    TAIL,
+    Vocabulary,
     WantedWord,
-    neighbours,
+    backwards,
+    may_have_compounds,
     question_terms,
 )
 from vaultmem.index.embedded.rows import IndexEntry
-from vaultmem.index.embedded.text_forms import folded, searchable
-from vaultmem.index.embedded.vocabulary import LONG_WORD, TAIL, Vocabulary, backwards
 from vaultmem.index.failures import IndexDamaged, engine_call
 from vaultmem.index.filters import (
     ANY_SESSION,
@@ -55,8 +59,11 @@ _MOST_ABOVE: Final = 5_000  # characters of title, aliases and tags, which every
 # passage, since the engine takes the usual length of a field from all documents there are.
 _FIELDS: Final = {"head": 1.5, "body": 1.0, "near": 1.0}
 _WHOLE: Final = {"whole": 1.0}
-_TOGETHER: Final = 0.15
+_NEIGHBOURS: Final = 0.1
+_MOST_PAIRS: Final = 16
+_ALL: Final = 0.6
 _OF_WHOLE: Final = 0.5  # what words count that stand in a memory, but not in one passage
+_SHORT_QUESTION: Final = 5  # words
 _ALONE: Final = "alone"  # an observation that is a memory of its own
 _COMPARED: Final = 16  # words of a note
 
@@ -169,11 +176,11 @@ class FullText:
         fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
         found = find(self._query(wanted, conditions, fields), limit, count=False)
         return TextHits(
-            words=tuple(asked_words(wanted, known)),
-            covered=tuple(self._covered(wanted, known, conditions, limit)),
             total=int(whole.count or 0),  # type: ignore[attr-defined]
             passages=tuple(self._numbers(found.hits, ("note", "observation", "passage"))),
             memories=tuple(self._numbers(whole.hits, ("note", "observation"))),
+            words=tuple(asked_words(wanted, known)),
+            covered=tuple(self._covered(wanted, known, conditions, limit)),
         )
 
     def _covered(
@@ -208,17 +215,27 @@ class FullText:
             for name, boost in fields.items()
         ]
         if "body" in fields:
-            terms += [(tantivy.Occur.Should, self._both(*pair)) for pair in neighbours(wanted)]
+            terms += ((tantivy.Occur.Should, each) for each in self._together(wanted))
         return _narrowed(tantivy.Query.boolean_query(terms), conditions)
 
-    def _both(self, one: WantedWord, other: WantedWord) -> Any:
-        """What stands together in the question stands together in its answer: a little more for
-        a passage with both words than for two with one each."""
-        must = tantivy.Occur.Must
-        words = [
-            (must, self._term("body", each.word, _TOGETHER * each.weight)) for each in (one, other)
-        ]
-        return tantivy.Query.boolean_query(words)
+    def _together(self, wanted: list[WantedWord]) -> Iterator[Any]:
+        """What stands together in a question stands together in its answer: more for a passage
+        with two neighbouring words of it, and much more for one with all of a short question's,
+        than for passages with some."""
+        must, should = tantivy.Occur.Must, tantivy.Occur.Should
+        words = [each for each in wanted if not each.stands_for and not each.suffix]
+        words = [each for each in words if Vocabulary(self._searcher).count(each.word)]
+        for pair in list(itertools.pairwise(words))[:_MOST_PAIRS]:
+            both = [(must, self._term("body", w.word, _NEIGHBOURS * w.weight)) for w in pair]
+            yield tantivy.Query.boolean_query(both)
+        if 2 <= len(words) <= _SHORT_QUESTION:
+            either = [
+                [(should, self._term(name, w.word, _ALL * w.weight)) for name in ("head", "body")]
+                for w in words
+            ]
+            yield tantivy.Query.boolean_query(
+                [(must, tantivy.Query.boolean_query(fields)) for fields in either]
+            )
 
     def _term(self, name: str, word: str, boost: float) -> Any:
         query = tantivy.Query.term_query(self._schema, name, word, "freq")
@@ -294,7 +311,7 @@ class TextWriter:
         if old_path:
             self.remove(old_path)
         for values in _text_documents(note, passages, entry):
-            if "whole" in values:
+            if "whole" in values and may_have_compounds(values["whole"]):
                 values[TAIL] = self._tails(values["whole"])
             self._add(tantivy.Document.from_dict(values, self._schema))
 
@@ -390,10 +407,15 @@ class _Prepared(NamedTuple):
     signs: str = ""
 
 
-def _prepared(text: str) -> _Prepared:
-    text = folded(text)
-    signs = "" if text.isascii() else " ".join(_cjk_pieces(text))
-    return _Prepared(searchable(text), signs)
+def _prepared(texts: Sequence[str]) -> list[_Prepared]:
+    plain = [folded(printable(text)) for text in texts]
+    words = with_other_forms(plain)
+    if all(map(str.isascii, plain)):
+        return [_Prepared(each) for each in words]
+    return [
+        _Prepared(CJK_RUN.sub(" ", each), " ".join(_cjk_pieces(text)))
+        for each, text in zip(words, plain, strict=True)
+    ]
 
 
 def _text_documents(
@@ -401,17 +423,27 @@ def _text_documents(
 ) -> Iterator[dict[str, Any]]:
     source, found = entry.note, entry.passages
     folders = source.path.split("/")[:-1]
-    about = printable(" ".join((source.title, *folders, *source.aliases, *source.tags)))
-    above = _prepared(f"{about[:_MOST_ABOVE]} {day_of_note(source)}")
-    heads = {p.heading: _prepared(p.heading[:_MOST_ABOVE]) for p in found}
-    bodies = [_prepared(p.text) for p in found]
+    about = " ".join((source.title, *folders, *source.aliases, *source.tags))
+    trails = list(dict.fromkeys(p.heading for p in found))
+    above, headings, *texts_of_note = _prepared(
+        (
+            about[:_MOST_ABOVE],
+            " \n".join(heading.text for heading in source.headings),
+            *(trail[:_MOST_ABOVE] for trail in trails),
+            *(p.text for p in found),
+        )
+    )
+    day = f"{day_of_note(source)} {words_for_day(source.created)}"
+    above = above._replace(words=f"{above.words} {day}")
+    heads = dict(zip(trails, texts_of_note, strict=False))
+    bodies = texts_of_note[len(trails) :]
     shared: dict[str, Any] = {
         "file": printable(source.path),
         "note": note,
         **_number_fields(source),
     }
     ours, alone = list(filter_facets(entry)), passage_observations(found, passages)
-    texts = _texts_of_memories(source, bodies, passages, alone)
+    texts = _texts_of_memories(headings, bodies, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
         first = alone.get(number, 0)
         one = {**shared, "observation": first, "passage": number}
@@ -426,10 +458,13 @@ def _text_documents(
 
 
 def _texts_of_memories(
-    note: Note, bodies: Sequence[_Prepared], passages: Sequence[int], alone: Mapping[int, int]
+    headings: _Prepared,
+    bodies: Sequence[_Prepared],
+    passages: Sequence[int],
+    alone: Mapping[int, int],
 ) -> dict[int, list[_Prepared]]:
     """The texts of the note itself (0), and of each observation in it that stands alone."""
-    texts = {0: [_prepared(printable(heading.text)) for heading in note.headings]}
+    texts = {0: [headings]}
     for number, body in zip(passages, bodies, strict=True):
         texts.setdefault(alone.get(number, 0), []).append(body)
     return texts

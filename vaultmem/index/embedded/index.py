@@ -21,6 +21,7 @@ from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import Catalog, CatalogStamp, CatalogState, Inventory
 from vaultmem.index.embedded.files import JUST_NOW, LOOK_OFTEN, NO_STAMP, IndexFiles
 from vaultmem.index.embedded.fulltext import FullText, TextHits
+from vaultmem.index.embedded.link_texts import LinkTexts, with_link_texts
 from vaultmem.index.embedded.lookup import Journals, Lookup
 from vaultmem.index.failures import IndexDamaged
 from vaultmem.index.filters import Filters
@@ -187,11 +188,12 @@ class Index:
         if text is None:
             raise Unavailable(self.files.trouble or "The full text is not ready.")
         try:
-            return text.search(query, filters, limit)
+            found = text.search(query, filters, limit)
         except IndexDamaged as error:
             self.files.doubt_text(error)
             self.state()  # where the files are damaged, they are begun anew
             raise
+        return with_link_texts(found, LinkTexts(self.catalog).named(query, filters))
 
     def current_text(self) -> FullText | None:
         """The full text, after a look at whether it can be read now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import posixpath
 import sqlite3
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp
+from vaultmem.base.words import topic_words, word_stem
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import link_key
 from vaultmem.notes.note import Note, one_line, printable
@@ -16,7 +18,11 @@ from vaultmem.notes.note_date import note_day
 from vaultmem.notes.passages import Passage, passage_hash, passage_observations, passages_in_context
 from vaultmem.notes.replacement import name_series, replaced_names, replacement
 
-TABLES_OF_NOTE: Final = ("passage", "tag", "name", "link", "fact", "problem", "replacement")
+TABLES_OF_NOTE: Final = (
+    *("passage", "tag", "name", "link", "link_text", "fact", "problem", "replacement"),
+)
+_MOST_LINK_WORDS: Final = 2_000  # of one note
+_LONGEST_LINK_TEXT: Final = 120
 _COLUMNS: Final = (
     *("path", "mtime_ns", "size", "inode", "ctime_ns", "version", "id", "key", "title"),
     *("type", "scope", "project", "user", "room", "session", "kind", "unclear"),
@@ -94,6 +100,8 @@ class BatchRows:
         names = [(source.title, "title"), *((alias, "alias") for alias in source.aliases)]
         rows["name"] += [(note, name_key(printable(name)), kind) for name, kind in names]
         rows["link"] += _link_rows(note, source)
+        if source.links:
+            rows["link_text"] += itertools.islice(_link_text_rows(note, source), _MOST_LINK_WORDS)
         for f in source.facts:
             qualities = (f.valid_from, f.valid_to, f.confidence, f.provenance, f.block)
             rows["fact"].append((note, f.predicate, f.object, *qualities))
@@ -144,3 +152,20 @@ def _replacement_rows(note: Note) -> Iterator[tuple[str, str, str]]:
         name, place = series
         folder = name_key(posixpath.dirname(note.path))
         yield SERIES, f"{folder}/{name}", ".".join(f"{part:06}" for part in place)
+
+
+def _link_text_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, float]]:
+    """The words by which this note calls others, each with its part of the link's text."""
+    seen: set[tuple[str, str]] = set()
+    for link in source.links:
+        text = link.display[:_LONGEST_LINK_TEXT]
+        folded = name_key(one_line(link.target)).removesuffix(".md") if text else ""
+        if not folded or link.embed or name_key(text) == folded or (folded, text) in seen:
+            continue
+        seen.add((folded, text))
+        words = words_of_link_text(text)
+        yield from ((note, word, folded, 1 / len(words)) for word in words)
+
+
+def words_of_link_text(text: str) -> list[str]:
+    return list(dict.fromkeys(map(word_stem, topic_words(printable(text)))))

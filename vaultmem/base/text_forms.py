@@ -8,12 +8,11 @@ three words. Nothing of it is ever shown.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
-
-from vaultmem.base.words import CJK_RUN
 
 MONTH_NAMES: Final = """
     january jan januar jänner janvier enero janeiro gennaio januari
@@ -36,6 +35,7 @@ _MONTH: Final = {
 }
 _LONGEST_MONTH: Final = 10
 _LONGEST_WORD: Final = 60
+_MOST_COMPARED: Final = 5_000  # forms with texts
 # --- folding
 _MARKED: Final = re.compile("[\u0300-\u06ff]+")  # Greek, Cyrillic, Armenian, Hebrew, Arabic
 _MARKS: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]")
@@ -45,7 +45,7 @@ _SPELT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "
 # --- names in code
 # A pattern begins with what it is found by: the engine of `re` then looks at nothing else. What
 # stands before is looked at when something was found.
-_HUMPED: Final = re.compile(r"[a-z0-9][A-Z][A-Za-z0-9]{0,60}")
+_HUMPED: Final = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])[A-Za-z0-9]{0,60}")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SIGNED: Final = re.compile(r"(?:#|\+\+)(?![\w+#])")
 _DOTTED: Final = re.compile(r"\.(?:([A-Z][A-Za-z]{1,9})|([a-z]{2,4}))(?![\w.])")
@@ -86,25 +86,43 @@ def folded(text: str) -> str:
     return text
 
 
-def searchable(text: str) -> str:
-    """A text as it is given to the engine: folded, without runs of scripts that have fields of
-    their own, and with its other forms behind it."""
-    more = " ".join(dict.fromkeys(word for form in text_forms(text) for word in form.words))
-    if not text.isascii():
-        text = CJK_RUN.sub(" ", text)
-    return f"{text} {more}" if more else text
+def with_other_forms(texts: Sequence[str]) -> list[str]:
+    """Folded texts of one note, each with its other forms behind it. They are looked for in all
+    texts at once: most of them are short, and have none."""
+    forms: dict[str, list[str]] = {}
+    for form in text_forms("\n".join(texts)):
+        forms.setdefault(form.source, []).extend(form.words)
+    if not forms:
+        return list(texts)
+    if len(forms) * len(texts) > _MOST_COMPARED:
+        found = [[word for form in text_forms(text) for word in form.words] for text in texts]
+    else:
+        found = [[w for source in forms if source in text for w in forms[source]] for text in texts]
+    return [
+        f"{text} {' '.join(dict.fromkeys(more))}" if more else text
+        for text, more in zip(texts, found, strict=True)
+    ]
 
 
 def text_forms(text: str) -> Iterator[Form]:
     """Of a folded text."""
     if not text.isascii():
         yield from _spelt_umlauts(text)
-    yield from _parts_of_names(text)
+    if _HUMPED.search(text):
+        yield from _parts_of_names(text)
     if "#" in text or "++" in text:
         yield from _names_with_signs(text)
-    yield from _names_with_dots(text)
+    if "." in text:
+        yield from _names_with_dots(text)
     if numbers := _around_digits(text):
         yield from _numbers(numbers)
+
+
+def words_for_day(day: dt.datetime | None) -> str:
+    """As a date in a text would be found, without looking for one."""
+    if day is None:
+        return ""
+    return " ".join(next(_date("", str(day.year), day.month, day.day)).words)
 
 
 def _without_marks(found: re.Match[str]) -> str:
@@ -157,23 +175,33 @@ def _around_digits(text: str) -> str:
     for found in _AROUND_DIGITS.finditer(text):
         start = max(0, found.start() - _LONGEST_MONTH - 6)
         blank = text.rfind(" ", max(0, start - _LONGEST_WORD), start + 1)
-        parts.append(text[max(blank, 0) : found.end()])
+        parts.append(text[blank if blank >= 0 else start : found.end()])
     return "\n".join(parts)
 
 
 def _numbers(text: str) -> Iterator[Form]:
-    for found in _VERSION.finditer(text):
-        parts = found[0].split(".")
-        sizes = range(2, len(parts) + 1)
-        yield Form(found[0], tuple("dot".join(parts[:size]) for size in sizes))
-    yield from _dates(text)
+    if "." in text:
+        yield from _versions(text)
+    if "-" in text or "/" in text or "." in text:
+        yield from _dates_in_numbers(text)
+    yield from _dates_with_names(text)
+    if not text.isascii():
+        for found in _SIGN_DATE.finditer(text):
+            yield from _date(found[0], found[1] or "", int(found[2]), int(found[3] or 0))
     for found in _PHONE.finditer(text):
         digits = re.sub(r"\D", "", found[0])
         if 7 <= len(digits) <= 15 and not _YEAR_FIRST.search(found[0]):
             yield Form(found[0], (f"tel{digits[-7:]}",))
 
 
-def _dates(text: str) -> Iterator[Form]:
+def _versions(text: str) -> Iterator[Form]:
+    for found in _VERSION.finditer(text):
+        parts = found[0].split(".")
+        sizes = range(2, len(parts) + 1)
+        yield Form(found[0], tuple("dot".join(parts[:size]) for size in sizes))
+
+
+def _dates_in_numbers(text: str) -> Iterator[Form]:
     for found in _YEAR_FIRST.finditer(text):
         yield from _date(found[0], found[1], int(found[3]), int(found[4]))
     for found in _YEAR_LAST.finditer(text):
@@ -183,14 +211,14 @@ def _dates(text: str) -> Iterator[Form]:
             yield from _date(found[0], found[4], first, second)
     for found in _YEAR_AND_MONTH.finditer(text):
         yield from _date(found[0], found[1], int(found[2]), 0)
+
+
+def _dates_with_names(text: str) -> Iterator[Form]:
     for found in _DAY_MONTH.finditer(text):
         if month := _MONTH.get(found[2].lower()):
             yield from _date(found[0], found[3] or "", month, int(found[1]))
     for found in _MONTH_DAY.finditer(text):
         yield from _month_first(text, found)
-    if not text.isascii():
-        for found in _SIGN_DATE.finditer(text):
-            yield from _date(found[0], found[1] or "", int(found[2]), int(found[3] or 0))
 
 
 def _month_first(text: str, found: re.Match[str]) -> Iterator[Form]:
