@@ -382,7 +382,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.base import redaction, token_count, words
     from vaultmem.hooks import reminders
     from vaultmem.hooks.events import decide, event_of
-    from vaultmem.index.embedded import fulltext
+    from vaultmem.index.embedded.text import fulltext
     from vaultmem.notes import sentences
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results

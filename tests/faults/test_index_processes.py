@@ -149,7 +149,7 @@ def test_killed_around_the_full_texts_commit(world: World, when: str) -> None:
         import os, pathlib, signal, sys
         from vaultmem import config
         from vaultmem.index import Index
-        from vaultmem.index.embedded import fulltext
+        from vaultmem.index.embedded.text import fulltext
         from vaultmem.indexing.reconcile import Reconciler
         from vaultmem.storage.store import Store
         real = fulltext.TextWriter.commit

@@ -15,8 +15,8 @@ from tests.world import World
 from vaultmem.base.own_path import OwnPath
 from vaultmem.index import Filters, Index
 from vaultmem.index.embedded.files import JUST_NOW
-from vaultmem.index.embedded.fulltext_files import is_segment_file
 from vaultmem.index.embedded.seal import Seal
+from vaultmem.index.embedded.text.fulltext_files import is_segment_file
 
 timed = pytest.mark.skipif(sys.platform == "win32", reason="sizes alone are compared there")
 

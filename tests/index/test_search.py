@@ -13,7 +13,7 @@ from tests.world import World
 from vaultmem.config import CHOICES
 from vaultmem.errors import InvalidInput
 from vaultmem.index import Filters
-from vaultmem.index.embedded.fulltext import FullText
+from vaultmem.index.embedded.text.fulltext import FullText
 from vaultmem.recall.recall import Recall, query_words, snippet
 
 DOCS = {

@@ -8,8 +8,6 @@ from __future__ import annotations
 from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import KnownNote
 from vaultmem.index.embedded.comparison import index_differences
-from vaultmem.index.embedded.coverage import AskedWord
-from vaultmem.index.embedded.fulltext import TextHits
 from vaultmem.index.embedded.index import INDEX_FILLING, INDEX_READY, Index, IndexStatus
 from vaultmem.index.embedded.lookup import LOOKUP_ORDERS, CatalogRow, NoteSignals, PassagePlace
 from vaultmem.index.embedded.relations import (
@@ -23,6 +21,8 @@ from vaultmem.index.embedded.relations import (
 )
 from vaultmem.index.embedded.replacements import NOTHING_REPLACED, Replaced, Successor
 from vaultmem.index.embedded.rows import IndexEntry, SkippedNote
+from vaultmem.index.embedded.text.coverage import AskedWord
+from vaultmem.index.embedded.text.fulltext import TextHits
 from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged
 from vaultmem.index.filters import Filters, passes_binding_filters, passes_filters
 

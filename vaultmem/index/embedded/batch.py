@@ -9,7 +9,6 @@ from typing import Any
 from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.base.file_stamps import FileStamp
 from vaultmem.index.embedded.catalog import Catalog
-from vaultmem.index.embedded.fulltext import FullText
 from vaultmem.index.embedded.rows import (
     INSERT_NOTE,
     TABLES_OF_NOTE,
@@ -19,6 +18,7 @@ from vaultmem.index.embedded.rows import (
     SkippedNote,
     note_columns,
 )
+from vaultmem.index.embedded.text.fulltext import FullText
 
 
 @dataclass

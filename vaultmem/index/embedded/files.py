@@ -23,10 +23,10 @@ from vaultmem.base import lock
 from vaultmem.base.database import DatabaseWhereabouts
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Busy, Unavailable, VaultmemError
-from vaultmem.index.embedded import fulltext_files
 from vaultmem.index.embedded.catalog import Catalog, CatalogStamp, CatalogState
-from vaultmem.index.embedded.fulltext import FullText
 from vaultmem.index.embedded.seal import Seal, SealedFile
+from vaultmem.index.embedded.text import fulltext_files
+from vaultmem.index.embedded.text.fulltext import FullText
 from vaultmem.index.failures import IndexDamaged, is_sqlite_file_unopened
 
 log = logging.getLogger("vaultmem")

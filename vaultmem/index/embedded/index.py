@@ -20,9 +20,9 @@ from vaultmem.index.embedded import batch as batches
 from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import Catalog, CatalogStamp, CatalogState, Inventory
 from vaultmem.index.embedded.files import JUST_NOW, LOOK_OFTEN, NO_STAMP, IndexFiles
-from vaultmem.index.embedded.fulltext import FullText, TextHits
-from vaultmem.index.embedded.link_texts import LinkTexts, with_link_texts
 from vaultmem.index.embedded.lookup import Journals, Lookup
+from vaultmem.index.embedded.text.fulltext import FullText, TextHits
+from vaultmem.index.embedded.text.link_texts import LinkTexts, with_link_texts
 from vaultmem.index.failures import IndexDamaged
 from vaultmem.index.filters import Filters
 

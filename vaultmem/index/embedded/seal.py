@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
-from vaultmem.index.embedded.fulltext_files import is_segment_file
+from vaultmem.index.embedded.text.fulltext_files import is_segment_file
 
 log = logging.getLogger("vaultmem")
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import tantivy
 
 from vaultmem.base.words import WORDS_SAYING_NOTHING
-from vaultmem.index.embedded.question_terms import Vocabulary, WantedWord
+from vaultmem.index.embedded.text.question_terms import Vocabulary, WantedWord
 
 _OF_MEANT: Final = 0.8  # of a word's weight, for another that was probably meant by it
 

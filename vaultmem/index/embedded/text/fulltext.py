@@ -23,9 +23,10 @@ from vaultmem.base.own_path import OwnPath
 from vaultmem.base.text_forms import folded, with_other_forms, words_for_day
 from vaultmem.base.words import CJK_RUN
 from vaultmem.errors import Unavailable
-from vaultmem.index.embedded import fulltext_files
-from vaultmem.index.embedded.coverage import AskedWord, asked_words, coverage_query
-from vaultmem.index.embedded.question_terms import (
+from vaultmem.index.embedded.rows import IndexEntry
+from vaultmem.index.embedded.text import fulltext_files
+from vaultmem.index.embedded.text.coverage import AskedWord, asked_words, coverage_query
+from vaultmem.index.embedded.text.question_terms import (
     CJK_FIELD,
     LONG_WORD,
     TAIL,
@@ -35,7 +36,6 @@ from vaultmem.index.embedded.question_terms import (
     may_have_compounds,
     question_terms,
 )
-from vaultmem.index.embedded.rows import IndexEntry
 from vaultmem.index.failures import IndexDamaged, engine_call
 from vaultmem.index.filters import (
     ANY_SESSION,

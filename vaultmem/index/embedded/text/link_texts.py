@@ -12,8 +12,8 @@ from typing import Final
 
 from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.catalog import Catalog
-from vaultmem.index.embedded.fulltext import TextHits
 from vaultmem.index.embedded.rows import words_of_link_text
+from vaultmem.index.embedded.text.fulltext import TextHits
 from vaultmem.index.filters import Filters, filters_as_sql
 from vaultmem.notes.file_names import name_key
 
