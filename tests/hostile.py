@@ -383,7 +383,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.hooks import reminders
     from vaultmem.hooks.events import decide, event_of
     from vaultmem.index.embedded.text import fulltext
-    from vaultmem.notes import sentences
+    from vaultmem.upkeep import sentences
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
     from vaultmem.operations.context import _Item, _line

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from vaultmem.base.words import topic_words
-from vaultmem.notes import sentences
+from vaultmem.upkeep import sentences
 
 _SENTENCES: Final = 5
 _ROOM: Final = 900  # characters of one draft

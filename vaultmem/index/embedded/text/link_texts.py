@@ -88,8 +88,10 @@ def with_link_texts(hits: TextHits, named: Mapping[int, float]) -> TextHits:
     for note, share in named.items():
         memories[note, 0] = memories.get((note, 0), 0.0) + scale * share
     passages = [*hits.passages, *((note, 0, 0, scale * share) for note, share in new.items())]
-    return TextHits(
-        hits.total + len(new),
-        tuple(sorted(passages, key=lambda each: -each[3])),
-        tuple(sorted(((*key, score) for key, score in memories.items()), key=lambda m: -m[2])),
+    scores = ((*memory, score) for memory, score in memories.items())
+    return hits._replace(
+        total=hits.total + len(new),
+        passages=tuple(sorted(passages, key=lambda each: -each[3])),
+        memories=tuple(sorted(scores, key=lambda memory: -memory[2])),
+        covered=(*hits.covered, *((note, 0, share) for note, share in new.items())),
     )
