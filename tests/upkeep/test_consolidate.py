@@ -262,7 +262,9 @@ def test_patterns_are_sentences_that_recur_in_several_sessions(open_vault: Open)
 def test_twice_is_no_pattern_and_neither_is_a_word_or_a_tag(open_vault: Open) -> None:
     for name, text in zip("ab", HABIT, strict=False):
         open_vault(session=name).log(text)
-    for name, text in zip("abc", ("opens at nine", "was painted green", "has no door"), strict=True):
+    for name, text in zip(
+        "abc", ("opens at nine", "was painted green", "has no door"), strict=True
+    ):
         open_vault(session=name).log(f"The gateway {text}.", tags=["gateway"])
     done = open_vault().consolidate(strategy="extract_patterns", dry_run=True)
     assert (done.patterns_detected, done.consolidated_memories) == ((), ())

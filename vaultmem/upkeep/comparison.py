@@ -25,7 +25,7 @@ _SHARED: Final = 2  # words, before two sentences are looked at
 _LOOSE: Final = 0.4  # of all words of two sentences, where one says all that the other does
 
 
-class Conflict(NamedTuple):
+class Disagreement(NamedTuple):
     """Two memories, of which each says something that cannot hold beside the other."""
 
     older: SourceMemory
@@ -45,8 +45,12 @@ class Conflict(NamedTuple):
     @property
     def mark(self) -> str:
         """The same for the same two sentences, whichever memories say them."""
-        both = "\0".join(sorted((self.older_sentence, self.newer_sentence)))
-        return "r-" + hashlib.blake2b(f"conflict\0{both}".encode(), digest_size=4).hexdigest()
+        return _mark(self.older_sentence, self.newer_sentence)
+
+
+def _mark(a: str, b: str) -> str:
+    both = "\0".join(sorted((a, b)))
+    return "r-" + hashlib.blake2b(f"conflict\0{both}".encode(), digest_size=4).hexdigest()
 
 
 class Double(NamedTuple):
@@ -107,9 +111,9 @@ class Comparison:
     # --- what cannot all hold ------------------------------------------------------------
 
     @cached_property
-    def conflicts(self) -> list[Conflict]:
+    def conflicts(self) -> list[Disagreement]:
         """For each memory that something newer contradicts, the newest that does."""
-        newest: dict[tuple[int, int], Conflict] = {}
+        newest: dict[tuple[int, int], Disagreement] = {}
         latest: dict[tuple[int, int], int] = {}
         for a, b in self._contradicting:
             for first, second in self._pairs_of_speakers(a, b):
@@ -125,11 +129,11 @@ class Comparison:
         said = self._statement
         return [(a, b) for a, b in self._near if contradiction(said(a), said(b)) is not None]
 
-    def _conflict(self, old: int, new: int, a: int, b: int) -> Conflict:
+    def _conflict(self, old: int, new: int, a: int, b: int) -> Disagreement:
         one, other = self._statement(a), self._statement(b)
         difference = contradiction(one, other)
         assert difference is not None
-        return Conflict(self.sources[old], self.sources[new], one.text, other.text, difference)
+        return Disagreement(self.sources[old], self.sources[new], one.text, other.text, difference)
 
     def _pairs_of_speakers(self, a: int, b: int) -> Iterator[tuple[int, int]]:
         """A summary speaks for the sources that it was drawn from."""
@@ -143,6 +147,16 @@ class Comparison:
         speakers = self.speakers[number]
         speakers = [one for one in speakers if not self.sources[one].replaced]
         return [one for one in speakers if self.sources[one].drawn] or speakers
+
+    def contested(self, settled: Set[str]) -> set[str]:
+        """The ids of all who say something that another denies, unless a person settled it."""
+        return {
+            self.sources[n].id
+            for a, b in self._contradicting
+            if _mark(self.texts[a], self.texts[b]) not in settled
+            and any(True for _ in self._pairs_of_speakers(a, b))
+            for n in (*self.speakers[a], *self.speakers[b])
+        }
 
     @cached_property
     def apart(self) -> set[tuple[int, int]]:

@@ -29,7 +29,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.history import history_key
 from vaultmem.upkeep import clusters, drafts, patterns
-from vaultmem.upkeep.comparison import Comparison, Conflict, Double, by_home
+from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, by_home
 from vaultmem.upkeep.drafts import MemoryDraft, SourceMemory
 from vaultmem.upkeep.patterns import Pattern
 from vaultmem.upkeep.review import Review, double_marks
@@ -185,7 +185,7 @@ class Consolidation:
             tuple(_told_conflict(self._linked(conflict)) for conflict in found.conflicts),
         )
 
-    def _linked(self, conflict: Conflict) -> Conflict:
+    def _linked(self, conflict: Disagreement) -> Disagreement:
         older, newer = map(self._sources.linked, (conflict.older, conflict.newer))
         return conflict._replace(older=older, newer=newer)
 
@@ -237,12 +237,12 @@ class Consolidation:
         own, settled = {source.id for source in mine}, self._review.settled()
         made: list[MemoryDraft] = []
         found: list[Pattern] = []
-        conflicts: list[Conflict] = []
+        conflicts: list[Disagreement] = []
         joins: list[Double] = []
         for compared in by_home(everything):
             open_ones = [c for c in compared.conflicts if c.mark not in settled]
             conflicts += [c for c in open_ones if {c.older.id, c.newer.id} & own]
-            contested = {s.id for c in open_ones for s in (c.older, c.newer)}
+            contested = compared.contested(settled)
             free = {s.id for s in compared.sources if s.is_fresh and s.id not in contested}
             if strategy != "extract_patterns":
                 joins += self._joined(compared, own, contested, settled)
@@ -338,9 +338,13 @@ class Consolidation:
             warnings.append(f"not_marked: {source.path} was not marked as replaced: {error}")
 
     def _was_marked(self, source: SourceMemory) -> bool:
+        """Whether somebody took a mark back. A run that was killed before it wrote leaves the old
+        bytes too, so once alone says nothing."""
         key = history_key(self._view.store.note(source.path))
         kept = self._view.parts.history.snapshots(key)
-        return any(snapshot.action == _MARK for snapshot in kept)
+        name = self._view.settings.properties.get("superseded_by", "superseded_by").encode()
+        tried = sum(snapshot.action == _MARK for snapshot in kept)
+        return tried > 1 or any(name in snapshot.raw for snapshot in kept)
 
     def _values(self, draft: MemoryDraft, session: str) -> dict[str, WritableValue]:
         return {
@@ -377,7 +381,7 @@ class Reflection(NamedTuple):
 
     drafts: list[MemoryDraft]
     patterns: list[Pattern]
-    conflicts: list[Conflict]
+    conflicts: list[Disagreement]
     joins: list[Double]  # memories of which the first says all, so that the others are replaced
     stats: ReflectionStats
 
@@ -440,7 +444,7 @@ def _joined_memory(join: Double) -> ConsolidatedMemory:
     )
 
 
-def _told_conflict(conflict: Conflict) -> Contradiction:
+def _told_conflict(conflict: Disagreement) -> Contradiction:
     older, newer, said = conflict.older, conflict.newer, conflict.difference
     return Contradiction(
         item=conflict.mark,

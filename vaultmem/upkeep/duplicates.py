@@ -11,7 +11,10 @@ from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from vaultmem.upkeep.clusters import Matrix
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
 
 _ROWS: Final = 256  # compared with all others in one go
 _PAUSE: Final = 0.01  # seconds for others after each

@@ -38,7 +38,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.store import Store
 from vaultmem.upkeep import duplicates
-from vaultmem.upkeep.comparison import Conflict, by_home
+from vaultmem.upkeep.comparison import Disagreement, by_home
 from vaultmem.upkeep.sources import Sources
 
 log = logging.getLogger("vaultmem")
@@ -79,6 +79,12 @@ class Reviewed:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedItem:
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Approved:
     item: str
     path: str  # of the memory that was marked
@@ -108,7 +114,7 @@ class Review:
         changed = self._list(found)
         return Reviewed(len(doubles), len(stale), self.review_note(), changed, len(conflicts))
 
-    def add_conflicts(self, conflicts: Sequence[Conflict]) -> bool:
+    def add_conflicts(self, conflicts: Sequence[Disagreement]) -> bool:
         """Put what somebody came upon on the list, beside what stands there."""
         return self._list({CONFLICTING: _conflict_items(conflicts)}, adding=True)
 
@@ -154,7 +160,7 @@ class Review:
         self._writing.record_write(REVIEW, stored.version, "review", "")
         return wanted
 
-    def _conflicts(self) -> list[Conflict]:
+    def _conflicts(self) -> list[Disagreement]:
         """It is the vault's list, so what is on it does not depend on who asks."""
         sources = Sources(View(self._view.parts, Caller()))
         found = [c for compared in by_home(sources.all()) for c in compared.conflicts]
@@ -168,9 +174,14 @@ class Review:
 
     def to_review(self) -> tuple[str, ...]:
         """What is on the list and not ticked off, as far as this caller may know of it."""
-        items = (line for line in self._listed() if (m := _ITEM.match(line)) and m[1] == " ")
+        return tuple(each.text for each in self.review_items())
+
+    def review_items(self) -> tuple[ListedItem, ...]:
+        found = ((line, _ITEM.match(line)) for line in self._listed())
         return tuple(
-            re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]) for line in items if self._may_know(line)
+            ListedItem(item["id"], re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]))
+            for line, item in found
+            if item and item["tick"] == " " and self._may_know(line)
         )
 
     def _listed(self) -> list[str]:
@@ -323,7 +334,7 @@ def _changes(
     for title, found in sections.items():
         span = markdown_section(note.headings, title, len(note.body))
         if span is None:
-            if found or title in (DOUBLE, STALE):
+            if found:
                 yield AppendToSection(title, _section("", found))
             continue
         old = with_unix_line_ends(note.body[slice(*span)]).strip("\n")
@@ -363,13 +374,13 @@ def _as_listed(text: str, but: Set[str]) -> Iterator[ReviewItem]:
             yield ReviewItem(mark, partial(str, said))
 
 
-def _conflict_items(conflicts: Sequence[Conflict]) -> list[ReviewItem]:
+def _conflict_items(conflicts: Sequence[Disagreement]) -> list[ReviewItem]:
     return [
         ReviewItem(conflict.mark, partial(_said_of_conflict, conflict)) for conflict in conflicts
     ]
 
 
-def _said_of_conflict(conflict: Conflict) -> str:
+def _said_of_conflict(conflict: Disagreement) -> str:
     """The newer first, with what each says and when."""
     older, newer, says = conflict.older, conflict.newer, conflict.difference
     return (

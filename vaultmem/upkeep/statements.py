@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from vaultmem.base.words import CJK_RUN, WORDS_SAYING_NOTHING, pairs_of_signs, word_stem
 
+_READ: Final = 600  # characters of a sentence
 _DATE: Final = r"\d{4}-\d\d-\d\d"
 _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?|\d{1,2}(?=[ ]?[ap]\.?m\b)"
 _NUMBER: Final = r"\d+(?:[.,]\d+)*"
@@ -274,7 +275,7 @@ def statement(text: str) -> Statement:
 
 def quick_stems(text: str) -> frozenset[str]:
     """What a sentence may say, and more: good enough to find those that it should be compared to."""
-    found = {_stem(word) for word in set(_WORD.findall(text.casefold())) - _EMPTY}
+    found = {_stem(word) for word in set(_WORD.findall(text[:_READ].casefold())) - _EMPTY}
     return frozenset(found.union(pairs_of_signs(text)) if CJK_RUN.search(text) else found)
 
 
@@ -282,7 +283,7 @@ def _read(text: str) -> tuple[tuple[Word, ...], tuple[Value, ...]]:
     words: list[Word] = []
     values: list[Value] = []
     denying = False
-    for found in _TOKEN.finditer(text):
+    for found in _TOKEN.finditer(text[:_READ]):
         plain = found[0].casefold().replace("’", "'")
         if found["end"]:
             denying = False
@@ -348,7 +349,8 @@ def _with_units(values: Iterable[Value], words: Sequence[Word]) -> Iterator[Valu
         before = next((w for w in reversed(words[: value.place]) if w.stem), None)
         counts = after is not None and not after.value and after.text.casefold() not in _LINKING
         unit = _UNITS.get(after.text.casefold(), after.stem) if after and counts else ""
-        if unit:
+        version = "." in value.value and value.place and words[value.place - 1].stem
+        if unit and not version:
             yield value._replace(kind=f"number of {unit}")
         elif words[value.place].text.casefold() != "one":
             yield value._replace(kind=f"number behind {before.stem if before else ''}")
