@@ -373,7 +373,7 @@ class Consolidation:
         except VaultmemError:
             return ""
         old, new = (text.splitlines(keepends=True) for text in (note.text, after.text))
-        return "".join(difflib.unified_diff(old, new, source.path, source.path, n=1))
+        return "".join(difflib.unified_diff(old, new, source.path, source.path, n=0))
 
 
 class Reflection(NamedTuple):

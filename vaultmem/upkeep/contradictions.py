@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from vaultmem.upkeep.statements import Statement, Value, Word
+from vaultmem.upkeep.statements import StatedValue, Statement, Word
 
 _FRAME: Final = 0.6  # of the shorter one's words that both have, where a value differs
 _FRAME_DENIED: Final = 0.75
@@ -92,7 +92,7 @@ def keeps_apart(a: Statement, b: Statement) -> bool:
 # --- another value ------------------------------------------------------------------------
 
 
-def _differing(a: Statement, b: Statement) -> list[tuple[Value, Value]]:
+def _differing(a: Statement, b: Statement) -> list[tuple[StatedValue, StatedValue]]:
     """Values of one kind, of which the two have none in common."""
     found = []
     for kind in dict.fromkeys(value.kind for value in a.values if value.kind != "number behind "):
@@ -127,7 +127,7 @@ def _is_event(a: Statement, b: Statement) -> bool:
     return all(any(v.kind == "date" and v.place < 2 for v in s.values) for s in (a, b))
 
 
-def _is_number_of_subject(value: Value) -> bool:
+def _is_number_of_subject(value: StatedValue) -> bool:
     """`Room 2`, `step 3`: another number is another thing."""
     return value.kind.startswith("number behind ") and value.kind[14:] in _NUMBERED
 
@@ -155,7 +155,7 @@ def _telling(a: Statement) -> list[Word]:
     return [word for word in a.words if word.stem]
 
 
-def _shown(value: Value, of: Statement) -> str:
+def _shown(value: StatedValue, of: Statement) -> str:
     """The value with the word that it counts or that it follows."""
     word = of.words[value.place]
     if value.kind.startswith("state ") and word.denied:

@@ -236,7 +236,7 @@ _EMPTY: Final = WORDS_SAYING_NOTHING.union(
 )
 
 
-class Value(NamedTuple):
+class StatedValue(NamedTuple):
     """Something that can be another: a number, a day, a state."""
 
     kind: str  # with what it counts: of two values of one kind only one can hold
@@ -260,7 +260,7 @@ class Statement(NamedTuple):
     stems: frozenset[str]  # of what it says
     denied: frozenset[str]  # of what it says is not so
     all_stems: frozenset[str]
-    values: tuple[Value, ...]
+    values: tuple[StatedValue, ...]
 
 
 @lru_cache(maxsize=30_000)
@@ -279,9 +279,9 @@ def quick_stems(text: str) -> frozenset[str]:
     return frozenset(found.union(pairs_of_signs(text)) if CJK_RUN.search(text) else found)
 
 
-def _read(text: str) -> tuple[tuple[Word, ...], tuple[Value, ...]]:
+def _read(text: str) -> tuple[tuple[Word, ...], tuple[StatedValue, ...]]:
     words: list[Word] = []
-    values: list[Value] = []
+    values: list[StatedValue] = []
     denying = False
     for found in _TOKEN.finditer(text[:_READ]):
         plain = found[0].casefold().replace("’", "'")
@@ -293,7 +293,7 @@ def _read(text: str) -> tuple[tuple[Word, ...], tuple[Value, ...]]:
         stem = "" if kind or plain in _EMPTY or len(plain) < 2 else _stem(plain)
         named = bool(words) and (found[0][:1].isupper() or any(map(str.isdigit, plain)))
         if kind:
-            values.append(Value(*kind, len(words)))
+            values.append(StatedValue(*kind, len(words)))
         words.append(Word(found[0], stem, denying, bool(kind), named, found.start(), found.end()))
     return tuple(words), tuple(_with_units(values, words))
 
@@ -339,7 +339,7 @@ def _stem(word: str) -> str:
     return word_stem(word.removesuffix("'s").replace("-", ""))
 
 
-def _with_units(values: Iterable[Value], words: Sequence[Word]) -> Iterator[Value]:
+def _with_units(values: Iterable[StatedValue], words: Sequence[Word]) -> Iterator[StatedValue]:
     """A number is of the kind of what it counts, or else of what it stands behind."""
     for value in values:
         if value.kind != "number":
