@@ -16,7 +16,7 @@ from vaultmem.notes import sentences
 from vaultmem.upkeep import duplicates
 from vaultmem.upkeep.contradictions import Difference, contradiction, keeps_apart
 from vaultmem.upkeep.drafts import SourceMemory, is_said
-from vaultmem.upkeep.statements import Statement, quick_stems, says_all, says_same, statement
+from vaultmem.upkeep.statements import SaidSentence, quick_stems, says_all, says_same, statement
 
 _SENTENCES: Final = 12  # of a memory that are compared
 _SHORT: Final = 3  # sentences of a memory that is replaced as a whole
@@ -88,7 +88,7 @@ class Comparison:
         """The statements, by their numbers."""
         return self._read[1]
 
-    def _statement(self, number: int) -> Statement:
+    def _statement(self, number: int) -> SaidSentence:
         return statement(self.texts[number])
 
     @cached_property
@@ -223,7 +223,7 @@ class Comparison:
         return is_said(mine, theirs)
 
 
-def is_repetition(a: Statement, b: Statement) -> bool:
+def is_repetition(a: SaidSentence, b: SaidSentence) -> bool:
     if says_same(a, b):
         return True
     mine, other = a.all_stems, b.all_stems

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from vaultmem.upkeep.statements import StatedValue, Statement, Word
+from vaultmem.upkeep.statements import SaidSentence, SaidWord, StatedValue
 
 _FRAME: Final = 0.6  # of the shorter one's words that both have, where a value differs
 _FRAME_DENIED: Final = 0.75
@@ -78,12 +78,12 @@ class Difference(NamedTuple):
     second: str
 
 
-def contradiction(a: Statement, b: Statement) -> Difference | None:
+def contradiction(a: SaidSentence, b: SaidSentence) -> Difference | None:
     """In what the two cannot both hold; None where they can."""
     return _other_value(a, b) or _denial(a, b) or _other_choice(a, b)
 
 
-def keeps_apart(a: Statement, b: Statement) -> bool:
+def keeps_apart(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether one text should not say both, though it may be that both hold."""
     shared = a.all_stems & b.all_stems
     return len(shared) > 1 and any(_differing(a, b)) and not _is_event(a, b)
@@ -92,7 +92,7 @@ def keeps_apart(a: Statement, b: Statement) -> bool:
 # --- another value ------------------------------------------------------------------------
 
 
-def _differing(a: Statement, b: Statement) -> list[tuple[StatedValue, StatedValue]]:
+def _differing(a: SaidSentence, b: SaidSentence) -> list[tuple[StatedValue, StatedValue]]:
     """Values of one kind, of which the two have none in common."""
     found = []
     for kind in dict.fromkeys(value.kind for value in a.values if value.kind != "number behind "):
@@ -103,7 +103,7 @@ def _differing(a: Statement, b: Statement) -> list[tuple[StatedValue, StatedValu
     return found
 
 
-def _other_value(a: Statement, b: Statement) -> Difference | None:
+def _other_value(a: SaidSentence, b: SaidSentence) -> Difference | None:
     differing = _differing(a, b)
     if not differing or not _is_same_frame(a, b) or _is_event(a, b) or _is_about_another(a, b):
         return None
@@ -113,14 +113,14 @@ def _other_value(a: Statement, b: Statement) -> Difference | None:
     return Difference(_shown(one, a), _shown(other, b))
 
 
-def _is_same_frame(a: Statement, b: Statement) -> bool:
+def _is_same_frame(a: SaidSentence, b: SaidSentence) -> bool:
     mine, other = a.all_stems, b.all_stems
     shared = len(mine & other)
     most = shared > 1 and shared >= _FRAME * min(len(mine), len(other))
     return most or (shared == 1 and mine == other)
 
 
-def _is_event(a: Statement, b: Statement) -> bool:
+def _is_event(a: SaidSentence, b: SaidSentence) -> bool:
     """What was done once has its own numbers each time, and what is dated its own date."""
     if _PAST.match(a.text) and _PAST.match(b.text):
         return True
@@ -132,14 +132,14 @@ def _is_number_of_subject(value: StatedValue) -> bool:
     return value.kind.startswith("number behind ") and value.kind[14:] in _NUMBERED
 
 
-def _is_about_another(a: Statement, b: Statement) -> bool:
+def _is_about_another(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether in the same place each has a word of its own: `staging` here, `production` there."""
     first, second = _telling(a), _telling(b)
     mine = _neighbours(first, b.all_stems)
     return any(place in mine for place in _neighbours(second, a.all_stems))
 
 
-def _neighbours(words: Sequence[Word], known: frozenset[str]) -> set[tuple[str, str]]:
+def _neighbours(words: Sequence[SaidWord], known: frozenset[str]) -> set[tuple[str, str]]:
     """The places of words that are not known elsewhere: the word before or behind each."""
     found = set()
     for at, word in enumerate(words):
@@ -151,11 +151,11 @@ def _neighbours(words: Sequence[Word], known: frozenset[str]) -> set[tuple[str, 
     return found
 
 
-def _telling(a: Statement) -> list[Word]:
+def _telling(a: SaidSentence) -> list[SaidWord]:
     return [word for word in a.words if word.stem]
 
 
-def _shown(value: StatedValue, of: Statement) -> str:
+def _shown(value: StatedValue, of: SaidSentence) -> str:
     """The value with the word that it counts or that it follows."""
     word = of.words[value.place]
     if value.kind.startswith("state ") and word.denied:
@@ -172,7 +172,7 @@ def _shown(value: StatedValue, of: Statement) -> str:
 # --- what one denies ----------------------------------------------------------------------
 
 
-def _denial(a: Statement, b: Statement) -> Difference | None:
+def _denial(a: SaidSentence, b: SaidSentence) -> Difference | None:
     mine, other = a.all_stems, b.all_stems
     shared = len(mine & other)
     share = shared / max(1, min(len(mine), len(other)))
@@ -191,13 +191,13 @@ def _denial(a: Statement, b: Statement) -> Difference | None:
     return Difference(_phrase(a, denied), _phrase(b, denied))
 
 
-def _phrase(of: Statement, stems: frozenset[str]) -> str:
+def _phrase(of: SaidSentence, stems: frozenset[str]) -> str:
     """The words around these, from what denies them on."""
     places = [n for n, word in enumerate(of.words) if word.stem in stems]
     return _phrase_of(of, places[0], places[-1])
 
 
-def _phrase_of(of: Statement, first: int, last: int) -> str:
+def _phrase_of(of: SaidSentence, first: int, last: int) -> str:
     while first and of.words[first].denied and of.words[first - 1].denied:
         first -= 1
     return of.text[of.words[first].start : of.words[last].end]
@@ -206,7 +206,7 @@ def _phrase_of(of: Statement, first: int, last: int) -> str:
 # --- another choice -----------------------------------------------------------------------
 
 
-def _other_choice(a: Statement, b: Statement) -> Difference | None:
+def _other_choice(a: SaidSentence, b: SaidSentence) -> Difference | None:
     first, second = _own_words(a, b), _own_words(b, a)
     if not first or not second or a.denied or b.denied:
         return None
@@ -219,7 +219,7 @@ def _other_choice(a: Statement, b: Statement) -> Difference | None:
     return Difference(_text(a, first), _text(b, second))
 
 
-def _own_words(a: Statement, b: Statement) -> list[Word]:
+def _own_words(a: SaidSentence, b: SaidSentence) -> list[SaidWord]:
     """The words that only the first has, where they are few and stand together."""
     words = _telling(a)
     places = [at for at, word in enumerate(words) if word.stem not in b.stems]
@@ -227,7 +227,7 @@ def _own_words(a: Statement, b: Statement) -> list[Word]:
     return [words[at] for at in places] if together else []
 
 
-def _is_single(of: Statement, slot: Sequence[Word], rest: int) -> bool:
+def _is_single(of: SaidSentence, slot: Sequence[SaidWord], rest: int) -> bool:
     """Whether only one can stand there: a choice, a place, a name in a role."""
     before, behind = of.text[: slot[0].start], of.text[slot[-1].end :]
     if _CHOICE.search(before):
@@ -239,5 +239,5 @@ def _is_single(of: Statement, slot: Sequence[Word], rest: int) -> bool:
     return named and _SINGLE.search(before) is not None
 
 
-def _text(of: Statement, slot: Sequence[Word]) -> str:
+def _text(of: SaidSentence, slot: Sequence[SaidWord]) -> str:
     return of.text[slot[0].start : slot[-1].end]

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from vaultmem.notes import sentences
 from vaultmem.notes.file_names import name_key
-from vaultmem.upkeep.statements import Statement, Word, says_all, says_same, statement
+from vaultmem.upkeep.statements import SaidSentence, SaidWord, says_all, says_same, statement
 
 _SENTENCES: Final = 5
 _ROOM: Final = 900  # characters of one draft
@@ -159,7 +159,7 @@ class MemoryDraft:
 class _Said(NamedTuple):
     """A statement and the source that says it, by its number."""
 
-    what: Statement
+    what: SaidSentence
     source: int
 
 
@@ -222,11 +222,11 @@ def _stems_by_source(said: Sequence[_Said]) -> dict[int, set[str]]:
     return found
 
 
-def _says(a: Statement, b: Statement) -> bool:
+def _says(a: SaidSentence, b: SaidSentence) -> bool:
     return says_all(a, b) or says_same(a, b)
 
 
-def is_said(what: Sequence[Statement], there: Sequence[Statement]) -> bool:
+def is_said(what: Sequence[SaidSentence], there: Sequence[SaidSentence]) -> bool:
     """Whether all of the first stands among the second, in these words or nearly so."""
     return bool(what) and all(any(_says(one, each) for one in there) for each in what)
 
@@ -275,7 +275,7 @@ def _title(chosen: Sequence[_Said], sources: Sequence[SourceMemory], same: bool)
     return _capital(_cut(whole[0]) if whole else texts[0].text)
 
 
-def _phrases(texts: Sequence[Statement], spread: Counter[str], many: int) -> Iterator[str]:
+def _phrases(texts: Sequence[SaidSentence], spread: Counter[str], many: int) -> Iterator[str]:
     """Runs of words that at least half of the sources share, the longest first."""
     found: list[tuple[int, int, str]] = []
     for order, what in enumerate(texts):
@@ -287,9 +287,9 @@ def _phrases(texts: Sequence[Statement], spread: Counter[str], many: int) -> Ite
     yield from (text for *_, text in sorted(found) if len(text) <= _TITLE)
 
 
-def _runs(what: Statement, spread: Counter[str], least: int) -> Iterator[list[Word]]:
+def _runs(what: SaidSentence, spread: Counter[str], least: int) -> Iterator[list[SaidWord]]:
     """Shared words that follow one another, with the small ones between them."""
-    run: list[Word] = []
+    run: list[SaidWord] = []
     for word in (*what.words, None):
         joined = word is not None and (not run or _is_joined(what.text[run[-1].end : word.start]))
         shared = word is not None and (spread[word.stem] >= least if word.stem else bool(run))
@@ -304,7 +304,7 @@ def _is_joined(between: str) -> bool:
     return not re.search(r"[,;:.!?()–—]", between)
 
 
-def _trimmed(run: list[Word]) -> list[Word]:
+def _trimmed(run: list[SaidWord]) -> list[SaidWord]:
     while run and not run[-1].stem and (not run[-1].value or run[-1].text.casefold() in _NO_END):
         run = run[:-1]
     return run

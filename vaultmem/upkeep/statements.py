@@ -244,7 +244,7 @@ class StatedValue(NamedTuple):
     place: int  # of its word among the sentence's
 
 
-class Word(NamedTuple):
+class SaidWord(NamedTuple):
     text: str
     stem: str  # empty for one that says nothing
     denied: bool
@@ -254,9 +254,9 @@ class Word(NamedTuple):
     end: int
 
 
-class Statement(NamedTuple):
+class SaidSentence(NamedTuple):
     text: str
-    words: tuple[Word, ...]
+    words: tuple[SaidWord, ...]
     stems: frozenset[str]  # of what it says
     denied: frozenset[str]  # of what it says is not so
     all_stems: frozenset[str]
@@ -264,13 +264,13 @@ class Statement(NamedTuple):
 
 
 @lru_cache(maxsize=30_000)
-def statement(text: str) -> Statement:
+def statement(text: str) -> SaidSentence:
     words, values = _read(text)
     said = frozenset(word.stem for word in words if word.stem and not word.denied)
     denied = frozenset(word.stem for word in words if word.stem and word.denied)
     if CJK_RUN.search(text):
         said |= frozenset(pairs_of_signs(text))
-    return Statement(text, words, said, denied - said, said | denied, values)
+    return SaidSentence(text, words, said, denied - said, said | denied, values)
 
 
 def quick_stems(text: str) -> frozenset[str]:
@@ -279,8 +279,8 @@ def quick_stems(text: str) -> frozenset[str]:
     return frozenset(found.union(pairs_of_signs(text)) if CJK_RUN.search(text) else found)
 
 
-def _read(text: str) -> tuple[tuple[Word, ...], tuple[StatedValue, ...]]:
-    words: list[Word] = []
+def _read(text: str) -> tuple[tuple[SaidWord, ...], tuple[StatedValue, ...]]:
+    words: list[SaidWord] = []
     values: list[StatedValue] = []
     denying = False
     for found in _TOKEN.finditer(text[:_READ]):
@@ -294,7 +294,9 @@ def _read(text: str) -> tuple[tuple[Word, ...], tuple[StatedValue, ...]]:
         named = bool(words) and (found[0][:1].isupper() or any(map(str.isdigit, plain)))
         if kind:
             values.append(StatedValue(*kind, len(words)))
-        words.append(Word(found[0], stem, denying, bool(kind), named, found.start(), found.end()))
+        words.append(
+            SaidWord(found[0], stem, denying, bool(kind), named, found.start(), found.end())
+        )
     return tuple(words), tuple(_with_units(values, words))
 
 
@@ -306,7 +308,7 @@ def _denies(found: re.Match[str], plain: str) -> bool:
 
 
 def _kind(
-    found: re.Match[str], plain: str, words: Sequence[Word], denied: bool
+    found: re.Match[str], plain: str, words: Sequence[SaidWord], denied: bool
 ) -> tuple[str, str] | None:
     """Of what kind a word is a value, and which."""
     if found["date"]:
@@ -327,7 +329,7 @@ def _kind(
     return None
 
 
-def _is_state(found: re.Match[str], plain: str, words: Sequence[Word]) -> bool:
+def _is_state(found: re.Match[str], plain: str, words: Sequence[SaidWord]) -> bool:
     if plain not in _STATES:
         return True
     behind = bool(words) and words[-1].text.casefold() in _BEING
@@ -339,7 +341,7 @@ def _stem(word: str) -> str:
     return word_stem(word.removesuffix("'s").replace("-", ""))
 
 
-def _with_units(values: Iterable[StatedValue], words: Sequence[Word]) -> Iterator[StatedValue]:
+def _with_units(values: Iterable[StatedValue], words: Sequence[SaidWord]) -> Iterator[StatedValue]:
     """A number is of the kind of what it counts, or else of what it stands behind."""
     for value in values:
         if value.kind != "number":
@@ -388,26 +390,26 @@ _SAME: Final = 0.75  # of the words of the one that has more of its own
 _WITHIN: Final = 0.9  # of the words of one that another says too
 
 
-def says_same(a: Statement, b: Statement) -> bool:
+def says_same(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether both say the same in nearly the same words, with the same values."""
     return _alike(a, b) >= _SAME and _agree(a, b) and known_values(a) == known_values(b)
 
 
-def says_all(a: Statement, b: Statement) -> bool:
+def says_all(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether the first says all that the second does."""
     shared = len(a.all_stems & b.all_stems)
     within = shared >= _WITHIN * len(b.all_stems)
     return within and _agree(a, b) and known_values(b) <= known_values(a)
 
 
-def known_values(a: Statement) -> frozenset[tuple[str, str]]:
+def known_values(a: SaidSentence) -> frozenset[tuple[str, str]]:
     return frozenset((value.kind.partition(" ")[0], value.value) for value in a.values)
 
 
-def _alike(a: Statement, b: Statement) -> float:
+def _alike(a: SaidSentence, b: SaidSentence) -> float:
     mine, other = a.all_stems, b.all_stems
     return len(mine & other) / max(1, len(mine | other))
 
 
-def _agree(a: Statement, b: Statement) -> bool:
+def _agree(a: SaidSentence, b: SaidSentence) -> bool:
     return not (a.denied & b.stems or b.denied & a.stems)
