@@ -108,6 +108,7 @@ BOTH_HOLD = [
     ("The build machine has 8 cores and 32 GB of memory.", "The build machine has 8 cores."),
     ("Use black for formatting.", "Use ruff for linting."),
     ("Step 2 takes 10 minutes.", "Step 3 takes 20 minutes."),
+    ("Harbour plan 1: the mooring is paid.", "Harbour plan 2: the mooring is paid."),
     ("About two a month.", "About 4 € a month."),
     ("Cold.", "Drink water, not cold."),
     ("Bring slippers and a change of shirt.", "He does not want to change it."),

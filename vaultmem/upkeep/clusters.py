@@ -103,12 +103,17 @@ def likeness_of_words(texts: Sequence[str]) -> Matrix:
 
     bags = [Counter(topic_words(text)) for text in texts]
     weights = _weights(bags)
-    columns = {word: i for i, word in enumerate(weights)}
+    seen = Counter(word for bag in bags for word in bag)
+    columns = {word: i for i, word in enumerate(word for word in seen if seen[word] > 1)}
     matrix = np.zeros((len(bags), max(1, len(columns))), np.float32)
     for row, bag in enumerate(bags):
-        for word, count in bag.items():
-            matrix[row, columns[word]] = (1 + math.log(count)) * weights[word]
-    return likeness_of_vectors(matrix)
+        said = {word: (1 + math.log(count)) * weights[word] for word, count in bag.items()}
+        length = math.sqrt(sum(weight * weight for weight in said.values())) or 1.0
+        for word, weight in said.items():
+            if word in columns:  # what only one says is like nothing
+                matrix[row, columns[word]] = weight / length
+    result: Matrix = matrix @ matrix.T
+    return result
 
 
 def likeness_of_vectors(vectors: Matrix) -> Matrix:

@@ -48,6 +48,7 @@ _NUMBERED: Final = frozenset(
         "episod",
     ]
 )
+_HOLDING: Final = frozenset(("port", "version", "python", "node", "java", "postgres", "android"))
 _PAST: Final = re.compile(
     r"\A(?:(?:we|i|they|he|she|again:?|then|today|yesterday)\s+)?(?:\w+ed|ran|wrote|met|went|saw|took"
     r"|made|found|got|began|bought|sent|read|sold|gave|built|cut|put|did|paid|came)\b",
@@ -99,6 +100,8 @@ def _differing(a: SaidSentence, b: SaidSentence) -> list[tuple[StatedValue, Stat
         mine = [value for value in a.values if value.kind == kind]
         other = [value for value in b.values if value.kind == kind]
         if other and {value.value for value in mine}.isdisjoint(value.value for value in other):
+            if _is_number_of_subject(mine[0], a) or _is_number_of_subject(other[0], b):
+                return []  # they are not of the same thing
             found.append((mine[0], other[0]))
     return found
 
@@ -108,8 +111,6 @@ def _other_value(a: SaidSentence, b: SaidSentence) -> Difference | None:
     if not differing or not _is_same_frame(a, b) or _is_event(a, b) or _is_about_another(a, b):
         return None
     one, other = differing[0]
-    if _is_number_of_subject(one) or _is_number_of_subject(other):
-        return None
     return Difference(_shown(one, a), _shown(other, b))
 
 
@@ -127,9 +128,14 @@ def _is_event(a: SaidSentence, b: SaidSentence) -> bool:
     return all(any(v.kind == "date" and v.place < 2 for v in s.values) for s in (a, b))
 
 
-def _is_number_of_subject(value: StatedValue) -> bool:
-    """`Room 2`, `step 3`: another number is another thing."""
-    return value.kind.startswith("number behind ") and value.kind[14:] in _NUMBERED
+def _is_number_of_subject(value: StatedValue, of: SaidSentence) -> bool:
+    """`Room 2`, `plan 3`: another number is another thing. Not so `PostgreSQL 14` or `port 80`."""
+    before = of.words[value.place - 1] if value.place else None
+    if not value.kind.startswith("number behind ") or before is None or not before.stem:
+        return False
+    product = value.place > 1 and before.text[:1].isupper()
+    plain = not product and "." not in value.value and before.stem not in _HOLDING
+    return before.stem in _NUMBERED or plain
 
 
 def _is_about_another(a: SaidSentence, b: SaidSentence) -> bool:
