@@ -272,7 +272,7 @@ TABLE: Final[Mapping[str, Bound]] = {
     # which memories
     **dict.fromkeys(("memory_id", "id", "observation_id", "drawer_id", "note"), _WHICH),
     "ids": Several(100, _WHICH),
-    **dict.fromkeys(("expected_version", "version", "wanted"), WORD),
+    **dict.fromkeys(("expected_version", "version", "wanted", "item"), WORD),
     # what they say
     **dict.fromkeys(("content", "text", "fact", "summary", "description"), _MEMORY),
     **dict.fromkeys(("append", "old_text", "new_text"), _MEMORY),

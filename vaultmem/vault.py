@@ -248,6 +248,9 @@ class Vault:
     upkeep = _Offered(lambda vault: vault._review.upkeep)
     review_note = _Offered(lambda vault: vault._review.review_note)
     to_review = _Offered(lambda vault: vault._review.to_review)
+    review_items = _Offered(lambda vault: vault._review.review_items)
+    approve = _Offered(lambda vault: vault._review.approve)
+    dismiss = _Offered(lambda vault: vault._review.dismiss)
     status = _Offered(lambda vault: vault._health.status)
     behind = _Offered(lambda vault: vault._health.behind)
 

@@ -70,6 +70,7 @@ EXAMPLES = {
         'vaultmem resolve "Release checklist (Conflicted copy Laptop 202601051200)" --ours'
     ),
     "consolidate": "vaultmem consolidate --dry-run",
+    "review": "vaultmem review",
     "status": "vaultmem status",
     "doctor": "vaultmem doctor --all",
     "models": "vaultmem models list",

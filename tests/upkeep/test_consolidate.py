@@ -20,7 +20,7 @@ from vaultmem.embedding.embedder import load_embedder
 from vaultmem.notes import journal, sentences
 from vaultmem.notes.note import parse
 from vaultmem.surfaces import render
-from vaultmem.upkeep import clusters, patterns
+from vaultmem.upkeep import clusters, drafts
 from vaultmem.vault import Vault
 
 AUTH = (
@@ -232,29 +232,51 @@ def test_passing_memories_can_become_lasting_ones(open_vault: Open, root: Path) 
     assert (root / made.path).exists()
 
 
-def test_patterns_are_what_recurs_in_several_sessions(open_vault: Open) -> None:
-    for name, text in zip("abc", ERRORS, strict=True):
+HABIT = (
+    "Ran the tests with -n 2 before committing, as always.",
+    "Runs the tests with -n 2 before committing.",
+    "Again: run the tests with -n 2 before each commit.",
+)
+
+
+def test_patterns_are_sentences_that_recur_in_several_sessions(open_vault: Open) -> None:
+    ids = []
+    for name, text in zip("abc", HABIT, strict=True):
         vault = open_vault(session=name, default_project="Atlas")
-        vault.log(text, tags=["errors"])
+        ids.append(vault.log(text, tags=["tests"]).observation_id)
         vault.log(f"Only in {name}", tags=[f"only-{name}"])
     done = vault.consolidate(strategy="extract_patterns", dry_run=True)
     (found,) = done.patterns_detected
-    assert (found.pattern, found.frequency) == ("#errors comes up in 3 sessions", 3)
-    assert (found.suggested_scope, found.sessions) == ("project", 3)
+    assert (found.pattern, found.frequency, found.sessions) == (HABIT[1], 3, 3)
+    assert (found.suggested_scope, found.seen_in) == ("project", ("a", "b", "c"))
+    assert list(found.derived_from) == ids
     (plan,) = done.consolidated_memories
-    assert (plan.type, len(plan.derived_from)) == ("procedural", 3)
-    assert "This came up in 3 sessions." in plan.content
-    assert vault.consolidate(strategy="summarize").patterns_detected == ()
+    assert (plan.type, plan.content, list(plan.derived_from)) == ("procedural", HABIT[1], ids)
+    assert plan.title == "Runs the tests with -n 2 before committing"
+    assert vault.consolidate(strategy="summarize", dry_run=True).patterns_detected == ()
     (made,) = vault.consolidate().consolidated_memories  # full: both
     assert made.type == "procedural"
     assert vault.consolidate().consolidated_memories == ()
 
 
-def test_a_word_can_be_a_pattern_too(open_vault: Open) -> None:
-    for name in "abc":
-        open_vault(session=name).log(f"The gateway was slow again, in case {name}{name}{name}")
+def test_twice_is_no_pattern_and_neither_is_a_word_or_a_tag(open_vault: Open) -> None:
+    for name, text in zip("ab", HABIT, strict=False):
+        open_vault(session=name).log(text)
+    for name, text in zip(
+        "abc", ("opens at nine", "was painted green", "has no door"), strict=True
+    ):
+        open_vault(session=name).log(f"The gateway {text}.", tags=["gateway"])
     done = open_vault().consolidate(strategy="extract_patterns", dry_run=True)
-    assert '"gateway" comes up in 3 sessions' in [found.pattern for found in done.patterns_detected]
+    assert (done.patterns_detected, done.consolidated_memories) == ((), ())
+
+
+def test_a_pattern_may_be_said_in_other_words(open_vault: Open) -> None:
+    for name, text in zip("abc", ERRORS, strict=True):
+        vault = open_vault({"model": ""}, session=name, default_project="Atlas")
+        vault.log(text)
+    (found,) = vault.consolidate(strategy="extract_patterns", dry_run=True).patterns_detected
+    assert found.pattern in ERRORS
+    assert found.sessions == 3
 
 
 def test_nothing_private_or_hidden_is_quoted(open_vault: Open, root: Path) -> None:
@@ -394,8 +416,8 @@ def test_words_of_scripts_without_blanks() -> None:
 
 
 def test_a_draft_is_no_wider_than_its_sources() -> None:
-    def source(scope: str, project: str = "") -> patterns.SourceMemory:
-        return patterns.SourceMemory("1", "[[x]]", AUTH[0], "episodic", scope, project, "", "s")
+    def source(scope: str, project: str = "") -> drafts.SourceMemory:
+        return drafts.SourceMemory("1", "[[x]]", AUTH[0], "episodic", scope, project, "", "s")
 
     for sources, scope in (
         ((source("user"), source("user")), "user"),
@@ -403,7 +425,7 @@ def test_a_draft_is_no_wider_than_its_sources() -> None:
         ((source("session", "Atlas"), source("session", "Atlas")), "project"),
         ((source("session"), source("session")), "user"),
     ):
-        made = patterns.draft(sources)
+        made = drafts.draft(sources)
         assert made is not None
         assert made.scope == scope
 

@@ -72,6 +72,12 @@ class SessionFolders:
             if self._store.volatile(session):
                 (self._folder / session / _KEEP).touch()
 
+    def is_held(self, session: str) -> bool:
+        """Whether a process works in a session's folder at this moment, this one included."""
+        folder = self._folder / session
+        alive = (file.name for file in folder.files() if file.name.startswith(_ALIVE))
+        return any(lock.is_locked(folder / name) for name in alive)
+
     def let_go(self, session: str) -> None:
         """The session is over; what it had is gone, or kept."""
         with self._holding:

@@ -4,16 +4,97 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from vaultmem.base.words import topic_words
+from vaultmem.errors import VaultmemError
+from vaultmem.notes.passages import passage_hash
+from vaultmem.upkeep import duplicates
+from vaultmem.upkeep.drafts import SourceMemory
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from vaultmem.embedding.embedder import Embedder
+    from vaultmem.operations.view import View
+
     Matrix = NDArray[np.float32]
+
+
+_TEXT: Final = 2000  # characters of a source that a model reads
+_MOST_EMBEDDED: Final = 500  # texts that nobody embedded yet; with more, words must do
+_MOST: Final = 500  # texts that are compared with each other
+_SHARED: Final = 2  # words, where there are more texts than that
+# Likeness that makes one group, measured with two models on short work notes: unrelated ones
+# reached 0.39, related ones began at 0.44. By words alone unrelated texts share next to nothing.
+_ALIKE: Final = 0.43
+_SAME: Final = 0.55  # the same habit in other words; of one subject are also those below
+_ALIKE_WORDS: Final = 0.1
+# What all texts have in common for a model is taken off first, or it would drown the rest.
+_UNRELATED: Final = (
+    "The train to the coast leaves at nine in the morning.",
+    "Add two eggs and a cup of flour, then stir until smooth.",
+    "The function returns an empty list when the file is missing.",
+    "The roses along the garden wall were planted last spring.",
+    "Revenue grew by four percent in the third quarter.",
+    "The museum shows paintings from the sixteenth century.",
+    "Press the button twice to restart the machine.",
+    "Heavy rain is expected in the north tomorrow.",
+)
+
+
+def alike(view: View, sources: Sequence[SourceMemory]) -> list[list[int]]:
+    """Groups of sources of one subject: by their vectors, or where there are none by words."""
+    vectors = _meanings(view, [source.text[:_TEXT] for source in sources])
+    tagged = [" ".join((source.text, *source.tags)) for source in sources]
+    if vectors is None:
+        return clusters_by_words(tagged, _ALIKE_WORDS)
+    return clusters_by_vectors(vectors, tagged, _ALIKE)
+
+
+def same_by_meaning(view: View, sources: Sequence[SourceMemory]) -> list[list[int]]:
+    """Groups of sources that say nearly the same in whatever words; none where no model is."""
+    vectors = _meanings(view, [source.text[:_TEXT] for source in sources])
+    if vectors is None:
+        return []
+    return clusters_by_vectors(vectors, [source.text for source in sources], _SAME)
+
+
+def _meanings(view: View, texts: Sequence[str]) -> Matrix | None:
+    """The texts' vectors, without what all texts share; None where there is no model."""
+    try:
+        embedder = view.parts.embedder()
+        if embedder is None or len(texts) < 2:
+            return None
+        found = _embedded(view, embedder, [*_UNRELATED, *texts])
+    except VaultmemError:
+        return None
+    if found is None:
+        return None
+    centre = found[: len(_UNRELATED)].mean(axis=0)
+    result: Matrix = found[len(_UNRELATED) :] - centre
+    return result
+
+
+def _embedded(view: View, embedder: Embedder, texts: Sequence[str]) -> Matrix | None:
+    """Each text is embedded once and kept with the other vectors."""
+    import numpy as np
+
+    keys = {passage_hash(text): text for text in texts}
+    known = view.index.vectors.of_texts(embedder.identity, keys)
+    missing = [key for key in keys if key not in known]
+    if len(missing) > _MOST_EMBEDDED:
+        return None
+    if missing:
+        vectors = embedder.embed([keys[key] for key in missing])
+        view.index.vectors.add(embedder.identity, missing, vectors)
+        known |= dict(zip(missing, vectors, strict=True))
+    return np.stack([known[passage_hash(text)] for text in texts])
+
+
+# --- by likeness --------------------------------------------------------------------------
 
 
 def likeness_of_words(texts: Sequence[str]) -> Matrix:
@@ -22,12 +103,17 @@ def likeness_of_words(texts: Sequence[str]) -> Matrix:
 
     bags = [Counter(topic_words(text)) for text in texts]
     weights = _weights(bags)
-    columns = {word: i for i, word in enumerate(weights)}
+    seen = Counter(word for bag in bags for word in bag)
+    columns = {word: i for i, word in enumerate(word for word in seen if seen[word] > 1)}
     matrix = np.zeros((len(bags), max(1, len(columns))), np.float32)
     for row, bag in enumerate(bags):
-        for word, count in bag.items():
-            matrix[row, columns[word]] = (1 + math.log(count)) * weights[word]
-    return likeness_of_vectors(matrix)
+        said = {word: (1 + math.log(count)) * weights[word] for word, count in bag.items()}
+        length = math.sqrt(sum(weight * weight for weight in said.values())) or 1.0
+        for word, weight in said.items():
+            if word in columns:  # what only one says is like nothing
+                matrix[row, columns[word]] = weight / length
+    result: Matrix = matrix @ matrix.T
+    return result
 
 
 def likeness_of_vectors(vectors: Matrix) -> Matrix:
@@ -47,20 +133,70 @@ def _weights(bags: Sequence[Mapping[str, int]]) -> dict[str, float]:
 def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
     """Groups of what is alike, by average link: the two groups most alike are joined until
     none are alike enough, so a long chain of small steps does not become one group."""
-    alike = likeness.copy()
-    size = len(alike)
+    import numpy as np
+
+    alike, size = likeness.copy(), len(likeness)
     groups = [[i] for i in range(size)]
-    if size:
-        alike.flat[:: size + 1] = -1
+    alike.flat[:: size + 1] = -1
+    nearest = alike.argmax(axis=1) if size else np.zeros(0, int)
     while size:
-        i, j = sorted(divmod(int(alike.argmax()), size))
-        if alike[i, j] < threshold:
+        best = alike[np.arange(size), nearest]
+        i = int(best.argmax())
+        if best[i] < threshold:
             break
+        i, j = sorted((i, int(nearest[i])))
         a, b = len(groups[i]), len(groups[j])
-        alike[i] = (a * alike[i] + b * alike[j]) / (a + b)
-        alike[:, i] = alike[i]
+        alike[i] = alike[:, i] = (a * alike[i] + b * alike[j]) / (a + b)
         alike[i, i] = -1
         alike[j] = alike[:, j] = -1
         groups[i] += groups[j]
         groups[j] = []
+        changed = (nearest == i) | (nearest == j) | (alike[:, i] > best)
+        changed[i] = True
+        nearest[changed] = alike[changed].argmax(axis=1)
     return [sorted(group) for group in groups if group]
+
+
+def clusters_by_words(texts: Sequence[str], threshold: float) -> list[list[int]]:
+    return _in_parts(
+        texts, lambda part: clusters(likeness_of_words([texts[n] for n in part]), threshold)
+    )
+
+
+def clusters_by_vectors(vectors: Matrix, texts: Sequence[str], threshold: float) -> list[list[int]]:
+    return _in_parts(
+        texts, lambda part: clusters(likeness_of_vectors(vectors[list(part)]), threshold)
+    )
+
+
+def _in_parts(
+    texts: Sequence[str], grouped: Callable[[Sequence[int]], list[list[int]]]
+) -> list[list[int]]:
+    """Groups among texts that can be alike at all, so that not all need to be compared."""
+    found: list[list[int]] = []
+    for part in _parts(texts):
+        found += [[part[n] for n in group] for group in grouped(part)]
+    return sorted(found)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Texts that share words with one another, directly or by way of others; long chains are cut
+    by age."""
+    if len(texts) <= _MOST:
+        yield list(range(len(texts)))
+        return
+    first = list(range(len(texts)))
+
+    def root(n: int) -> int:
+        while first[n] != n:
+            first[n] = n = first[first[n]]
+        return n
+
+    for a, b in duplicates.sharing([frozenset(topic_words(text)) for text in texts], _SHARED):
+        one, other = sorted((root(a), root(b)))
+        first[other] = one
+    parts: dict[int, list[int]] = {}
+    for n in range(len(texts)):
+        parts.setdefault(root(n), []).append(n)
+    for part in parts.values():
+        yield from (part[start : start + _MOST] for start in range(0, len(part), _MOST))

@@ -11,7 +11,10 @@ from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from vaultmem.upkeep.clusters import Matrix
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
 
 _ROWS: Final = 256  # compared with all others in one go
 _PAUSE: Final = 0.01  # seconds for others after each
@@ -67,3 +70,24 @@ def by_words(texts: Sequence[Set[str]], least: float, stopping: threading.Event)
 
 def shared_part(a: Set[str], b: Set[str]) -> float:
     return len(a & b) / max(1, len(a | b))
+
+
+_TELLING_FEW: Final = 8  # the rarest words of a sentence
+_FREQUENT: Final = 150  # sentences; beyond that a word leads to too many
+
+
+def sharing(texts: Sequence[Set[str]], least: int) -> list[tuple[int, int]]:
+    """Pairs of sets that have at least so many of their rarest words in common, or one all."""
+    used = Counter(word for text in texts for word in text)
+    texts_with: dict[str, list[int]] = {}
+    found: list[tuple[int, int]] = []
+    for number, text in enumerate(texts):
+        rare = sorted((w for w in text if used[w] <= _FREQUENT), key=lambda w: (used[w], w))
+        met: Counter[int] = Counter()
+        for word in rare[:_TELLING_FEW]:
+            met.update(texts_with.setdefault(word, []))
+            texts_with[word].append(number)
+        for other, shared in met.items():
+            if shared >= least or shared >= min(len(text), len(texts[other])):
+                found.append((other, number))
+    return found

@@ -1,8 +1,9 @@
-"""Looking after memories in quiet hours: what is double or out of date goes on a list.
+"""Looking after memories in quiet hours: what is double, out of date or contradicts itself goes on
+a list.
 
 The list is a note that a person reads in Obsidian. It is no memory: agents do not find it, and
-see of it only what they may. Nothing else is written, and nothing is ever changed or deleted. What
-a person ticks off or writes beside an item stays; a list that would be the same is not written.
+see of it only what they may. No memory is changed before a person approves of it. What a person
+ticks off or writes beside an item stays; a list that would be the same is not written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -21,13 +22,15 @@ from typing import Final
 from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.words import topic_words
 from vaultmem.config import REVIEW
-from vaultmem.errors import NotFound, VaultmemError
+from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import CatalogRow, Filters
+from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_TYPES
-from vaultmem.notes.edit import AppendToSection, NoteEdit, ReplaceSection, edit_note
+from vaultmem.notes.edit import AppendToSection, NoteEdit, ReplaceSection, SetProperty, edit_note
 from vaultmem.notes.links import as_link, link_target
 from vaultmem.notes.markdown import markdown_section, property_links, text_without_comments
 from vaultmem.notes.note import Note, note_body, one_line
+from vaultmem.operations.caller import Caller
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.results import DEFAULT_IMPORTANCE as _USUAL
 from vaultmem.operations.results import row_moment
@@ -35,6 +38,8 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.store import Store
 from vaultmem.upkeep import duplicates
+from vaultmem.upkeep.comparison import Disagreement, by_home
+from vaultmem.upkeep.sources import Sources
 
 log = logging.getLogger("vaultmem")
 
@@ -46,11 +51,11 @@ _PAGE: Final = 1_000
 _SAME_MEANING: Final = 0.92  # paraphrases begin there; others of the same subject end at 0.87
 _SAME_WORDS: Final = 0.6
 _LISTED: Final = 50  # of each kind, beside what was ticked off
-DOUBLE, STALE = "Nearly the same", "Out of date"
+CONFLICTING, DOUBLE, STALE = "Contradicting", "Nearly the same", "Out of date"
 _NONE: Final = "Nothing at present."
 _HEAD: Final = """\
-What may be double or out of date among your memories. Nothing has been changed: open each, and \
-merge, correct or forget what you agree with. Tick what should stay as it is.
+What may be double, out of date or contradicting among your memories. Nothing has been changed: \
+open each, and merge, correct or forget what you agree with. Tick what should stay as it is.
 """
 _NO_LINK: Final = re.compile(r"[\[\]|#^`]")
 _ITEM: Final = re.compile(r"- \[(?P<tick>.)\] .*\^(?P<id>r-[0-9a-f]{8})\s*\Z")
@@ -70,6 +75,20 @@ class Reviewed:
     stale: int
     path: str | None  # of the list; none where there was never anything to list
     changed: bool
+    contradictions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListedItem:
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    item: str
+    path: str  # of the memory that was marked
+    superseded_by: str
 
 
 class Review:
@@ -86,11 +105,68 @@ class Review:
         self._view.gaps.require_none()
         stop = stopping or threading.Event()
         rows = list(self._reviewable(stop))
-        doubles, stale = self._doubles(rows, stop), list(self._stale(rows))
+        conflicts = self._conflicts() if rows and not stop.is_set() else []
+        apart = {frozenset((c.older.id, c.newer.id)) for c in conflicts}
+        doubles, stale = self._doubles(rows, stop, apart), list(self._stale(rows))
         if stop.is_set():
             return Reviewed(0, 0, self.review_note(), False)
-        changed = self._list({DOUBLE: doubles, STALE: stale})
-        return Reviewed(len(doubles), len(stale), self.review_note(), changed)
+        found = {CONFLICTING: _conflict_items(conflicts), DOUBLE: doubles, STALE: stale}
+        changed = self._list(found)
+        return Reviewed(len(doubles), len(stale), self.review_note(), changed, len(conflicts))
+
+    def add_conflicts(self, conflicts: Sequence[Disagreement]) -> bool:
+        """Put what somebody came upon on the list, beside what stands there."""
+        return self._list({CONFLICTING: _conflict_items(conflicts)}, adding=True)
+
+    def settled(self) -> frozenset[str]:
+        """The items that a person ticked: they stay as they are."""
+        found = (_ITEM.match(line) for line in self._listed())
+        return frozenset(item["id"] for item in found if item and item["tick"] != " ")
+
+    @bounded()
+    def approve(self, item: str) -> Approved:
+        """Do what a contradiction on the list proposes: the older memory says that it was replaced.
+
+        Its old bytes are kept, as before any change."""
+        self._writing.require_writable()
+        self._view.gaps.require_none()
+        found = next((c for c in self._conflicts() if c.mark == item.strip().lstrip("^")), None)
+        if found is None or not self._view.is_visible(self._view.store.note(found.older.path)):
+            raise NotFound(f"There is nothing to approve under {item!r} any more.")
+        if found.proposal is None:
+            raise InvalidInput(
+                f"{found.older.path} says more than what is out of date, so it cannot be replaced "
+                "as a whole: correct the sentence in it, or tick the item."
+            )
+        note = self._view.store.note(found.older.path)
+        self._writing.edit_note(note, "review", SetProperty("superseded_by", found.newer.link))
+        self._list({CONFLICTING: _conflict_items(self._conflicts())})
+        return Approved(found.mark, note.path, found.newer.link)
+
+    @bounded()
+    def dismiss(self, item: str) -> str:
+        """Tick an item of the list: it stays as it is, and is not proposed again."""
+        self._writing.require_writable()
+        wanted, store = item.strip().lstrip("^"), self._review_store()
+        lines = {m["id"]: line for line in self._listed() if (m := _ITEM.match(line))}
+        if wanted not in lines or not self._may_know(lines[wanted]):
+            raise NotFound(f"There is no item {item!r} on the list for review.")
+
+        def change(note: Note) -> bytes:
+            line = lines[wanted]
+            return note.raw.replace(line.encode(), line.replace("- [ ]", "- [x]", 1).encode(), 1)
+
+        stored = store.update(REVIEW, change)
+        self._writing.record_write(REVIEW, stored.version, "review", "")
+        return wanted
+
+    def _conflicts(self) -> list[Disagreement]:
+        """It is the vault's list, so what is on it does not depend on who asks."""
+        sources = Sources(View(self._view.parts, Caller()))
+        found = [c for compared in by_home(sources.all()) for c in compared.conflicts]
+        return [
+            c._replace(older=sources.linked(c.older), newer=sources.linked(c.newer)) for c in found
+        ]
 
     def review_note(self) -> str | None:
         """Where the list is, if there is one."""
@@ -98,16 +174,21 @@ class Review:
 
     def to_review(self) -> tuple[str, ...]:
         """What is on the list and not ticked off, as far as this caller may know of it."""
-        try:
-            note = self._review_store().note(REVIEW)
-        except VaultmemError:
-            return ()
-        items = (
-            line for line in note.body.splitlines() if (m := _ITEM.match(line)) and m[1] == " "
-        )
+        return tuple(each.text for each in self.review_items())
+
+    def review_items(self) -> tuple[ListedItem, ...]:
+        found = ((line, _ITEM.match(line)) for line in self._listed())
         return tuple(
-            re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]) for line in items if self._may_know(line)
+            ListedItem(item["id"], re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]))
+            for line, item in found
+            if item and item["tick"] == " " and self._may_know(line)
         )
+
+    def _listed(self) -> list[str]:
+        try:
+            return self._review_store().note(REVIEW).body.splitlines()
+        except VaultmemError:
+            return []
 
     def _may_know(self, line: str) -> bool:
         relations, filters = self._view.index.relations, self._view.filters()
@@ -127,8 +208,10 @@ class Review:
             if offset + _PAGE >= total:
                 return
 
-    def _doubles(self, rows: Sequence[CatalogRow], stop: threading.Event) -> list[ReviewItem]:
-        """Within what belongs to one user and project."""
+    def _doubles(
+        self, rows: Sequence[CatalogRow], stop: threading.Event, apart: Set[frozenset[str]]
+    ) -> list[ReviewItem]:
+        """Within what belongs to one user and project, without what contradicts each other."""
         homes: dict[tuple[str, str], list[CatalogRow]] = {}
         for row in rows:
             if not row.more.get("superseded_by"):
@@ -137,6 +220,8 @@ class Review:
         for home in homes.values():
             for a, b, likeness in self._pairs(home, stop) if len(home) > 1 else ():
                 first, second = sorted((a, b), key=lambda row: (row.created or 0, row.id))
+                if frozenset((first.id, second.id)) in apart:
+                    continue
                 made = ReviewItem(
                     _mark("double", first.id, second.id),
                     partial(self._said_of_two, second, first, likeness),
@@ -213,12 +298,12 @@ class Review:
         """The vault's own leaves the list out, as it is no memory."""
         return Store(self._view.store.root, self._view.settings)
 
-    def _list(self, sections: Mapping[str, Sequence[ReviewItem]]) -> bool:
+    def _list(self, sections: Mapping[str, Sequence[ReviewItem]], *, adding: bool = False) -> bool:
         """Write what is to be listed; False when it stands there already."""
         store = self._review_store()
 
         def change(note: Note) -> bytes:
-            raw = edit_note(note, *_changes(note, sections))
+            raw = edit_note(note, *_changes(note, sections, adding))
             if raw != note.raw:
                 self._view.parts.history.take(note, "upkeep")
             return raw
@@ -228,12 +313,12 @@ class Review:
         except NotFound:
             if not any(sections.values()):
                 return False
-            raw = (
-                _HEAD.encode()
-                + "".join(
-                    f"\n## {title}\n\n{_section('', found)}\n" for title, found in sections.items()
-                ).encode()
+            listed = (
+                f"\n## {title}\n\n{_section('', found)}\n"
+                for title, found in sections.items()
+                if found or title in (DOUBLE, STALE)
             )
+            raw = (_HEAD + "".join(listed)).encode()
             stored, before = store.create(REVIEW, raw), ""
         else:
             stored = store.update(REVIEW, change)
@@ -243,13 +328,19 @@ class Review:
         return True
 
 
-def _changes(note: Note, sections: Mapping[str, Sequence[ReviewItem]]) -> Iterator[NoteEdit]:
+def _changes(
+    note: Note, sections: Mapping[str, Sequence[ReviewItem]], adding: bool
+) -> Iterator[NoteEdit]:
     for title, found in sections.items():
         span = markdown_section(note.headings, title, len(note.body))
         if span is None:
-            yield AppendToSection(title, _section("", found))
+            if found:
+                yield AppendToSection(title, _section("", found))
             continue
         old = with_unix_line_ends(note.body[slice(*span)]).strip("\n")
+        if adding:
+            ids = {item.id for item in found}
+            found = [*_as_listed(old, ids), *found]
         if (new := _section(old, found)) != old:
             yield ReplaceSection(title, new)
 
@@ -275,6 +366,33 @@ def _section(old: str, found: Sequence[ReviewItem]) -> str:
     return f"{text}\n\n{kept}" if kept else text
 
 
+def _as_listed(text: str, but: Set[str]) -> Iterator[ReviewItem]:
+    """What stands there already, apart from these."""
+    for mark, block in _items(text)[0].items():
+        if mark not in but:
+            said = re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", block[0])[6:]
+            yield ReviewItem(mark, partial(str, said))
+
+
+def _conflict_items(conflicts: Sequence[Disagreement]) -> list[ReviewItem]:
+    return [
+        ReviewItem(conflict.mark, partial(_said_of_conflict, conflict)) for conflict in conflicts
+    ]
+
+
+def _said_of_conflict(conflict: Disagreement) -> str:
+    """The newer first, with what each says and when."""
+    older, newer, says = conflict.older, conflict.newer, conflict.difference
+    return (
+        f"{newer.link} ({newer.day}) says “{_plain(says.second)}”, "
+        f"{older.link} ({older.day}) “{_plain(says.first)}”"
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(_NO_LINK.sub(" ", one_line(text)).split())
+
+
 def _items(text: str) -> tuple[dict[str, Sequence[str]], list[str]]:
     """Our items with the lines below each, by id; and everything else."""
     items: dict[str, Sequence[str]] = {}
@@ -294,6 +412,11 @@ def _items(text: str) -> tuple[dict[str, Sequence[str]], list[str]]:
 
 def _mark(kind: str, *ids: str) -> str:
     return "r-" + hashlib.blake2b("\0".join((kind, *ids)).encode(), digest_size=4).hexdigest()
+
+
+def double_marks(a: str, b: str) -> frozenset[str]:
+    """What two memories are called on the list, whichever is the older one."""
+    return frozenset((_mark("double", a, b), _mark("double", b, a)))
 
 
 def _weight(row: CatalogRow) -> float:

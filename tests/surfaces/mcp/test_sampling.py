@@ -16,7 +16,7 @@ from tests.surfaces.mcp.harness import ERAS, INITIALIZE, INITIALIZED, Process, c
 from vaultmem.notes.note import parse
 from vaultmem.surfaces.mcp import sampling
 from vaultmem.surfaces.mcp.server import McpServer
-from vaultmem.upkeep import patterns
+from vaultmem.upkeep import drafts
 
 pytestmark = pytest.mark.anyio
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"
@@ -172,16 +172,16 @@ async def test_a_model_that_takes_too_long_is_not_waited_for(
     assert any(event in made["content"] for event in EVENTS)
 
 
-def test_what_recurs_says_so_in_prose_too() -> None:
+def test_prose_stands_for_what_is_quoted() -> None:
     sources = tuple(
-        patterns.SourceMemory(str(n), f"[[{n}]]", EVENTS[n], "episodic", "user", "", "", f"s{n}")
+        drafts.SourceMemory(str(n), f"[[{n}]]", EVENTS[n], "episodic", "user", "", "", f"s{n}")
         for n in range(3)
     )
-    made = patterns.draft(sources, recurring=True)
+    made = drafts.draft(sources)
     assert made is not None
-    told = patterns.in_prose(made, PROSE)
-    assert told is not None and told.key == made.key
-    assert told.content == f"{PROSE}\n\nThis came up in 3 sessions."
+    told = drafts.in_prose(made, PROSE)
+    assert told is not None and (told.key, told.title) == (made.key, made.title)
+    assert told.content == PROSE
 
 
 def test_over_stdio_the_server_asks_while_it_works(tmp_path: Path, root: Path) -> None:

@@ -53,6 +53,7 @@ GROUPS: Final = {
         "conflicts": "Show what two sides could not agree on.",
         "resolve": "Settle a conflict: keep ours, theirs or both.",
         "consolidate": "Draw what belongs together into fewer, clearer memories.",
+        "review": "Show what is yours to judge among your memories.",
         "status": "Show how the vault and its index are.",
         "doctor": "Find what is wrong with the vault, and what to do about it.",
         "models": "Embedding models: list, fetch, take from a folder.",

@@ -28,7 +28,11 @@ def _print_consolidate(done: Consolidated) -> None:
         screen.print_diff(done.diff or "")
     else:
         for memory in done.consolidated_memories:
-            screen.say_done("Written", memory.path, memory.id or "")
+            said = "Joined" if memory.replaces else "Written"
+            screen.say_done(said, memory.path, memory.id or "")
+    _say_contradictions(done)
+    for found in done.patterns_detected:
+        screen.say_line(f"In {found.sessions} sessions: {found.pattern}")
     made, stats = len(done.consolidated_memories), done.session_stats
     if not made:
         screen.say_line(
@@ -40,4 +44,13 @@ def _print_consolidate(done: Consolidated) -> None:
             "Carry it out: vaultmem consolidate --apply"
         )
     if done.review:
-        screen.say_line(f"{done.review} lists memories that may be double or out of date.")
+        screen.say_line(f"{done.review} lists what is yours to judge: vaultmem review")
+
+
+def _say_contradictions(done: Consolidated) -> None:
+    for each in done.contradictions:
+        old, new = each.older, each.newer
+        screen.say_line(
+            f"Contradicting: {new.path} ({new.date}) says “{new.says}”, "
+            f"{old.path} ({old.date}) “{old.says}”"
+        )
