@@ -383,13 +383,14 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.hooks import reminders
     from vaultmem.hooks.events import decide, event_of
     from vaultmem.index.embedded.text import fulltext
+    from vaultmem.notes import sentences
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
     from vaultmem.operations.context import _Item, _line
     from vaultmem.operations.remember import derived_title, entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
-    from vaultmem.upkeep import patterns, sentences
+    from vaultmem.upkeep import patterns
 
     def snippet(text: str) -> object:
         words = snippets.query_words(text[:1000] + " ab")

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.conftest import Open, snapshot
 from vaultmem import errors
 from vaultmem.config import REVIEW
+from vaultmem.notes import sentences
 from vaultmem.notes.note import parse
-from vaultmem.upkeep import drafts, sentences
+from vaultmem.upkeep import drafts
 from vaultmem.upkeep.comparison import by_home
 from vaultmem.vault import Vault
 

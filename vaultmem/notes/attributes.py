@@ -1,5 +1,5 @@
-"""What kind of memory a note is and whose: its properties, and where it has none, its place in
-the vault.
+"""What kind of memory a note is, whose, and the day it is about: its properties, and where it has
+none, its name and its place in the vault.
 
 Where it cannot be read whose a note is, it is nobody's that is bound to a user or a project: a
 property that is being typed, or that stands there twice, must not show the note to others.
@@ -7,6 +7,7 @@ property that is being typed, or that stands there twice, must not show the note
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -32,6 +33,14 @@ _SECOND_BLOCK: Final = re.compile(r"\s*---")
 _NAMING: Final = re.compile(r"[\w\"'-]+[ \t]*:")
 _VALUE: Final = re.compile(r"[\"']?[ \t]*:")
 _DASHES: Final = re.compile(r"(?m)^[ \t]*[-\u2013\u2014]+[ \t]*\r?$")
+
+# A full date where no digit or version goes on: 2026-10-28, 2026_10_28, 20261028, 28.10.2026
+_FULL: Final = re.compile(
+    r"(?<![\d.])(?:(?P<y>(?:19|20)\d\d)(?P<s>[-_.]?)(?P<m>[01]\d)(?P=s)(?P<d>[0-3]\d)"
+    r"|(?P<d2>[0-3]?\d)\.(?P<m2>[01]?\d)\.(?P<y2>(?:19|20)\d\d))(?![\d]|\.\d)"
+)
+_PROPERTIES: Final = ("date", "day", "datum", "data", "created")
+_FIRST_HEADINGS: Final = 1
 
 
 def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
@@ -141,3 +150,30 @@ def _type_by_folder(path: str, settings: Settings) -> str:
         if path.startswith(settings[f"folders.{name}"].strip("/") + "/"):
             return kind
     return "semantic"
+
+
+# --- its day ----------------------------------------------------------------------------------
+
+
+def note_day(note: Note) -> dt.date | None:
+    """By its name (daily notes, meetings), else by a property, else by its first heading."""
+    if found := day_in_name(note.title):
+        return found
+    for name in _PROPERTIES:
+        if found := day_in_name(note.string(name)):
+            return found
+    for heading in note.headings[:_FIRST_HEADINGS]:
+        if found := day_in_name(heading.text):
+            return found
+    return None
+
+
+def day_in_name(text: str) -> dt.date | None:
+    """The first full date in a name, a heading (`## 2026-10-28`) or a property."""
+    for match in _FULL.finditer(text[:1000]):
+        parts = match["y"] or match["y2"], match["m"] or match["m2"], match["d"] or match["d2"]
+        try:
+            return dt.date(*map(int, parts))
+        except ValueError:
+            continue
+    return None

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
+from vaultmem.notes.attributes import day_in_name
 from vaultmem.notes.links import link_target
 from vaultmem.notes.markdown import visible_text
 from vaultmem.notes.note import Note
-from vaultmem.notes.note_date import day_in_name
 
 _BY: Final = (
     *("superseded_by", "replaced_by", "superseded-by", "replaced-by", "moved_to", "successor"),

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from vaultmem.upkeep import duplicates, sentences
+from vaultmem.notes import sentences
+from vaultmem.upkeep import duplicates
 from vaultmem.upkeep.contradictions import Difference, contradiction, keeps_apart
 from vaultmem.upkeep.drafts import SourceMemory, is_said
 from vaultmem.upkeep.statements import SaidSentence, quick_stems, says_all, says_same, statement

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from vaultmem.notes import sentences
 from vaultmem.notes.file_names import name_key
-from vaultmem.upkeep import sentences
 from vaultmem.upkeep.statements import SaidSentence, SaidWord, says_all, says_same, statement
 
 _SENTENCES: Final = 5

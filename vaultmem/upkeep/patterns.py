@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.upkeep import sentences
+from vaultmem.notes import sentences
 from vaultmem.upkeep.comparison import Comparison
 from vaultmem.upkeep.drafts import SourceMemory, occasions
 from vaultmem.upkeep.statements import statement

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp
 from vaultmem.base.words import topic_words, word_stem
+from vaultmem.notes.attributes import note_day
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import link_key
 from vaultmem.notes.note import Note, one_line, printable
-from vaultmem.notes.note_date import note_day
 from vaultmem.notes.passages import Passage, passage_hash, passage_observations, passages_in_context
 from vaultmem.notes.replacement import name_series, replaced_names, replacement
 

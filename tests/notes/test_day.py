@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from vaultmem.notes.attributes import day_in_name, note_day
 from vaultmem.notes.note import parse
-from vaultmem.notes.note_date import day_in_name, note_day
 
 
 @pytest.mark.parametrize(
