@@ -22,7 +22,7 @@ IDENTITY = "fake@1"
 PACKAGE = Path(__file__).parents[2] / "vaultmem"
 NOTE = """
 INSERT INTO note SELECT value, 'n' || value || '.md', 0, 0, 0, 0, '', 'ID' || value, '', 'N' || value,
-  'semantic', 'user', '', '', '', '', '', '', NULL, NULL, NULL, 0, '{}'
+  'semantic', 'user', '', '', '', '', '', '', NULL, NULL, NULL, 0, '{}', NULL
 FROM generate
 """
 PASSAGE = """

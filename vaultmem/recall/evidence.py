@@ -57,6 +57,7 @@ _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
 _BY_DAY: Final = 0.3
+_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.2, 0.05, 0.002
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
 # How much better meaning is than words for this question.
@@ -143,6 +144,7 @@ class Evidence(NamedTuple):
     advice: bool = False
     by_meaning: bool = False  # whether meaning was asked
     dated: float = 0.0  # how much of the best one's place is owed to its day
+    settled: bool = True  # there are enough texts with vectors to know what is usual
 
     @property
     def meaning_share(self) -> float:
@@ -157,8 +159,19 @@ class Evidence(NamedTuple):
         return _probability(self._known_logit)
 
     @property
+    def floor(self) -> float:
+        """Below that probability nothing is known. Whoever asks for advice is told what they like,
+        however far it is from what they ask for; in a small vault little can be told apart."""
+        if self.request or self.pointing or (self.settled and not self.advice):
+            return _FLOOR
+        return _LOW_FLOOR if self.settled else _LOWEST_FLOOR
+
+    @property
     def _known_logit(self) -> float:
-        logit = _sum(_KNOWN if self.by_meaning else _KNOWN_BY_WORDS, self._asdict())
+        signs = self._asdict()
+        logit = _sum(_KNOWN if self.by_meaning else _KNOWN_BY_WORDS, signs)
+        if not self.settled:
+            logit = max(logit, _sum(_KNOWN_BY_WORDS, signs))
         said = self.covered >= _ALL and not (self.request or self.pointing)
         return max(logit, _SAID) if said or self.dated >= _BY_DAY else logit
 
@@ -180,6 +193,7 @@ def evidence_of(
     covered: Mapping[M, float],
     above: Mapping[M, float] | None,
     usual: float,
+    settled: bool = True,
 ) -> Evidence:
     """`covered` and `above` have the memories' own figures; no `above` where nothing was asked by
     meaning."""
@@ -203,6 +217,7 @@ def evidence_of(
         general=not personal and _GENERAL.match(question) is not None,
         advice=personal and _ADVICE.search(question) is not None,
         by_meaning=above is not None,
+        settled=settled,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vaultmem.index import INDEX_FAILURES, AskedWord, Filters, Index
 from vaultmem.recall import fusion
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from vaultmem.embedding.embedder import Embedder
+
+
+_SMALL: Final = 20  # notes
 
 
 class Question(NamedTuple):
@@ -37,6 +40,7 @@ class LanesFound:
     words: tuple[AskedWord, ...] = ()
     covered: dict[MemoryKey, float] = field(default_factory=dict)
     usual: float = 0.0
+    settled: bool = True  # there are enough texts with vectors to know what is usual
     total: int = 0
     more: bool = False  # a lane could have gone on
     unsearched: bool = False  # the words could not be looked for
@@ -45,7 +49,9 @@ class LanesFound:
     def evidence(self, question: str) -> Evidence:
         near = self.lanes.get("vector")
         above = None if near is None else {memory: each.score for memory, each in near.items()}
-        return evidence_of(question, self.words, self.covered, above, self.usual)
+        return evidence_of(
+            question, self.words, self.covered, above or None, self.usual, self.settled
+        )
 
 
 class LaneSearch:
@@ -54,7 +60,7 @@ class LaneSearch:
         self._embedder = embedder
 
     def ask(self, question: Question, depth: int) -> LanesFound:
-        found = LanesFound(question.strategy)
+        found = LanesFound(question.strategy, settled=self._is_large())
         by_meaning = question.strategy in ("hybrid", "vector")
         embedder = self._embedder() if by_meaning else None
         if embedder is None:
@@ -74,6 +80,12 @@ class LaneSearch:
             found.lanes.pop("vector", None)
             found.lanes["keyword"] = words
         return found
+
+    def _is_large(self) -> bool:
+        try:
+            return self._index.has_at_least(_SMALL)
+        except INDEX_FAILURES:
+            return True
 
     @cached_property
     def _aside(self) -> ThreadPoolExecutor:
@@ -118,6 +130,7 @@ class LaneSearch:
         if missing := self._index.vectors.count_missing(embedder.identity):
             bound = question.filters.user or question.filters.home
             many = "some" if bound else missing  # how many there are is not theirs
+            found.settled = False
             found.warnings.append(f"partial_results: {many} passages have no vector yet.")
         alone = self._index.lookup.observations([hit[1] for hit in hits])
         found.usual = self._index.vectors.usual_similarity(vector, embedder.identity)

@@ -35,9 +35,6 @@ _DEPTH: Final = 240  # how far each lane looks; pages behind that look once more
 _DEEP: Final = 2000
 _WHOLE_JOURNALS: Final = 10  # that may stand between the events that are wanted
 _LONGEST: Final = 10_000  # characters of a question
-# Below that probability nothing is known. Whoever asks for advice is told what they like, however
-# far it is from what they ask for.
-_FLOOR, _FLOOR_OF_ADVICE = 0.2, 0.05
 _END: Final = 0.005  # below that a hit is none
 _NEAREST: Final = 3
 _DATED: Final = 60  # notes about the days that are asked about
@@ -200,11 +197,12 @@ def _with_relevance(
 
 
 def _end_where_relevance_ends(answer: Answer) -> None:
-    if answer.evidence.known < (_FLOOR_OF_ADVICE if answer.evidence.advice else _FLOOR):
+    if answer.evidence.known < answer.evidence.floor:
         answer.nearest, answer.hits, answer.total = answer.hits[:_NEAREST], [], 0
         return
-    answer.nearest = [hit for hit in answer.hits if hit.score < _END][:_NEAREST]
-    answer.hits = [hit for hit in answer.hits if hit.score >= _END]
+    end = _END if answer.evidence.settled else 0.0
+    answer.nearest = [hit for hit in answer.hits if hit.score < end][:_NEAREST]
+    answer.hits = [hit for hit in answer.hits if hit.score >= end]
 
 
 def with_journals(filters: Filters) -> Filters:

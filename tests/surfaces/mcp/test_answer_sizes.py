@@ -228,7 +228,14 @@ def test_what_is_merely_nearest_is_no_hit() -> None:
         "total_matched": 0,
         "strategy_used": "hybrid",
         "message": "Nothing known about this.",
-        "nearest": [{"path": "Birds/Heron.md", "title": "Heron", "relevance_score": 0.12}],
+        "nearest": [
+            {
+                "id": "Birds/Heron.md",
+                "path": "Birds/Heron.md",
+                "title": "Heron",
+                "relevance_score": 0.12,
+            }
+        ],
     }
     assert result["content"][0]["text"].splitlines() == [
         "Nothing known about this.",

@@ -141,6 +141,11 @@ class Index:
         self.state()
         return self.catalog.count("note")
 
+    def has_at_least(self, notes: int) -> bool:
+        """Whether so many are indexed; costs the same in a large vault."""
+        self.state()
+        return bool(self.catalog.column("SELECT 1 FROM note LIMIT 1 OFFSET ?", (notes - 1,)))
+
     def take_language(self) -> None:
         """Make the full text for the language that is wished for, and for this version."""
         state = self.state()
