@@ -390,7 +390,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.operations.remember import derived_title, entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
-    from vaultmem.upkeep import patterns
+    from vaultmem.upkeep import drafts
 
     def snippet(text: str) -> object:
         words = snippets.query_words(text[:1000] + " ab")
@@ -419,8 +419,8 @@ def _of_answers() -> Mapping[str, Read]:
         return entity_name(text + "a"), relation_name(text)
 
     analyzer = fulltext._text_analyzer("English")
-    source = patterns.SourceMemory("a", "b", "", "episodic", "user", "", "", "c")
-    draft = patterns.MemoryDraft("a", "b", "semantic", "user", (source,), ())
+    source = drafts.SourceMemory("a", "b", "", "episodic", "user", "", "", "c")
+    draft = drafts.MemoryDraft("a", "b", "semantic", "user", (source,), ())
     return {
         "derived_title": derived_title,
         "entity_name": entity,
@@ -436,7 +436,7 @@ def _of_answers() -> Mapping[str, Read]:
         "one_line": lambda text: sentences.first_sentence(text, 200),
         "main_sentences": lambda text: sentences.main_sentences([text, text], 5, 1000),
         "topics": lambda text: sentences.topics_of_texts([], [text, text], 5),
-        "in_prose": lambda text: patterns.in_prose(draft, text),
+        "in_prose": lambda text: drafts.in_prose(draft, text),
         "content_of": lambda text: results.content_of(parse(text.encode(errors="replace"))),
         "source_value": lambda text: results.source_value("tool=" + text),
         "link names": lambda text: results._linked_names((f"[[{text}]]", text)),
@@ -453,7 +453,7 @@ def _of_answers() -> Mapping[str, Read]:
 
 
 def _of_others() -> Mapping[str, Read]:
-    from vaultmem.clients import jsonc, toml_edit
+    from vaultmem.clients import json_edit, toml_edit
     from vaultmem.git import conflicts, merge
     from vaultmem.notes import line_merge as lines
     from vaultmem.notes.note import parse
@@ -503,8 +503,10 @@ def _of_others() -> Mapping[str, Read]:
         "git conflict, distance": lambda text: conflicts._line_distance(
             text.split("\n"), text[::-1].split("\n")
         ),
-        "jsonc.parse": tried(lambda text: jsonc.parse_jsonc('{"a": ' + text)),
-        "jsonc.set_value": tried(lambda text: jsonc.set_json_value("{}" + text, ["a"], "b")),
+        "json_edit.parse": tried(lambda text: json_edit.parse_jsonc('{"a": ' + text)),
+        "json_edit.set_value": tried(
+            lambda text: json_edit.set_json_value("{}" + text, ["a"], "b")
+        ),
         "tomltext.statements": tried(toml_edit.toml_statements),
         "mem0": lambda text: mem0._BLOCK.findall(text) or detect._MEM0.match(text),
         "marks in the terminal": lambda text: search._MATCH.sub(r"\1", text),

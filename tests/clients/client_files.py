@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.conftest import ROOT
 from vaultmem import config
-from vaultmem.clients import jsonc
+from vaultmem.clients import json_edit
 from vaultmem.clients.catalogue import CLIENTS, Client
 from vaultmem.surfaces.cli import main
 
@@ -33,7 +33,7 @@ def entry(client: Client, vault: Path) -> dict[str, Any]:
 def data_of(name: str, raw: bytes | None = None) -> dict[str, Any]:
     text = (file_of(name).read_bytes() if raw is None else raw).decode("utf-8-sig")
     data: dict[str, Any] = (
-        tomllib.loads(text) if CLIENTS[name].toml else jsonc.parse_jsonc(text).plain
+        tomllib.loads(text) if CLIENTS[name].toml else json_edit.parse_jsonc(text).plain
     )
     return data
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients.client_files import LAUNCHER, do, file_of
 from tests.conftest import snapshot
-from vaultmem.clients import jsonc
+from vaultmem.clients import json_edit
 from vaultmem.clients.catalogue import CLIENTS
 from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
 
@@ -30,7 +30,7 @@ def with_hooks(text: str) -> bytes:
 
 
 def hooks_now() -> list[tuple[str, str, str]]:
-    found = jsonc.parse_jsonc(settings().read_text()).plain.get("hooks", {})
+    found = json_edit.parse_jsonc(settings().read_text()).plain.get("hooks", {})
     return [
         (event, group.get("matcher", ""), handler["command"])
         for event, groups in found.items()

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultmem.clients import jsonc
+from vaultmem.clients import json_edit
 
 ENTRY = {"command": "/opt/vaultmem", "args": ["serve", "--vault", "/home/me/Brain"]}
 PATH = ("mcpServers", "vaultmem")
 
 
 def inserted(text: str) -> str:
-    return jsonc.set_json_value(text, PATH, ENTRY)
+    return json_edit.set_json_value(text, PATH, ENTRY)
 
 
 # --- how it looks --------------------------------------------------------------------------
@@ -100,24 +100,24 @@ def test_an_insertion_looks_as_its_surroundings_do(name: str) -> None:
 def test_removing_gives_back_every_byte(name: str) -> None:
     before, after = LOOKS[name]
     made = PATH[: 1 if "mcpServers" not in before else 2]
-    assert jsonc.remove_json_value(after, made) == before
+    assert json_edit.remove_json_value(after, made) == before
 
 
 def test_a_value_that_is_there_is_replaced_alone() -> None:
     text = inserted('{"mcpServers": {"vaultmem": {"env": {"A": "b"}, "command": "old"}}} // end')
-    assert jsonc.set_json_value(text, (*PATH, "command"), "new") == text.replace(
+    assert json_edit.set_json_value(text, (*PATH, "command"), "new") == text.replace(
         "/opt/vaultmem", "new"
     )
 
 
 def test_a_comment_before_what_goes_does_not_swallow_what_follows() -> None:
     text = '{"a": 1, // one\n "b": 2}'
-    left = jsonc.remove_json_value(text, ("b",))
+    left = json_edit.remove_json_value(text, ("b",))
     assert "// one" in left
-    assert jsonc.parse_jsonc(left).plain == {"a": 1}
-    assert jsonc.parse_jsonc(jsonc.remove_json_value('{// x\n"a": 1, "b": 2}', ("a",))).plain == {
-        "b": 2
-    }
+    assert json_edit.parse_jsonc(left).plain == {"a": 1}
+    assert json_edit.parse_jsonc(
+        json_edit.remove_json_value('{// x\n"a": 1, "b": 2}', ("a",))
+    ).plain == {"b": 2}
 
 
 # --- what is broken ------------------------------------------------------------------------
@@ -143,16 +143,18 @@ def test_a_comment_before_what_goes_does_not_swallow_what_follows() -> None:
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(text: str, where: str) -> None:
-    with pytest.raises(jsonc.MalformedJson) as raised:
-        jsonc.parse_jsonc(text)
+    with pytest.raises(json_edit.MalformedJson) as raised:
+        json_edit.parse_jsonc(text)
     assert raised.value.where == where
 
 
 def test_equal_names_are_noticed() -> None:
-    root = jsonc.parse_jsonc('{"mcpServers": {}, "mcpServers": {"a": 1}}')
-    assert jsonc.is_key_repeated(root, PATH)
-    assert not jsonc.is_key_repeated(jsonc.parse_jsonc('{"mcpServers": {"a": 1, "a": 2}}'), PATH)
-    found = jsonc.find_value(root, ("mcpServers",))
+    root = json_edit.parse_jsonc('{"mcpServers": {}, "mcpServers": {"a": 1}}')
+    assert json_edit.is_key_repeated(root, PATH)
+    assert not json_edit.is_key_repeated(
+        json_edit.parse_jsonc('{"mcpServers": {"a": 1, "a": 2}}'), PATH
+    )
+    found = json_edit.find_value(root, ("mcpServers",))
     assert found is not None
     assert found.plain == {"a": 1}
 
@@ -196,7 +198,7 @@ def files(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(files())
 def test_any_file_is_read_as_it_is_meant(file: tuple[str, dict[str, Any]]) -> None:
     text, value = file
-    assert jsonc.parse_jsonc(text).plain == value
+    assert json_edit.parse_jsonc(text).plain == value
 
 
 @given(files())
@@ -206,9 +208,9 @@ def test_any_file_is_the_same_after_install_and_uninstall(file: tuple[str, dict[
     assume(isinstance(servers, dict) and "vaultmem" not in servers)
     edited = inserted(text)
     expected = {**value, "mcpServers": {**servers, "vaultmem": ENTRY}}
-    assert jsonc.parse_jsonc(edited).plain == expected
-    back = jsonc.remove_json_value(edited, PATH if "mcpServers" in value else PATH[:1])
-    assert jsonc.parse_jsonc(back).plain == value
+    assert json_edit.parse_jsonc(edited).plain == expected
+    back = json_edit.remove_json_value(edited, PATH if "mcpServers" in value else PATH[:1])
+    assert json_edit.parse_jsonc(back).plain == value
     if servers if "mcpServers" in value else value:
         assert back == text
 
@@ -220,9 +222,9 @@ def test_removing_anything_leaves_all_the_rest(
     text, value = file
     assume(value)
     key = data.draw(st.sampled_from(sorted(value)))
-    left = jsonc.remove_json_value(text, (key,))
-    assert jsonc.parse_jsonc(left).plain == {k: v for k, v in value.items() if k != key}
-    gone = jsonc.parse_jsonc(text).items[list(value).index(key)]
+    left = json_edit.remove_json_value(text, (key,))
+    assert json_edit.parse_jsonc(left).plain == {k: v for k, v in value.items() if k != key}
+    gone = json_edit.parse_jsonc(text).items[list(value).index(key)]
     for comment in ("/* } , */", "// ] , x"):
         kept = text.count(comment) - text[gone.start : gone.end].count(comment)
         assert left.count(comment) == kept
@@ -235,6 +237,6 @@ def test_a_list_grows_at_its_end_and_shrinks_again(
     text, value = file
     lists = [key for key, each in value.items() if isinstance(each, list) and each]
     assume(lists)
-    grown = jsonc.append_json_item(text, (lists[0],), new)
-    assert jsonc.parse_jsonc(grown).plain == {**value, lists[0]: [*value[lists[0]], new]}
-    assert jsonc.remove_json_value(grown, (lists[0], len(value[lists[0]]))) == text
+    grown = json_edit.append_json_item(text, (lists[0],), new)
+    assert json_edit.parse_jsonc(grown).plain == {**value, lists[0]: [*value[lists[0]], new]}
+    assert json_edit.remove_json_value(grown, (lists[0], len(value[lists[0]]))) == text

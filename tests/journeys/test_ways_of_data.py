@@ -97,7 +97,7 @@ def test_an_agent_recalls_what_the_file_says_now(root: Path, server: Process) ->
     note.write_text("The relay listens on port 5151.\n")  # not indexed yet, perhaps
     hit = answer(server, "recall_memories", query="relay port")["memories"][0]
     assert "5151" in hit["content"] and "9471" not in hit["content"]
-    assert hit["path"] == "Port.md" and "id" not in hit and hit["whole"]
+    assert hit["path"] == hit["id"] == "Port.md" and hit["whole"]
 
 
 def test_a_pull_brings_many_changes(tmp_path: Path, root: Path, server: Process) -> None:

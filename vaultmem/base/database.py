@@ -149,7 +149,7 @@ class Database:
     def inode(self) -> int:
         return self._opened[_MAIN].identity[1] if _MAIN in self._opened else 0
 
-    def log_size(self) -> int:
+    def write_ahead_log_size(self) -> int:
         """Bytes that are not in the file itself yet."""
         found = self._look_at(_LOG)
         return found.size if found else 0

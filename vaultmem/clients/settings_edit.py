@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from vaultmem.base import small_files
 from vaultmem.base.own_program import PROGRAM
-from vaultmem.clients import jsonc, toml_edit
+from vaultmem.clients import json_edit, toml_edit
 from vaultmem.clients.catalogue import Client
 from vaultmem.clients.our_entry import is_our_hook, starts_vaultmem
 from vaultmem.errors import InvalidInput
@@ -54,13 +54,13 @@ def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]
     if client.toml:
         edited = toml_edit.set_toml_table(text, (client.under, PROGRAM), wanted)
     elif not text.strip():
-        edited = jsonc.fresh_json(expected)
+        edited = json_edit.fresh_json(expected)
     elif there is None:
-        edited = jsonc.set_json_value(text, (client.under, PROGRAM), dict(wanted))
+        edited = json_edit.set_json_value(text, (client.under, PROGRAM), dict(wanted))
     else:
         edited = text
         for key, value in wanted.items():
-            edited = jsonc.set_json_value(edited, (client.under, PROGRAM, key), value)
+            edited = json_edit.set_json_value(edited, (client.under, PROGRAM, key), value)
     by_hand = _fresh_settings(client, wanted)
     return _checked_edit(file, raw, edited, client.toml, expected, by_hand=by_hand)
 
@@ -78,8 +78,8 @@ def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | N
     if client.toml:
         bare = emptied = toml_edit.remove_toml_table(text, path)
     else:
-        emptied = jsonc.remove_json_value(text, path)
-        bare = jsonc.remove_json_value(emptied, path[:1]) if len(servers) == 1 else emptied
+        emptied = json_edit.remove_json_value(text, path)
+        bare = json_edit.remove_json_value(emptied, path[:1]) if len(servers) == 1 else emptied
     expected = _settings_without(data, path if len(servers) > 1 else path[:1])
     _checked_edit(file, raw, bare, client.toml, expected, empty_too=client.under)
     only_ours = servers[PROGRAM].keys() <= {"type", "command", "args"}
@@ -92,7 +92,7 @@ def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
     """A file with nothing in it but the entry."""
     if client.toml:
         return toml_edit.set_toml_table("", (client.under, PROGRAM), entry)
-    return jsonc.fresh_json({client.under: {PROGRAM: dict(entry)}})
+    return json_edit.fresh_json({client.under: {PROGRAM: dict(entry)}})
 
 
 def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
@@ -131,13 +131,13 @@ def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -
     """Each event gets our group behind the others'; older ones of ours go."""
     text = _settings_text(file, raw)
     data = read_json_settings(file, raw, ("hooks",))
-    found = our_hooks(file, data)
+    found = our_hooks_in_settings(file, data)
     if found == {event: [dict(group)] for event, group in wanted.items()}:
         return raw
     left, _, expected = _without_hooks(file, text, data) if found else (text, text, data)
     edited = left if left.strip() else "{}\n"
     for event, group in wanted.items():
-        edited = jsonc.append_json_item(edited, ("hooks", event), dict(group))
+        edited = json_edit.append_json_item(edited, ("hooks", event), dict(group))
         before = expected.get("hooks", {}).get(event, [])
         expected = _settings_with(expected, ("hooks", event), [*before, dict(group)])
     return _checked_edit(file, raw, edited, False, expected)
@@ -145,15 +145,15 @@ def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -
 
 def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
     data = read_json_settings(file, raw, ("hooks",))
-    found = our_hooks(file, data)
+    found = our_hooks_in_settings(file, data)
     if not found:
         return None
     bare, emptied, expected = _without_hooks(file, _settings_text(file, raw), data)
     _checked_edit(file, raw, bare, False, expected)
-    return CleanedSettings.of(raw, bare, emptied, jsonc.fresh_json({"hooks": data["hooks"]}))
+    return CleanedSettings.of(raw, bare, emptied, json_edit.fresh_json({"hooks": data["hooks"]}))
 
 
-def our_hooks(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
+def our_hooks_in_settings(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     """For each event the groups that hold a hook of ours."""
     return {
         event: [group for group in groups if any(map(is_our_hook, _hook_handlers(group)))]
@@ -183,15 +183,18 @@ def _without_hooks(
     """The text without our hooks, the same with what they leave empty, and what it says then."""
     emptied, plain = text, data
     for place in _hook_places(file, data):
-        emptied, plain = jsonc.remove_json_value(emptied, place), _settings_without(plain, place)
+        emptied, plain = (
+            json_edit.remove_json_value(emptied, place),
+            _settings_without(plain, place),
+        )
     bare = emptied
-    for place in (*(("hooks", event) for event in our_hooks(file, data)), ("hooks",)):
+    for place in (*(("hooks", event) for event in our_hooks_in_settings(file, data)), ("hooks",)):
         if not _value_at(plain, place):
-            bare, plain = jsonc.remove_json_value(bare, place), _settings_without(plain, place)
+            bare, plain = json_edit.remove_json_value(bare, place), _settings_without(plain, place)
     return bare, emptied, plain
 
 
-def _hook_places(file: Path, data: Mapping[str, Any]) -> Iterator[tuple[jsonc.Step, ...]]:
+def _hook_places(file: Path, data: Mapping[str, Any]) -> Iterator[tuple[json_edit.Step, ...]]:
     """From the back, so that places further ahead stay right."""
     for event, groups in _hook_events(file, data).items():
         for at in reversed(range(len(groups))):
@@ -220,12 +223,12 @@ def read_json_settings(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[st
     if not text.strip():
         return {}
     try:
-        root = jsonc.parse_jsonc(text)
-    except jsonc.MalformedJson as error:
+        root = json_edit.parse_jsonc(text)
+    except json_edit.MalformedJson as error:
         raise _broken_settings_error(file, "JSON", f"{error.where}: {error.what}") from None
     if not isinstance(root.plain, dict):
         raise _broken_settings_error(file, "settings", "it holds no object")
-    if jsonc.is_key_repeated(root, path):
+    if json_edit.is_key_repeated(root, path):
         raise _broken_settings_error(
             file, "settings", f"{path[0]!r} or what is in it is there twice"
         )
@@ -266,7 +269,7 @@ def _checked_edit(
     by_hand: str = "",
 ) -> bytes:
     parse: Callable[[str], Any] = (
-        small_files.parse_toml if toml else lambda text: jsonc.parse_jsonc(text).plain
+        small_files.parse_toml if toml else lambda text: json_edit.parse_jsonc(text).plain
     )
     try:
         found = parse(edited) if edited.strip() else {}
@@ -292,7 +295,7 @@ def _settings_with(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -
     return {**data, path[0]: inner}
 
 
-def _settings_without(data: Any, path: Sequence[jsonc.Step]) -> Any:
+def _settings_without(data: Any, path: Sequence[json_edit.Step]) -> Any:
     step, rest = path[0], path[1:]
     inner = _settings_without(data[step], rest) if rest else None
     if isinstance(data, list):

@@ -58,7 +58,7 @@ class MergedBody:
 
 def line_units(note: Note) -> list[LineUnit]:
     lines = note.body.split("\n")
-    ids = _item_ids(note, lines)
+    ids = _list_item_ids_to_merge(note, lines)
     found, at = [], 0
     while at < len(lines):
         end = _end_of_item(lines, at) if at in ids else at + 1
@@ -67,7 +67,7 @@ def line_units(note: Note) -> list[LineUnit]:
     return found
 
 
-def _item_ids(note: Note, lines: list[str]) -> dict[int, str]:
+def _list_item_ids_to_merge(note: Note, lines: list[str]) -> dict[int, str]:
     """The list items that carry an id of their own, by line number."""
     found: dict[int, str] = {}
     at = number = 0

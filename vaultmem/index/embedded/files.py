@@ -79,7 +79,7 @@ class IndexFiles:
 
     def close(self) -> None:
         """The last one to close a database changes its file, so that is done here, in turn."""
-        if self.catalog.log_size():
+        if self.catalog.write_ahead_log_size():
             self.settle()
         self.catalog.close()
 
@@ -311,7 +311,7 @@ class IndexFiles:
 
     def _done(self) -> None:
         with self.guard, contextlib.suppress(sqlite3.Error, OSError, VaultmemError):
-            if self.catalog.log_size() > _LARGE_LOG:
+            if self.catalog.write_ahead_log_size() > _LARGE_LOG:
                 self.give_room()
             self._compare()
             if self._is_torn or self.catalog.doubt:
@@ -349,7 +349,7 @@ class IndexFiles:
         """Where nobody is in a hurry: put the log into the file, so that nothing depends on it,
         and look closely at what a killed writer left."""
         sealed = self._seal.is_there()
-        if sealed and not self.catalog.log_size():
+        if sealed and not self.catalog.write_ahead_log_size():
             return
         mishap = contextlib.suppress(VaultmemError, sqlite3.Error, OSError)
         with mishap, self.locked(0.0), self.guard:
@@ -381,7 +381,7 @@ def _discard_full_texts(place: OwnPath, but: OwnPath | None = None) -> None:
 def _leave_index_files(catalog: Catalog, seal: Seal, lock_file: OwnPath) -> None:
     """Nobody closed the index, and it is let go or the process ends. SQLite puts its log into the
     file when the last connection goes: unless that is done in turn, it looks like damage."""
-    if not (catalog.is_open and catalog.log_size()):
+    if not (catalog.is_open and catalog.write_ahead_log_size()):
         return
     mishap = contextlib.suppress(VaultmemError, sqlite3.Error, OSError)
     with mishap, lock.locked(lock_file, timeout=0.0, what="closing the index"):

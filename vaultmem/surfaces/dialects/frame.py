@@ -70,7 +70,7 @@ class DialectServer(McpServer):
 
     # --- who asks ------------------------------------------------------------------------
 
-    def _caller_of_context(self, ctx: Context, caller: Caller) -> Caller:
+    def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
         connected = _known_connection(ctx)
         source = caller.client or connected.client or self.dialect.name
         return self.dialect.caller_of_connection(replace(caller, client=source), connected)

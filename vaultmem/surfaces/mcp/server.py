@@ -133,7 +133,7 @@ class McpServer:
 
         def view() -> Vault:
             vault = self.vault()
-            caller = self._caller_of_context(ctx, named or vault.caller)
+            caller = self._caller_of_dialect_request(ctx, named or vault.caller)
             name = caller.client or bounded_client_name(
                 without_private(client.client_info.name) if client else ""
             )
@@ -142,7 +142,7 @@ class McpServer:
 
         return view
 
-    def _caller_of_context(self, ctx: Context, caller: Caller) -> Caller:
+    def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
         return caller
 
     async def _work_on_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
