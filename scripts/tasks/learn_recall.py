@@ -87,7 +87,8 @@ def _everything_asked(data: Path, work: Path) -> Iterator[Asked]:
         lived = life.read(data / name)
         foreign[name] = list(lived.questions)
         vault = life.LifeVault(lived, work / name / "vault", work / "kept.db", vectors=True)
-        for question, gold in lived.answers:
+        tasks = [(task.text, task.notes) for task in lived.tasks]
+        for question, gold in [*lived.answers, *tasks]:
             yield _ask(vault.vault, name, question, gold, {})
         for text in [*prompts.split("\n"), *_foreign(foreign, name, chance)]:
             if text.strip():

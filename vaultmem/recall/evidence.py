@@ -28,6 +28,8 @@ _PERSONAL: Final = re.compile(
 _ADVICE: Final = re.compile(
     r"\b(?:recommend\w*|suggest\w*|ideas?|tips?|advi[cs]e|should i|help me|looking for|plan(?:ning)?"
     r"|thinking (?:of|about)|considering|want to|would like|need (?:a|some|to)|what (?:kind|sort)"
+    r"|(?:good|best|popular|fun|unique|effective|convenient|must-\w+) (?:\w+ ){0,4}(?:for|to|in|at)"
+    r"|(?:things|places|ways|how can i)\b[^.?]{0,40}\b(?:do|see|try|visit|go|prepare|get|learn)"
     r"|empfiehl\w*|empfehl\w*|vorschl\w*|recomend\w*|suger\w*|conseill\w*)\b|推荐|建议",
     re.IGNORECASE,
 )
@@ -57,62 +59,62 @@ _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
 _BY_DAY: Final = 0.3
-_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.2, 0.05, 0.002
+_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.2, 0.03, 0.002
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
 # How much better meaning is than words for this question.
 _MEANING: Final = {
-    "": -1.481,
-    "covered": -2.336,
-    "above": 6.177,
-    "margin": 6.177,
+    "": -1.531,
+    "covered": -2.292,
+    "above": 6.323,
+    "margin": 6.088,
 }
 # Whether the vault knows anything about it, asked by words and meaning, or by words alone.
 _KNOWN: Final = {
-    "": -21.182,
-    "covered": -0.671,
-    "above": 31.546,
-    "usual": 29.485,
-    "both": 1.865,
-    "names": 0.883,
-    "strangers": -0.702,
-    "words": -0.386,
-    "personal": 0.653,
-    "request": -2.868,
-    "pointing": -0.708,
-    "general": -0.319,
-    "advice": 1.09,
+    "": -20.854,
+    "covered": -0.75,
+    "above": 31.573,
+    "usual": 28.507,
+    "both": 1.9,
+    "names": 0.957,
+    "strangers": -0.768,
+    "words": -0.286,
+    "personal": 0.596,
+    "request": -2.034,
+    "pointing": -0.695,
+    "general": -0.368,
+    "advice": 1.099,
 }
 _KNOWN_BY_WORDS: Final = {
-    "": -1.918,
-    "covered": 2.472,
-    "names": 0.992,
-    "strangers": -0.939,
-    "words": 0.783,
-    "personal": 0.58,
-    "request": -3.079,
-    "pointing": -0.657,
-    "general": -0.586,
-    "advice": 1.276,
+    "": -2.108,
+    "covered": 2.524,
+    "names": 1.036,
+    "strangers": -1.013,
+    "words": 0.843,
+    "personal": 0.565,
+    "request": -2.44,
+    "pointing": -0.739,
+    "general": -0.59,
+    "advice": 1.379,
 }
 # How probably a hit is a right one.
 _RIGHT: Final = {
-    "": -6.503,
-    "known": 0.208,
-    "covered": 0.24,
-    "above": 8.068,
-    "relative": 2.131,
-    "place": 1.797,
-    "lead": 3.26,
-    "both": -4.423,
+    "": -6.441,
+    "known": 0.196,
+    "covered": 0.311,
+    "above": 8.78,
+    "relative": 2.048,
+    "place": 1.721,
+    "lead": 3.348,
+    "both": -4.631,
 }
 _RIGHT_BY_WORDS: Final = {
-    "": -5.466,
-    "known": 0.436,
-    "covered": 0.547,
-    "relative": 1.72,
-    "place": 1.746,
-    "lead": 1.825,
+    "": -5.403,
+    "known": 0.409,
+    "covered": 0.578,
+    "relative": 1.687,
+    "place": 1.758,
+    "lead": 1.758,
 }
 
 
@@ -162,9 +164,10 @@ class Evidence(NamedTuple):
     def floor(self) -> float:
         """Below that probability nothing is known. Whoever asks for advice is told what they like,
         however far it is from what they ask for; in a small vault little can be told apart."""
-        if self.request or self.pointing or (self.settled and not self.advice):
-            return _FLOOR
-        return _LOW_FLOOR if self.settled else _LOWEST_FLOOR
+        if self.advice and self.settled:
+            return _LOW_FLOOR
+        small = not (self.settled or self.request or self.pointing)
+        return _LOWEST_FLOOR if small else _FLOOR
 
     @property
     def _known_logit(self) -> float:
@@ -202,6 +205,7 @@ def evidence_of(
     names = {found.casefold() for found in _NAME.findall(question)}
     known, unknown = _named(words, names, True), _named(words, names, False)
     personal = _PERSONAL.search(question) is not None
+    request = not personal and _REQUEST.match(question) is not None
     return Evidence(
         covered=max(covered.values(), default=0.0),
         above=best,
@@ -212,10 +216,10 @@ def evidence_of(
         strangers=unknown,
         words=math.log1p(sum(word.known for word in words)),
         personal=personal,
-        request=not personal and _REQUEST.match(question) is not None,
+        request=request,
         pointing=_POINTING.search(question) is not None,
         general=not personal and _GENERAL.match(question) is not None,
-        advice=personal and _ADVICE.search(question) is not None,
+        advice=not request and _ADVICE.search(question) is not None,
         by_meaning=above is not None,
         settled=settled,
     )
