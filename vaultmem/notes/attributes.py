@@ -159,7 +159,7 @@ def note_day(note: Note) -> dt.date | None:
     """By its name (daily notes, meetings), else by a property, else by its first heading."""
     if found := day_in_name(note.title):
         return found
-    for name in _PROPERTIES:
+    for name in _PROPERTIES if note.properties else ():
         if found := day_in_name(note.string(name)):
             return found
     for heading in note.headings[:_FIRST_HEADINGS]:

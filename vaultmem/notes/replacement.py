@@ -78,6 +78,17 @@ _FIRST: Final = 600  # characters in which a note says that it was replaced
 _READ: Final = 5000  # characters in which it says what it replaced
 
 
+_OF_PROPERTIES: Final = (*_BY, *_FLAGS, *_SINCE, "status", "state")
+# Looked for first: most notes have none of these letters.
+_MAYBE: Final = re.compile(
+    r"supersed|replac|obsolet|outdat|deprecat|succeed|moved to|migrated|instead|no longer|any ?more"
+    r"|not (?:valid|current|in force)|ersetzt|gelöst|überholt|verschoben|umgezogen|siehe|nutze"
+    r"|veraltet|hinfällig|nicht mehr|substituíd|movid|mudou|em vez d|desatualizad|já não|não é mais",
+    re.IGNORECASE,
+)
+_MAYBE_OF_ANOTHER: Final = re.compile(r"replaces|supersedes|ersetzt|löst|substitui", re.IGNORECASE)
+
+
 class Replacement(NamedTuple):
     """A note says that it does not hold any more."""
 
@@ -88,8 +99,11 @@ class Replacement(NamedTuple):
 
 def replacement(note: Note) -> Replacement | None:
     """What a note says about itself, in its properties, its name or its first sentences."""
-    since = next((day for name in _SINCE if (day := day_in_name(note.string(name)))), None)
-    said = _said_in_properties(note) or _said_in_text(note) or _said_in_title(note)
+    has_any = any(note.key_of(name) for name in _OF_PROPERTIES) if note.properties else False
+    days = (day_in_name(note.string(name)) for name in _SINCE) if has_any else ()
+    since = next(filter(None, days), None)
+    said = _said_in_properties(note) if has_any or note.tags else None
+    said = said or _said_in_text(note) or _said_in_title(note)
     if said is None and since is not None:
         return Replacement("", since, "its time")
     return said._replace(since=said.since or since) if said else None
@@ -140,6 +154,8 @@ def _unnamed(patterns: tuple[str, ...]) -> Iterator[str]:
 
 
 def _said_in_text(note: Note) -> Replacement | None:
+    if not _MAYBE.search(note.body, 0, _FIRST):
+        return None
     text = visible_text(note.body[:_FIRST])
     match = _patterns()[0].search(text)
     if match is None:
@@ -158,8 +174,10 @@ def _said_in_title(note: Note) -> Replacement | None:
 def replaced_names(note: Note) -> tuple[str, ...]:
     """The notes that this one says it replaces, by the names of its links."""
     found: dict[str, None] = {}
-    for name in _REPLACES:
+    for name in _REPLACES if note.properties else ():
         found.update((link_target(value) or value, None) for value in note.strings(name))
+    if not _MAYBE_OF_ANOTHER.search(note.body, 0, _READ):
+        return tuple(found)
     text = visible_text(note.body[:_READ])
     for match in _patterns()[1].finditer(text):
         found.update(dict.fromkeys(_links_in(match["said"])))

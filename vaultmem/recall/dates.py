@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from vaultmem.base.words import WORDS_ASKING_NOTHING, topic_words
+from vaultmem.base.words import PLAIN_WORD, WORDS_ASKING_NOTHING, topic_words
 from vaultmem.recall.periods import Period
 
 _TOLERANCE: Final = 0.4  # of a period's length, outside of it
@@ -38,7 +37,7 @@ _BEGINNINGS: Final = """
     stund sum summer sun tag tarde ter thu thanks this tod today tomor ton tri trim tue two ult um
     until van ver vi vor voriger wed week weih weekend wee win wo woch wäh year yest zwei zwisch
 """
-_MAYBE: Final = re.compile(rf"\d|\b(?:{'|'.join(_BEGINNINGS.split())})", re.IGNORECASE)
+_OF_TIME: Final = (*_BEGINNINGS.split(), *"0123456789")
 _ANOTHER_YEAR: Final = 0.4  # "in August", and it was another year's
 
 
@@ -104,7 +103,8 @@ def _shifted(day: dt.date, days: float) -> dt.date:
 def time_range(question: str, now: dt.datetime) -> TimeRange | None:
     """When the question asks about, seen from `now` (local time, naive or with its zone); None
     where it does not say."""
-    if question.isascii() and not _MAYBE.search(question, 0, _READ):
+    words = PLAIN_WORD.findall(question[:_READ].casefold())
+    if question.isascii() and not any(word.startswith(_OF_TIME) for word in words):
         return None
     # Imported here: most questions ask about no time.
     from vaultmem.recall.date_grammar import expressions

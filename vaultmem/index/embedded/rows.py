@@ -16,7 +16,6 @@ from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import link_key
 from vaultmem.notes.note import Note, one_line, printable
 from vaultmem.notes.passages import Passage, passage_hash, passage_observations, passages_in_context
-from vaultmem.notes.replacement import name_series, replaced_names, replacement
 
 TABLES_OF_NOTE: Final = (
     *("passage", "tag", "name", "link", "link_text", "fact", "problem", "replacement"),
@@ -144,6 +143,9 @@ def _link_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
 
 def _replacement_rows(note: Note) -> Iterator[tuple[str, str, str]]:
     """A sign, the name it is about, and its place in a series."""
+    # Imported here: whoever only asks needs none of it.
+    from vaultmem.notes.replacement import name_series, replaced_names, replacement
+
     if said := replacement(note):
         yield REPLACED_BY, link_key(one_line(said.by)), ""
     for name in replaced_names(note):
