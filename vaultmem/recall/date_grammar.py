@@ -269,7 +269,9 @@ class _Reading:
             return False
         if self._kind(match.start() - 1) == "E":
             return False
-        if re.search("[LTXlxyY]|[NR]'?[oc]?d?[Mm]|[Mm]d?[NR]|[ZJM]", inside.replace("yY", "y")):
+        if re.search(
+            "[LTXlxyY]|[NR]'?[oc]?d?[Mm]|[Mm]d?[NR]|[ZJM]|RN?[Uy]", inside.replace("yY", "y")
+        ):
             bare = inside in ("Y", "yY")
             return not (bare and not match["i"] and inside == "Y")
         follows = self._all[end].kind if end < len(self._all) else "."

@@ -79,12 +79,11 @@ class Point:
             length = {"day": 1, "week": 7, "month": 30.44, "quarter": 91.3}.get(unit.value, 0)
         if not length or length >= period.days:
             return None
-        begin = (
-            days_later(period.end, -length)
-            if place < 0
-            else days_later(period.start, place * length)
-        )
-        found = Period(begin, min(days_later(begin, length), period.end))
+        if place < 0:
+            found = Period(days_later(period.end, -length), period.end)
+        else:
+            begin, end = (days_later(period.start, (place + n) * length) for n in (0, 1))
+            found = Period(begin, min(end, period.end))
         return whole._replace(periods=[found], wording="range", anchor=None)
 
     def _simple(self, tokens: Sequence[DateToken], inside: str) -> Meaning | None:
@@ -129,9 +128,12 @@ class Point:
         linked = "o" in others or "c" in others or "Y" in others or "I" in others
         if number.kind == "R" and number.start < month.start:
             return linked
-        written = self._tokens.text[month.start].isupper() or number.text != number.value
-        if month.kind == "M" or linked or (written and number.kind == "N"):
+        written = self._tokens.text[month.start].isupper()
+        ordinal = number.text[-1].isalpha() and number.text[0].isdigit()
+        if month.kind == "M" or linked or written or ordinal:
             return True
+        if number.kind == "R":
+            return False
         end = max(month.end, number.end)
         following = next((t for t in self._tokens.all if t.start >= end), None)
         return following is None or following.kind != "_"
