@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultmem.recall.date_words import future_words, lexicon, past_words
-from vaultmem.recall.dates import TimeRange, time_range, without_time
+from vaultmem.recall.dates import TimeRange, time_range, weight_of_time, without_time
 from vaultmem.recall.periods import easter
 
 NOW = dt.datetime(2026, 10, 30, 12, 0)  # a Friday
@@ -438,6 +438,11 @@ def test_a_day_is_the_asker_s_own() -> None:
 
 def test_a_moment_that_is_none_fits_nothing() -> None:
     assert found("yesterday").fit(1e30) == found("yesterday").fit(float("nan")) == 0
+
+
+def test_time_weighs_most_where_hardly_anything_else_is_asked() -> None:
+    alone, beside = "what happened yesterday?", "what did the doctor say about the dose yesterday?"
+    assert weight_of_time(alone, found(alone)) > weight_of_time(beside, found(beside)) > 0
 
 
 # --- anything -----------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def _periods(match: re.Match[str], today: dt.date) -> tuple[list[Period | None],
         return [Period(start, tomorrow)], "range"
     if match["vague"]:
         days = 30 if match["vague"] in ("最近", "近来") else 14
-        return [Period(days_later(today, -days), tomorrow)], "vague"
+        return [Period(days_later(today, -days), tomorrow, 0.5)], "vague"
     if match["dec"]:
         decade = int(match["dec"])
         return [year_period(decade if decade > 99 else decade + 1900, 10)], "range"

@@ -247,7 +247,7 @@ class _Reading:
 
     def _vague(self, match: re.Match[str]) -> Meaning | None:
         days = int(self._all[match.start()].value)
-        return Meaning([Period(days_later(self._today, -days), self._tomorrow)], "vague")
+        return Meaning([Period(days_later(self._today, -days), self._tomorrow, 0.5)], "vague")
 
     def _daypart(self, match: re.Match[str]) -> Meaning | None:
         """`morgen` and `mañana` alone are tomorrow; with an article they are mornings."""
