@@ -110,6 +110,15 @@ over the past week | 2026-10-23 2026-10-31
 the last few days | 2026-10-24 2026-10-31
 in the next two weeks | 2026-10-30 2026-11-13
 what is due in two weeks? | 2026-11-10 2026-11-17
+workshops on July 16-18 | 2026-07-16
+I did on May 3-4, 2024 | 2024-05-03
+in the last weeks | 2026-10-02 2026-10-31
+in den letzten Wochen | 2026-10-02 2026-10-31
+what is planned in the coming weeks? | 2026-10-30 2026-11-27
+anything new on your end today? | 2026-10-30
+earlier today | 2026-10-30
+what have you been up to today? | 2026-10-30
+1990年代 | 1990-01-01 2000-01-01
 recently | 2026-09-30 2026-10-31
 the other day | 2026-10-16 2026-10-31
 earlier this month | 2026-10-01 2026-10-31
@@ -208,6 +217,10 @@ I may be wrong about the port
 what may a carrier charge?
 5 may fail at once
 they march on
+this may increase the damping
+my roommate Julio
+every Monday, Wednesday, and Friday at seven
+Monday to Friday from nine
 march 5 miles with a pack
 an august body of scholars
 all the times dad fell

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from vaultmem.recall.date_points import Meaning, Point
 from vaultmem.recall.date_tokens import DateToken, DateTokens
+from vaultmem.recall.date_words import PLURALS
 from vaultmem.recall.periods import (
     LENGTHS,
     Period,
@@ -24,8 +25,8 @@ _YEAR: Final = r"(?:Y|[LTX]y|y[lx])"
 _BEFORE_IT: Final = rf"(?:{_YEAR},?I?d?)?"
 _OF: Final = r"[ocd]{0,2}"
 _DAY: Final = (
-    rf"(?:[Ww],?)?d?[NR]'?(?:[oc]d?)?[Mm](?:,?{_OF}{_YEAR})?"
-    rf"|(?:[Ww],?)?[Mm]d?[NR](?:,?{_YEAR})?"
+    rf"(?:[Ww],?)?d?[NR]'{{0,2}}(?:[oc]d?)?[Mm](?:,?{_OF}{_YEAR})?"
+    rf"|(?:[Ww],?)?[Mm]d?[NR]'?(?:,?{_YEAR})?"
 )
 _NAMED: Final = rf"{_BEFORE_IT}(?:[LTX]?d?[MmSsHQh](?:[lx]|,?{_OF}{_YEAR})?)"
 _SIMPLE: Final = (
@@ -52,6 +53,7 @@ _PATTERNS: Final = (
     ("daypart", r"(?P<p>p)"),
 )
 _FEW: Final = {"few": (2, 6), "couple": (2, 3)}
+_SOME: Final = 4
 _SHORTLY: Final = frozenset(["shortly", "just", "right", "kurz", "pouco", "logo", "juste", "poco"])
 
 
@@ -202,12 +204,18 @@ class _Reading:
         following = self._kind(match.end())
         if unit.value in ("weekends", "weekend", "half") or following in "oc":
             return None
-        if not counted:
-            plural = unit.text.endswith("s") or unit.value == "day"
+        some = unit.text in PLURALS and not counted  # the last weeks
+        if not counted and not some:
             english = "d" in match[0] and self._all[match.start("l") - 1].text == "the"
-            if ahead or plural or (match["l"] == "L" and not english):
+            if ahead or unit.value == "day" or (match["l"] == "L" and not english):
                 return None
-        count = self._count(match.span("c2" if match["c2"] else "c"))[1] if counted else 1
+        count = (
+            self._count(match.span("c2" if match["c2"] else "c"))[1]
+            if counted
+            else _SOME
+            if some
+            else 1
+        )
         if unit.value == "hour":
             count, value = (count + 23) // 24, "day"
         else:
@@ -267,14 +275,16 @@ class _Reading:
         head = next((i for i in range(start, end) if self._all[i].kind not in "Bdoc,"), start)
         if match["i"] and not self._agree(match.end("i") - 1, head):
             return False
-        if self._kind(match.start() - 1) == "E":
+        if self._kind(match.start() - 1) == "E" or not self._is_part(start, head):
             return False
+        follows = self._kind(end)
+        if inside == "Tm" and follows == "_" and not self._is_capital(head + 1):
+            return False  # this may help
         if re.search(
             "[LTXlxyY]|[NR]'?[oc]?d?[Mm]|[Mm]d?[NR]|[ZJM]|RN?[Uy]", inside.replace("yY", "y")
         ):
             bare = inside in ("Y", "yY")
             return not (bare and not match["i"] and inside == "Y")
-        follows = self._all[end].kind if end < len(self._all) else "."
         return self._is_licensed_alone(match, inside, follows)
 
     def _is_licensed_alone(self, match: re.Match[str], inside: str, follows: str) -> bool:
@@ -295,8 +305,22 @@ class _Reading:
         if inside == "D":
             return led or article or len(token.value) == 4 or self._kind(match.start() - 1) == "y"
         if inside in ("W", "Wp"):
-            return led or inside == "Wp" or follows in ".,?" or match.start() == 0
+            listed = self._kind(match.start() - 1) in ",n"
+            ending = follows in ".," and not listed
+            first = match.start() == 0 and follows != "n"
+            return led or inside == "Wp" or ending or first
         return inside in ("K", "UN") and follows not in "oc"
+
+    def _is_part(self, start: int, head: int) -> bool:
+        """`end today` is none; `earlier` and `later` are said of this week, or today."""
+        part = self._all[start]
+        if part.kind != "B":
+            return True
+        relative = part.value in ("earlier", "later")
+        return self._all[head].kind in "TJ" if relative else self._all[head].kind != "J"
+
+    def _is_capital(self, at: int) -> bool:
+        return self._tokens.text[self._all[at].start].isupper()
 
     def _fits_before(self, before: int, point: int) -> bool:
         """Whether "before", "since" … and what comes after it can be of one language."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from vaultmem.recall.date_tokens import DateToken, DateTokens
+from vaultmem.recall.date_words import PLURALS
 from vaultmem.recall.periods import (
     Period,
     date_period,
@@ -82,8 +83,8 @@ class Point:
         if place < 0:
             found = Period(days_later(period.end, -length), period.end)
         else:
-            begin, end = (days_later(period.start, (place + n) * length) for n in (0, 1))
-            found = Period(begin, min(end, period.end))
+            begin = days_later(period.start, place * length)
+            found = Period(begin, min(days_later(period.start, (place + 1) * length), period.end))
         return whole._replace(periods=[found], wording="range", anchor=None)
 
     def _simple(self, tokens: Sequence[DateToken], inside: str) -> Meaning | None:
@@ -181,7 +182,7 @@ class Point:
         if "N" in others and step is None:
             counted = head.value == "week" and not head.text.endswith(("s", "n"))
             return self._week_number(others["N"], others, year, step) if counted else None
-        if step is None or head.value in ("hour", "half", "day"):
+        if step is None or head.value in ("hour", "half", "day") or head.text in PLURALS:
             return None
         return Meaning([unit_period(head.value, self._today, step)])
 

@@ -147,6 +147,9 @@ def _number_or_other(word: DateToken, text: str) -> DateToken:
         kind = "," if sign == "," else "'" if dotted and word.start else "."
         return word._replace(kind=kind)
     match = _written().fullmatch(sign) if sign.isascii() or sign[0].isdigit() else None
+    if match and match["number"] and (days := _range_of_days().search(text, *_around(word))):
+        first = days.start() == word.start  # of May 3-4
+        return word._replace(kind="N" if first else "'", value=match["number"])
     if match is None or _is_glued(word, text):
         return word._replace(kind="_")
     name = match.lastgroup or ""
@@ -156,13 +159,20 @@ def _number_or_other(word: DateToken, text: str) -> DateToken:
     return word._replace(kind=kinds[name], value=match[name])
 
 
+@cache
+def _range_of_days() -> re.Pattern[str]:
+    return re.compile(r"(?<![\w.,:/#-])[0-3]?\d[-–][0-3]?\d(?![\w/-]|[.:,]\d)")
+
+
+def _around(word: DateToken) -> tuple[int, int]:
+    return max(0, word.start - 3), word.end + 4
+
+
 def _is_glued(word: DateToken, text: str) -> bool:
     """Part of a version, a price, a time, an identifier."""
     before, after = text[max(0, word.start - 1) : word.start], text[word.end : word.end + 2]
-    if (
-        before
-        and before in ".:/#@$€£_-+="
-        and not (before == "-" and word.start > 1 and text[word.start - 2].isspace())
-    ):
-        return True
+    if before and before in ".:/#@$€£_-+=":
+        spaced = before == "-" and text[max(0, word.start - 2) : word.start - 1].isspace()
+        if not spaced and not text[: word.start].endswith(("mid-", "Mid-")):
+            return True
     return bool(after) and (after[0] in "%€$£_/@°" or (after[0] in ".:-," and after[1:].isdigit()))

@@ -64,8 +64,8 @@ M p: janeiro=1 fevereiro=2 março=3 abril=4 junho=6 julho=7 setembro=9 outubro=1
 m p: maio=5 agosto=8
 M f: janvier=1 février=2 avril=4 juin=6 juillet=7 août=8 septembre=9 octobre=10 novembre=11 décembre=12
 m f: mars=3 mai=5
-M s: enero=1 febrero=2 abril=4 junio=6 julio=7 septiembre=9 octubre=10 noviembre=11 diciembre=12
-m s: marzo=3 mayo=5 agosto=8
+M s: enero=1 febrero=2 abril=4 junio=6 septiembre=9 octubre=10 noviembre=11 diciembre=12
+m s: marzo=3 mayo=5 julio=7 agosto=8
 S e: summer=3 autumn=4 winter=1
 s e: spring=2 fall=4
 S d: frühling=2 frühjahr=2 sommer=3 herbst=4 winter=1
@@ -150,7 +150,7 @@ z d: seit=0 seitdem=0
 z p: desde=0
 z f: depuis=0
 z s: desde=0
-t e: until=0 till=0 up_to=0
+t e: until=0 till=0
 t d: bis=0 bis_zum=0 bis_zu=0
 t p: até=0 até_ao=0 até_à=0
 t f: jusqu_à=0 jusqu_en=0
@@ -218,6 +218,11 @@ _PAST: Final = """
 """
 _FRENCH: Final = (
     "qu que est j ai je nous avons fait passé quoi qui quand où le la les du était c m a"
+)
+PLURALS: Final = (
+    *("days", "weeks", "months", "quarters", "years"),
+    *("tage", "tagen", "wochen", "monate", "monaten", "jahre", "jahren"),
+    *("dias", "semanas", "meses", "anos", "jours", "semaines", "ans", "années", "días", "años"),
 )
 LONGEST_ENTRY: Final = 4  # words
 

@@ -1,0 +1,183 @@
+"""Notes that were replaced: what they say, what others say about them, what their names say."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultmem.notes.note import parse
+from vaultmem.notes.replacement import Replacement, name_series, replaced_names, replacement
+
+
+def said(text: str, path: str = "Rule.md") -> Replacement | None:
+    return replacement(parse(text.encode(), path))
+
+
+def by(text: str, path: str = "Rule.md") -> str | None:
+    found = said(text, path)
+    return None if found is None else found.by
+
+
+REPLACED = {
+    '---\nsuperseded_by: "[[New rule]]"\n---\nText.': "New rule",
+    '---\nreplaced_by:\n  - "[[New rule|the new one]]"\n---\nText.': "New rule",
+    "---\nReplaced_By: New rule\n---\nText.": "New rule",
+    '---\nersetzt_durch: "[[Neu]]"\n---\nText.': "Neu",
+    '---\nsubstituído_por: "[[Nova]]"\n---\nTexto.': "Nova",
+    "---\nstatus: superseded\n---\nText.": "",
+    "---\nstatus: Outdated\n---\nMoved to [[New rule]].": "New rule",
+    "---\nstatus: veraltet\n---\nText.": "",
+    "---\nstatus: desatualizado\n---\nTexto.": "",
+    "---\ndeprecated: true\n---\nText.": "",
+    "---\narchived: 2026-05-01\n---\nText.": "",
+    "---\ntags: [rule, outdated]\n---\nText.": "",
+    "Superseded by [[New rule]].": "New rule",
+    "**Superseded by [[New rule]]**\n\nText.": "New rule",
+    "> [!warning] Replaced by [[New rule]]\n\nText.": "New rule",
+    "> [!warning]\n> This note was replaced by [[New rule#Since May]].": "New rule",
+    "# Rule\n\nThis rule has been superseded by [[New rule]] in May.\n\nText.": "New rule",
+    "(Replaced by [[New rule]].) Text.": "New rule",
+    "Moved to [[New rule]]": "New rule",
+    "See [[New rule]] instead.": "New rule",
+    "OUTDATED: see [[New rule]].\n\nText.": "New rule",
+    "Deprecated.": "",
+    "No longer valid since we moved.": "",
+    "This is no longer used.": "",
+    "Ersetzt durch [[Neu]].": "Neu",
+    "Diese Regel wurde durch [[Neu]] abgelöst.": "Neu",
+    "Veraltet, siehe [[Neu]].": "Neu",
+    "Diese Notiz ist veraltet.": "",
+    "Gilt nicht mehr.": "",
+    "Siehe stattdessen [[Neu]].": "Neu",
+    "Substituída por [[Nova]].": "Nova",
+    "Esta nota está desatualizada.": "",
+    "Já não é válido.": "",
+    "Movido para [[Nova]].": "Nova",
+}
+
+HOLDS = [
+    "",
+    "Rates are 560 a day.",
+    "---\nstatus: active\n---\nText.",
+    "---\nstatus: done\n---\nText.",
+    "---\ndeprecated: false\n---\nText.",
+    "---\nsuperseded_by:\n---\nText.",
+    "Replaces [[Old rule]].",
+    "Ersetzt [[Alt]].",
+    "Substitui [[Antiga]].",
+    "She was replaced by [[Anna]] as treasurer.",
+    "The old server was replaced by [[Atlas]].",
+    "He moved to Lisbon in March.",
+    "Moved to Lisbon.",
+    "I no longer cough after rehearsals.",
+    "The old price is no longer valid for them.",
+    "Outdated drivers are the usual reason.",
+    "Deprecated calls are listed in [[Calls]].",
+    "Use [[Atlas]] for levels.",
+    "See [[Atlas]].",
+    "`Superseded by [[New rule]]` is what to write.",
+    "```\nSuperseded by [[New rule]].\n```\n",
+    "UPDATE 2026-05: 45 minutes now.",
+    "Text. " * 200 + "\n\nSuperseded by [[New rule]].",
+]
+
+
+@pytest.mark.parametrize("text", REPLACED)
+def test_a_note_that_says_it_was_replaced(text: str) -> None:
+    assert by(text) == REPLACED[text]
+
+
+@pytest.mark.parametrize("text", HOLDS)
+def test_a_note_that_holds(text: str) -> None:
+    assert said(text) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "old"),
+    [("Address (old)", True), ("Adresse (veraltet)", True), ("Old bikes", False), ("Alt", False)],
+)
+def test_a_name_that_says_so(title: str, old: bool) -> None:
+    assert (said("Text.", f"{title}.md") is not None) == old
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nstatus: superseded\nsuperseded_on: 2026-05-06\n---\nText.",
+        "---\ndeprecated: 2026-05-06\n---\nText.",
+        "---\nvalid_until: 2026-05-06\n---\nText.",
+        "Superseded by [[New rule]] on 2026-05-06.",
+        "Ersetzt durch [[Neu]] am 06.05.2026.",
+    ],
+)
+def test_since_when(text: str) -> None:
+    found = said(text)
+    assert found is not None and found.since == dt.date(2026, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Replaces [[Old rule]]. The rest.", ("Old rule",)),
+        ("The reason is cost. Replaces [[Old rule]].", ("Old rule",)),
+        ("This decision supersedes [[Old rule|the old one]].", ("Old rule",)),
+        ("Umzug im Mai. Ersetzt [[Alt]]. Offen bleibt viel.", ("Alt",)),
+        ("Diese Regel löst [[Alt]] ab.", ("Alt",)),
+        ("Substitui [[Antiga]].", ("Antiga",)),
+        ('---\nsupersedes: ["[[A]]", "[[B]]"]\n---\nText.', ("A", "B")),
+        ('---\nreplaces: "[[A]]"\n---\nReplaces [[A]].', ("A",)),
+        ("A new chain replaces [[Chain]] every year.", ()),
+        ("Superseded by [[New rule]].", ()),
+        ("`Replaces [[Old rule]]`", ()),
+    ],
+)
+def test_a_note_that_says_what_it_replaced(text: str, names: tuple[str, ...]) -> None:
+    assert replaced_names(parse(text.encode(), "Rule.md")) == names
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Rates 2025", "Rates 2026"),
+        ("Medication 2025-09", "Medication 2026-08"),
+        ("Rules (2025)", "rules 2026-01-02"),
+        ("Alerting v1", "Alerting v2"),
+        ("Alerting v2.9", "Alerting v2.10"),
+        ("Plan version 1", "Plan v 2"),
+    ],
+)
+def test_names_that_follow_each_other(earlier: str, later: str) -> None:
+    first, second = name_series(earlier), name_series(later)
+    assert first is not None and second is not None
+    assert first[0] == second[0] and first[1] < second[1]
+
+
+@pytest.mark.parametrize(
+    "title", ["2026-10-28", "2026-10-19 Monthly", "Rates", "2026", "v2", "Area 51"]
+)
+def test_names_that_stand_alone(title: str) -> None:
+    assert name_series(title) is None
+
+
+@given(st.text(max_size=300))
+def test_whatever_stands_there_is_read(text: str) -> None:
+    note = parse(text.encode("utf-8", "ignore"), "Note.md")
+    replacement(note)
+    replaced_names(note)
+    name_series(text)
+
+
+@pytest.mark.parametrize(
+    "part", ["> ", "(", "this is ", "superseded by [[", ". Replaces ", "v1.", "* "]
+)
+def test_hostile_texts_take_no_time(part: str) -> None:
+    note = parse((part * 10_000).encode(), "Note.md")
+    started = time.process_time()
+    replacement(note)
+    replaced_names(note)
+    name_series(part * 10_000)
+    assert time.process_time() - started < 0.5

@@ -1,0 +1,200 @@
+"""Notes that were replaced by others: what a note says about itself, what another says about it,
+and what its name says.
+
+People seldom go back to mark the old note; the new one says "Replaces [[…]]", or only carries a
+later year in its name. So there are three signs, from certain to weak: `replacement`,
+`replaced_names`, `name_series`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from vaultmem.notes.links import link_target
+from vaultmem.notes.markdown import visible_text
+from vaultmem.notes.note import Note
+from vaultmem.notes.note_date import day_in_name
+
+_BY: Final = (
+    *("superseded_by", "replaced_by", "superseded-by", "replaced-by", "moved_to", "successor"),
+    *("ersetzt_durch", "abgelöst_durch", "nachfolger"),
+    *("substituído_por", "substituido_por", "sucessor"),
+)
+_REPLACES: Final = ("supersedes", "replaces", "ersetzt", "substitui", "predecessor")
+_FLAGS: Final = ("superseded", "deprecated", "obsolete", "outdated", "archived", "veraltet")
+_SINCE: Final = (
+    *("superseded_at", "superseded_on", "replaced_on", "deprecated_on", "archived_on"),
+    *("valid_to", "valid_until", "gültig_bis", "válido_até", "ended"),
+)
+_STATES: Final = """
+    superseded replaced outdated obsolete deprecated archived retired expired
+    veraltet ersetzt überholt abgelöst archiviert
+    substituído substituída obsoleto obsoleta desatualizado desatualizada arquivado arquivada
+"""
+_TITLE_MARK: Final = (
+    r"\((?:old|outdated|obsolete|deprecated|superseded|alt|veraltet|antig[oa])\)\s*\Z"
+)
+_LINK: Final = r"(?:\*\*|the |der |die |das |pel[oa] |o |a )?(?P<link>\[\[[^\[\]\n]{1,300}\]\])"
+# How a sentence begins that is about its note: a mark of a list or callout, "This note is …".
+_ABOUT_ITSELF: Final = (
+    r"(?:this(?: \w+)? (?:is|was|has been) (?:now )?|(?:now|since [^.\[\]]{1,30}) "
+    r"|diese[rs]? \w+ (?:ist|wurde|gilt) (?:seit [^.\[\]]{1,30} )?"
+    r"|est[ea] \w+ (?:está|foi|é) )?"
+)
+_SAID: Final = (
+    # with what came instead
+    rf"(?:superseded|replaced|obsoleted|succeeded) by {_LINK}",
+    rf"(?:moved|migrated) to {_LINK}",
+    rf"(?:see|use|read) {_LINK}(?: \w+)? instead\b",
+    rf"(?:ersetzt|abgelöst|überholt) (?:durch|von) {_LINK}",
+    rf"(?:durch|von) {_LINK} (?:ersetzt|abgelöst|überholt)\b",
+    rf"(?:verschoben|umgezogen) nach {_LINK}",
+    rf"(?:siehe|nutze) (?:stattdessen|jetzt) {_LINK}",
+    rf"substituíd[oa] p(?:or|el[oa]) {_LINK}",
+    rf"(?:movid[oa]|mudou) para {_LINK}",
+    rf"(?:ver|usar) {_LINK} em vez d",
+    # without
+    r"(?:outdated|obsolete|deprecated|superseded)\s*(?=[.!:;,(–—-]|\Z)",
+    r"no longer (?:valid|true|current|in use|in force|used|applies|up to date)\b",
+    r"(?:not valid|not current|not in force) any ?more\b",
+    r"(?:veraltet|überholt|hinfällig)\s*(?=[.!:;,(–—-]|\Z)",
+    r"(?:gilt nicht mehr|nicht mehr (?:gültig|aktuell|in kraft))\b",
+    r"(?:desatualizad[oa]|obsolet[oa])\s*(?=[.!:;,(–—-]|\Z)",
+    r"(?:já não (?:é válid[oa]|vale|está em vigor)|não é mais válid[oa])\b",
+)
+_SAID_OF_ANOTHER: Final = (
+    rf"(?:(?:this(?: \w+)?|it) )?(?:replaces|supersedes) {_LINK}",
+    rf"(?:(?:diese[rs]? \w+|das) )?ersetzt {_LINK}",
+    rf"(?:diese[rs]? \w+ )?löst {_LINK}[^.\n]{{0,20}} ab\b",
+    rf"(?:est[ea] \w+ )?substitui {_LINK}",
+)
+# A sentence's beginning, behind marks of lists, quotes and callouts.
+_BEGINNING: Final = r"(?:\A|\n|(?<=[.!?;:)])[ \t]|\()(?:[ \t>#*_~⚠️❗-]|\[![\w-]+\][+-]?|\*\*)*"
+_FIRST: Final = 600  # characters in which a note says that it was replaced
+_READ: Final = 5000  # characters in which it says what it replaced
+
+
+class Replacement(NamedTuple):
+    """A note says that it does not hold any more."""
+
+    by: str  # the name that its link carries; empty where none is given
+    since: dt.date | None  # may lie ahead: valid until then
+    says: str  # the property or the words
+
+
+def replacement(note: Note) -> Replacement | None:
+    """What a note says about itself, in its properties, its name or its first sentences."""
+    since = next((day for name in _SINCE if (day := day_in_name(note.string(name)))), None)
+    said = _said_in_properties(note) or _said_in_text(note) or _said_in_title(note)
+    if said is None and since is not None:
+        return Replacement("", since, "its time")
+    return said._replace(since=said.since or since) if said else None
+
+
+def _said_in_properties(note: Note) -> Replacement | None:
+    for name in _BY:
+        if by := next(iter(note.strings(name)), ""):
+            return Replacement(link_target(by) or by, None, name)
+    for name in _FLAGS:
+        value = note.get(name)
+        day = day_in_name(note.string(name))
+        if value is True or day:
+            return Replacement("", day, name)
+    for value in (*note.strings("status"), *note.strings("state")):
+        if value.casefold() in _states():
+            return Replacement(_linked_instead(note), None, f"status: {value}")
+    if found := next((tag for tag in note.tags if tag.casefold() in _states()), None):
+        return Replacement(_linked_instead(note), None, f"#{found}")
+    return None
+
+
+def _linked_instead(note: Note) -> str:
+    """What the text of a note with such a status links as its successor."""
+    said = _said_in_text(note)
+    return said.by if said else ""
+
+
+@cache
+def _states() -> frozenset[str]:
+    return frozenset(_STATES.split())
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    about_itself = "|".join(_unnamed(_SAID))
+    of_another = "|".join(_unnamed(_SAID_OF_ANOTHER))
+    return (
+        re.compile(f"{_BEGINNING}(?P<said>{_ABOUT_ITSELF}(?:{about_itself}))", re.IGNORECASE),
+        re.compile(f"{_BEGINNING}(?P<said>{of_another})", re.IGNORECASE),
+        re.compile(_TITLE_MARK, re.IGNORECASE),
+    )
+
+
+def _unnamed(patterns: tuple[str, ...]) -> Iterator[str]:
+    """A name can be given to one group alone."""
+    return (pattern.replace("(?P<link>", "(?:") for pattern in patterns)
+
+
+def _said_in_text(note: Note) -> Replacement | None:
+    text = visible_text(note.body[:_FIRST])
+    match = _patterns()[0].search(text)
+    if match is None:
+        return None
+    said = match["said"]
+    by = next(_links_in(said), "") or next(_links_in(_sentence_from(text, match.start("said"))), "")
+    day = day_in_name(_sentence_from(text, match.start("said")))
+    return Replacement(by, day, said.strip())
+
+
+def _said_in_title(note: Note) -> Replacement | None:
+    match = _patterns()[2].search(note.title)
+    return Replacement("", None, match[0].strip()) if match else None
+
+
+def replaced_names(note: Note) -> tuple[str, ...]:
+    """The notes that this one says it replaces, by the names of its links."""
+    found: dict[str, None] = {}
+    for name in _REPLACES:
+        found.update((link_target(value) or value, None) for value in note.strings(name))
+    text = visible_text(note.body[:_READ])
+    for match in _patterns()[1].finditer(text):
+        found.update(dict.fromkeys(_links_in(match["said"])))
+    return tuple(found)
+
+
+def _links_in(text: str) -> Iterator[str]:
+    for link in re.findall(r"\[\[[^\[\]\n]{1,300}\]\]", text):
+        if name := link_target(link):
+            yield name
+
+
+def _sentence_from(text: str, start: int) -> str:
+    end = re.compile(r"[.!?](?=\s|\Z)|\n").search(text, start)
+    return text[start : end.start() if end else len(text)][:_FIRST]
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+_SERIES: Final = re.compile(
+    r"(?P<name>.*?\D)[\s,_-]*\(?(?:(?P<date>(?:19|20)\d\d(?:-[01]\d(?:-[0-3]\d)?)?)"
+    r"|v(?:ersion)?[ .]?(?P<version>\d{1,4}(?:\.\d{1,4}){0,3}))\)?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def name_series(title: str) -> tuple[str, tuple[int, ...]] | None:
+    """`Rates 2026` and `Alerting v2` stand in series: what is called, and the place in it. In one
+    folder the later of a series usually replaced the earlier one. A date in front is a log's."""
+    match = _SERIES.fullmatch(title.strip()[:200])
+    if match is None or not match["name"].strip(" ,_-("):
+        return None
+    if day_in_name(match["name"]):
+        return None
+    place = match["date"] or match["version"]
+    kind = "date" if match["date"] else "version"
+    name = match["name"].strip(" ,_-(").casefold()
+    return f"{name} {kind}", tuple(int(part) for part in re.split(r"[-.]", place))
