@@ -54,6 +54,7 @@ _PATTERNS: Final = (
 )
 _FEW: Final = {"few": (2, 6), "couple": (2, 3)}
 _SOME: Final = 4
+_HEADS: Final = frozenset("JjUyWwMmSsHQhKDZYp")
 _SHORTLY: Final = frozenset(["shortly", "just", "right", "kurz", "pouco", "logo", "juste", "poco"])
 
 
@@ -74,6 +75,8 @@ def _compiled() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def expressions(tokens: DateTokens, today: dt.date) -> list[Expression]:
     """All of them; none shares a word with another."""
+    if _HEADS.isdisjoint(tokens.kinds):  # most questions: no pattern need be made for them
+        return []
     taken = bytearray(len(tokens.all))
     reading = _Reading(tokens, today)
     found: list[Expression] = []
