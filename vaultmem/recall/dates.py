@@ -81,13 +81,15 @@ def time_range(question: str, now: dt.datetime) -> TimeRange | None:
     """When the question asks about, seen from `now` (local time, naive or with its zone); None
     where it does not say."""
     # Imported here: most of what imports this never asks.
-    from vaultmem.recall.chinese_dates import chinese_expressions
     from vaultmem.recall.date_grammar import expressions
     from vaultmem.recall.date_tokens import date_tokens
 
     today = now.date()
     found = expressions(date_tokens(question), today)
-    found += chinese_expressions(question, today)
+    if not question.isascii():
+        from vaultmem.recall.chinese_dates import chinese_expressions
+
+        found += chinese_expressions(question, today)
     if not found:
         return None
     # A year that was named holds whatever today is; "last Friday" beside it is seen from there.
