@@ -277,6 +277,7 @@ class Vault:
     clear_session = _Offered(lambda vault: vault._sessions.clear_session)
     session_summary = _Offered(lambda vault: vault._sessions.session_summary)
     context = _Offered(lambda vault: vault._contexts.context)
+    reminder = _Offered(lambda vault: vault._contexts.reminder)
 
     assert_fact = _Offered(lambda vault: vault._facts.assert_fact)
     facts = _Offered(lambda vault: vault._facts.facts)

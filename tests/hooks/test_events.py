@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import FIXTURES, Open, snapshot
 from vaultmem import config
-from vaultmem.hooks import answer, events, reminders
+from vaultmem.hooks import answer, events, prompt_words
 from vaultmem.hooks.events import End, Inject, Log, Remember
 from vaultmem.operations.caller import Caller
 from vaultmem.vault import Vault
@@ -198,17 +198,17 @@ def test_what_is_no_event_means_nothing(payload: Any) -> None:
     "prompt", ["ok thanks", "yes", "go on, please fix it", "", "???", "1 2 3", "do it"]
 )
 def test_small_talk_carries_nothing(prompt: str) -> None:
-    assert reminders.content_words(prompt) == {}
+    assert prompt_words.content_words(prompt) == {}
 
 
 def test_words_that_carry_a_prompt() -> None:
-    assert reminders.content_words("How does AuthService refresh the tokens of api_v2?") == {
+    assert prompt_words.content_words("How does AuthService refresh the tokens of api_v2?") == {
         "authservice": True,
         "refresh": False,
         "tokens": False,
         "api_v2": True,
     }
-    assert list(reminders.content_words("令牌轮换")) == ["令牌", "牌轮", "轮换"]
+    assert list(prompt_words.content_words("令牌轮换")) == ["令牌", "牌轮", "轮换"]
 
 
 @pytest.fixture

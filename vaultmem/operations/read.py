@@ -103,12 +103,22 @@ class Reader:
             return Freshness(0, 0, 0)
 
     def ask(
-        self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
+        self,
+        query: str,
+        strategy: str,
+        filters: Filters,
+        limit: int,
+        offset: int,
+        profile: str,
+        *,
+        floor: bool = True,
     ) -> Answer:
         """By the index; where it cannot be used, or has gaps, by the files themselves."""
         try:
             lacks = self._view.parts.catch_up()
-            found, gaps = self._recall_from_index(query, strategy, filters, limit, offset, profile)
+            found, gaps = self._recall_from_index(
+                query, strategy, filters, limit, offset, profile, floor
+            )
         except InvalidInput:
             raise
         except INDEX_FAILURES as error:
@@ -129,7 +139,14 @@ class Reader:
         return found
 
     def _recall_from_index(
-        self, query: str, strategy: str, filters: Filters, limit: int, offset: int, profile: str
+        self,
+        query: str,
+        strategy: str,
+        filters: Filters,
+        limit: int,
+        offset: int,
+        profile: str,
+        floor: bool,
     ) -> tuple[Answer, Sequence[str] | None]:
         """What the index found, and the notes that it cannot have found; None for all of them."""
         while True:
@@ -141,6 +158,7 @@ class Reader:
                 limit=limit,
                 offset=offset,
                 profile=profile,
+                floor=floor,
             )
             gaps = None if found.unsearched else self._view.parts.unindexed()
             if (
