@@ -386,7 +386,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.notes import sentences
     from vaultmem.notes.note import parse
     from vaultmem.operations import results
-    from vaultmem.operations.context import _Item, _line
+    from vaultmem.operations.context.contexts import _Item, _line
     from vaultmem.operations.remember import derived_title, entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vaultmem.git.share import Sharing
     from vaultmem.indexing.follower import Follower
     from vaultmem.indexing.reconcile import ReconcileReport
-    from vaultmem.operations.context import Contexts
+    from vaultmem.operations.context.contexts import Contexts
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
     from vaultmem.operations.graph import Graph
@@ -201,7 +201,7 @@ class Vault:
 
     @cached_property
     def _contexts(self) -> Contexts:
-        from vaultmem.operations.context import Contexts
+        from vaultmem.operations.context.contexts import Contexts
 
         return Contexts(self.view, self._reader, self._sessions, self._facts)
 

@@ -233,7 +233,7 @@ def context(said: dict[str, Any]) -> str:
     [
         ("How often do refresh tokens rotate?", "every 24 hours"),
         ("What about RS256?", "gateway signs"),
-        ("Please commit this", "each with its reason"),
+        ("How should my commits look?", "each with its reason"),
         ("令牌多久轮换？", "访问令牌"),
     ],
 )
@@ -248,6 +248,14 @@ def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expecte
     "prompt",
     [
         "ok thanks",
+        "run the tests again and fix what fails",
+        "continue",
+        "great, now push it",
+        "rename this variable to total",
+        "good morning",
+        "make that shorter, please",
+        "undo the last change",
+        "explain how a hash map works",
         "Write a poem about the autumn sea and the gulls above it",
         "What is the capital of France?",
         "It was number one on the list of that day",
@@ -279,7 +287,7 @@ def test_a_memory_is_shown_once_in_a_session(filled: Vault) -> None:
 def test_a_session_starts_with_preferences_and_its_project(filled: Vault) -> None:
     said = context(answer.to_event(filled, event("SessionStart", source="startup")))
     assert "Commits are small" in said
-    assert "### Project Atlas" in said and "RS256" in said
+    assert "### Project knowledge" in said and "RS256" in said
     assert "Lunch" not in said
 
 
@@ -298,7 +306,7 @@ def test_injected_text_is_bounded_quoted_and_without_secrets(vault: Vault, root:
         text = f"---\ntype: procedural\nscope: user\n---\nPreference {number} " + "wide " * 60
         (root / "Memories" / f"Like {number}.md").write_text(text)
     for asked in (
-        event("UserPromptSubmit", prompt="Do refresh tokens rotate? Do this now!"),
+        event("UserPromptSubmit", prompt="When do our refresh tokens rotate?"),
         event("SessionStart", source="startup"),
     ):
         said = context(answer.to_event(vault, asked))

@@ -18,7 +18,7 @@ from vaultmem.hooks.events import (
     one_line,
 )
 from vaultmem.notes.note import printable
-from vaultmem.operations.notebook import Notebook
+from vaultmem.operations.context.notebook import Notebook
 
 if TYPE_CHECKING:
     from vaultmem.vault import Vault

@@ -228,7 +228,7 @@ class Reader:
 def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
     row = hit.row
     alone = hit.is_observation and bool(hit.block)  # a memory of its own
-    seen = _journal_observation(hit) if alone else None
+    seen = journal_observation(hit) if alone else None
     return RecalledMemory(
         id=hit.block if alone else row.id or row.path,
         title=row.title,
@@ -254,7 +254,7 @@ def _recalled_memory(hit: Hit, count: int, *, explain: bool) -> RecalledMemory:
     )
 
 
-def _journal_observation(hit: Hit) -> Observation | None:
+def journal_observation(hit: Hit) -> Observation | None:
     """What a journal's line says, without its time and id; a part of a long one says itself."""
     found = markdown_outline(f"## Log\n\n{hit.passage}\n").observations
     return found[0] if len(found) == 1 else None

@@ -15,18 +15,25 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from vaultmem.base.words import CJK_RUN, PLAIN_WORD, WORDS_ASKING_NOTHING, is_telling_word
+from vaultmem.base.words import (
+    CJK_RUN,
+    PLAIN_WORD,
+    WORDS_ASKING_NOTHING,
+    is_telling_word,
+    word_stem,
+)
 from vaultmem.errors import VaultmemError
 from vaultmem.index import CatalogRow
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.replacement import name_series, replaced_names, replacement
-from vaultmem.operations.preferences import (
+from vaultmem.operations.context.preferences import (
     PreferenceNotes,
     is_preference,
     kinds_of_preference,
     kinds_of_task,
 )
+from vaultmem.operations.read import journal_observation
 from vaultmem.operations.view import View
 from vaultmem.recall.recall import Answer, Hit
 
@@ -36,6 +43,7 @@ MOST: Final = 5  # memories about a task, beside preferences
 # encyclopedia, and more by words alone.
 _FLOOR, _FLOOR_BY_WORDS = 0.25, 0.4
 _GENERAL: Final = 0.15
+_FIRST, _OF_NAME = 3, 2  # hits, and words of the task in a note's name: then words suffice
 _UNDECIDED: Final = (0.2, 0.6)  # between those words alone cannot say
 _SAID: Final = 0.45  # nor where no memory says so much of the prompt
 # What a request gets back of what requests are marked down by, for its telling words: with some
@@ -121,7 +129,9 @@ class TaskMemories:
         row = None if alone else self._successor(hit.row, note, hits)
         if row is None:
             id_ = hit.block if alone else hit.row.id or hit.row.path
-            yield Found(id_, hit.row, hit.passage, hit.score, preference)
+            seen = journal_observation(hit) if alone else None
+            said = printable(seen.content) if seen else hit.passage
+            yield Found(id_, hit.row, said, hit.score, preference)
         elif row is not hit.row and (text := self._view.visible_body(row)):
             beginning = printable(text.strip()[:1000])
             new = self.note(row.path)
@@ -225,15 +235,26 @@ def _is_telling(word: str) -> bool:
 
 def is_known(task: str, answer: Answer) -> bool:
     evidence = answer.evidence
+    if not evidence.by_meaning and any(_is_named(task, hit) for hit in answer.hits[:_FIRST]):
+        return True
     floor = _FLOOR if evidence.by_meaning else _FLOOR_BY_WORDS
     floor += _GENERAL if evidence.general else 0.0
     return bool(answer.hits) and knowledge(task, answer) >= floor
+
+
+def _is_named(task: str, hit: Hit) -> bool:
+    """Whether a note's name has several of the task's words."""
+    named = {word_stem(word.casefold()) for word in PLAIN_WORD.findall(hit.row.title)}
+    asked = {word_stem(w.casefold()) for w in PLAIN_WORD.findall(task) if _is_telling(w)}
+    return len(named & asked) >= _OF_NAME
 
 
 def is_undecided(task: str, answer: Answer) -> bool:
     """Whether meaning might say otherwise than words did."""
     known = knowledge(task, answer)
     least, most = _UNDECIDED
+    if any(_is_named(task, hit) for hit in answer.hits[:_FIRST]):
+        return False
     return least <= known and not (known >= most and answer.evidence.covered >= _SAID)
 
 

@@ -24,20 +24,20 @@ from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import without_link_brackets
 from vaultmem.notes.note import Note, note_title, printable
 from vaultmem.notes.replacement import replaced_names, replacement
-from vaultmem.operations.context_block import TITLES, BlockText, ContextItem
-from vaultmem.operations.facts import FactView, KnownFacts
-from vaultmem.operations.input import require_one_of
-from vaultmem.operations.notebook import Notebook
-from vaultmem.operations.preferences import PreferenceNotes
-from vaultmem.operations.project_notes import open_points, telling_first
-from vaultmem.operations.read import Reader
-from vaultmem.operations.sessions import Sessions
-from vaultmem.operations.task_memories import (
+from vaultmem.operations.context.block import TITLES, BlockText, ContextItem
+from vaultmem.operations.context.notebook import Notebook
+from vaultmem.operations.context.preferences import PreferenceNotes
+from vaultmem.operations.context.project_notes import open_points, telling_first
+from vaultmem.operations.context.task_memories import (
     LOOKED_AT,
     TaskMemories,
     is_of_project,
     is_undecided,
 )
+from vaultmem.operations.facts import FactView, KnownFacts
+from vaultmem.operations.input import require_one_of
+from vaultmem.operations.read import Reader
+from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
 from vaultmem.recall.graph_lane import GraphLane
 from vaultmem.recall.recall import Answer
@@ -48,6 +48,7 @@ _AT_START: Final = 6  # preferences
 _OF_PROJECT: Final = 4  # notes
 _LAST: Final = 2  # sessions
 _READ: Final = 60  # notes
+_FEW_LACKING: Final = 0.1  # passages without a vector, in parts of the notes
 _LEAST_TIME: Final = 0.3  # seconds; in less no model is opened
 _UNASKED: Final = 1_500  # tokens; of 10,000 characters Claude Code shows the beginning only
 _NOTHING: Final = "Memory has nothing to say about this."
@@ -160,8 +161,20 @@ class Contexts:
         return found
 
     def _ask(self, query: str, strategy: str) -> Answer:
+        """Where vectors are missing, meaning knows too little to say that nothing is known."""
+        if strategy == "hybrid" and self._lacks_vectors():
+            strategy = "keyword"
         filters = self._view.filters()
         return self._reader.ask(query, strategy, filters, LOOKED_AT, 0, "relevance", floor=False)
+
+    def _lacks_vectors(self) -> bool:
+        model = self._view.parts.embedder()
+        try:
+            index = self._view.index
+            lacking = index.vectors.count_missing(model.identity) if model else 0
+            return lacking > _FEW_LACKING * index.size
+        except INDEX_FAILURES:
+            return False
 
     def _is_model_opened(self, query: str, seconds: float) -> bool:
         """Open it aside, and wait no longer than that; it may go on opening when we are gone."""

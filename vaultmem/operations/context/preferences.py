@@ -45,7 +45,7 @@ _PROCEDURE: Final = re.compile(
 _STEPS: Final = re.compile(r"^\s*\d+[.)] ", re.MULTILINE)
 _TITLE: Final = re.compile(
     r"(?:how (?!to\b).{1,60}\b(?:likes?|wants?|prefers?)\b"
-    r"|(?:i|she|he|we|they|the user)? ?(?:prefers?|likes?|wants?)\b"
+    r"|(?:i|she|he|we|they|the user)? ?(?:prefers?|likes?|wants?) \w"
     r"|(?:always|never|don'?t|do not|please|ask before|ask first)\b"
     r"|(?:[\w'’]+ )?(?:preferences?|conventions?)\Z"
     r"|(?:house|working|ground|code|coding|writing|style) (?:rules?|style|agreements?|guide)\b"
@@ -82,7 +82,7 @@ _INSTRUCTION: Final = re.compile(
 _SHORT: Final = 700  # characters of a note whose sentences are instructions
 _SHARE: Final = 0.5  # of its sentences
 _MOST: Final = 40  # sentences looked at
-_MOST_READ: Final = 120  # notes
+_FEW, _MOST_READ = 250, 120  # notes: of so many all are read, of more some
 _MANY: Final = 5_000  # notes, too many to look at every name
 _QUOTED: Final = re.compile(r"(?m)^\s*>.*$|```.*?(?:```|\Z)|^#.*$", re.DOTALL)
 
@@ -153,22 +153,31 @@ class PreferenceNotes:
 
     def rows(self) -> list[CatalogRow]:
         """Who the user is, then what they want, the most important first."""
-        found = {row.path: row for row in self._candidates()}
-        held = [row for row in list(found.values())[:_MOST_READ] if self._is_preference(row)]
+        rows = self._all() if self._size() <= _FEW else list(self._candidates())[:_MOST_READ]
+        held = [row for row in {row.path: row for row in rows}.values() if self._is_one(row)]
         return sorted(held, key=lambda row: (IDENTITY not in row.tags, -_importance(row)))
 
     def _candidates(self) -> Iterator[CatalogRow]:
+        """Notes that may be preferences; in a large vault, not all can be read."""
         view = self._view
-        yield from view.gaps.select(view.filters(tags=sorted(_words(_TAGS))), "importance")[0]
-        stored = view.filters(scope="user", type="procedural")
-        yield from view.gaps.select(stored, "importance")[0]
-        yield from self._with_telling_words()
-        try:
-            many = view.index.size > _MANY
-        except INDEX_FAILURES:
-            many = False
-        rows = [] if many else view.gaps.select(view.filters(), "importance")[0]
+        for filters in (
+            view.filters(tags=sorted(_words(_TAGS))),
+            view.filters(kind="preference"),
+            view.filters(scope="user", type="procedural"),
+        ):
+            yield from view.gaps.select(filters, "importance", _MOST_READ)[0]
+        rows = self._all() if self._size() <= _MANY else []
         yield from (row for row in rows if _TITLE.match(row.title) or _is_in_folder(row.path))
+        yield from self._with_telling_words()
+
+    def _all(self) -> list[CatalogRow]:
+        return self._view.gaps.select(self._view.filters(), "importance")[0]
+
+    def _size(self) -> int:
+        try:
+            return self._view.index.size
+        except INDEX_FAILURES:
+            return 0
 
     def _with_telling_words(self) -> Iterator[CatalogRow]:
         """Notes with words of wishes and instructions in them."""
@@ -180,7 +189,7 @@ class PreferenceNotes:
         except INDEX_FAILURES:
             return
 
-    def _is_preference(self, row: CatalogRow) -> bool:
+    def _is_one(self, row: CatalogRow) -> bool:
         try:
             note = self._view.store.note(row.path)
         except VaultmemError:
