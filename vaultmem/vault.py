@@ -203,7 +203,7 @@ class Vault:
     def _contexts(self) -> Contexts:
         from vaultmem.operations.context.contexts import Contexts
 
-        return Contexts(self.view, self._reader, self._sessions, self._facts)
+        return Contexts(self.view, self._reader, lambda: self._sessions, lambda: self._facts)
 
     @cached_property
     def _review(self) -> Review:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -264,6 +265,31 @@ def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expecte
 )
 def test_a_prompt_about_something_else_brings_up_nothing(filled: Vault, prompt: str) -> None:
     assert answer.to_event(filled, event("UserPromptSubmit", prompt=prompt)) == {}
+
+
+def test_where_words_cannot_decide_the_model_is_opened_in_time(root: Path) -> None:
+    notes = {
+        "Dentist": "Dr Moreau, Rua da Praia 4. Next cleaning in March, ask for Ana.",
+        "Pea soup": "Soak the peas, cook them with a ham bone.",
+        "Repairs": "Fixes of this year: brakes in May, the clutch in July.",
+    }
+    root.mkdir(exist_ok=True)
+    for name, text in notes.items():
+        (root / f"{name}.md").write_text(f"{text}\n")
+    asked = event("UserPromptSubmit", prompt="Who looks after my teeth?")
+    (root / ".vaultmem").mkdir(exist_ok=True)
+    with Vault.open(root) as vault:
+        vault.parts.bring_up_to_date()
+        embedder = vault.parts.embedder()
+        assert embedder is not None
+        while vault.parts.reconciler.embed_some(embedder):
+            pass
+    with Vault.open(root) as vault:  # where nothing is open yet
+        assert answer.to_event(vault, asked) == {}  # there is no time
+        said = context(answer.to_event(vault, asked, time.monotonic() + 60))
+        assert "[[Dentist]]" in said and "Pea soup" not in said
+        other = event("UserPromptSubmit", prompt="teeth, who sees to mine?", session_id="s-3")
+        assert "[[Dentist]]" in context(answer.to_event(vault, other))  # now it is open
 
 
 def test_what_is_merely_injected_does_not_count_as_used(filled: Vault) -> None:

@@ -312,29 +312,24 @@ def test_adding_a_secret_says_what_was_replaced(run: Run, vault: Path) -> None:
     assert not any(token.encode() in f.read_bytes() for f in vault.rglob("*") if f.is_file())
 
 
-def test_a_plain_vault_and_a_prompt_in_other_words(tmp_path: Path) -> None:
-    """No property anywhere. Words cannot decide, so the model is opened, in time."""
+def test_a_plain_vault(tmp_path: Path) -> None:
+    """No property anywhere, and nothing prepared."""
     vault = tmp_path / "Plain"
     notes = {
         "Health/Dentist.md": "Dr Moreau, Rua da Praia 4. Next cleaning in March, ask for Ana.\n",
         "Projects/Tern/Overview.md": "Tern counts sea birds from photographs.\n",
         "Preferences/Answers.md": "Short, in British English.\n",
         "Recipes/Pea soup.md": "Soak the peas, cook them with a ham bone.\n",
-        "Cars/Repairs.md": "Fixes of this year: brakes in May, the clutch in July.\n",
     }
     for path, text in notes.items():
         (vault / path).parent.mkdir(parents=True, exist_ok=True)
         (vault / path).write_text(text)
     (vault / ".vaultmem").mkdir()
-    nursery.run(
-        [sys.executable, "-m", "vaultmem", "index"],
-        capture_output=True, env=environment(tmp_path, vault), timeout=60,
-    )  # fmt: skip
     started = patiently(vault, event("SessionStart", source="startup", cwd="/home/me/Tern"))
     said = started.json["hookSpecificOutput"]["additionalContext"]
     assert "British English" in said and "counts sea birds" in said and "Pea soup" not in said
-    asked = event("UserPromptSubmit", prompt="who looks after my teeth?", session_id="s-2")
-    found = patiently(vault, asked)
+    asked = event("UserPromptSubmit", prompt="When is my next cleaning at the dentist?")
+    found = patiently(vault, asked | {"session_id": "s-2"})
     assert "[[Dentist]]" in found.json["hookSpecificOutput"]["additionalContext"]
     for prompt in ("thanks", "continue", "run the tests again and fix what fails"):
         assert hook(vault, event("UserPromptSubmit", prompt=prompt)) == Ran(0, "", "")

@@ -11,15 +11,14 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vaultmem.base.token_count import token_count
 from vaultmem.errors import VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.limits import QUESTION, bounded
-from vaultmem.notes import journal
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import without_link_brackets
 from vaultmem.notes.note import Note, note_title, printable
@@ -34,13 +33,15 @@ from vaultmem.operations.context.task_memories import (
     is_of_project,
     is_undecided,
 )
-from vaultmem.operations.facts import FactView, KnownFacts
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.read import Reader
-from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
 from vaultmem.recall.graph_lane import GraphLane
 from vaultmem.recall.recall import Answer
+
+if TYPE_CHECKING:
+    from vaultmem.operations.facts import FactView, KnownFacts
+    from vaultmem.operations.sessions import Sessions
 
 SECTIONS: Final = {name: TITLES[name] for name in list(TITLES)[2:]}
 _ITEMS: Final = 12
@@ -70,7 +71,15 @@ class ContextBlock:
 
 
 class Contexts:
-    def __init__(self, view: View, reader: Reader, sessions: Sessions, facts: KnownFacts) -> None:
+    """`sessions` and `facts` are made when there is something to ask them: a hook has no time."""
+
+    def __init__(
+        self,
+        view: View,
+        reader: Reader,
+        sessions: Callable[[], Sessions],
+        facts: Callable[[], KnownFacts],
+    ) -> None:
         self._view = view
         self._reader = reader
         self._sessions = sessions
@@ -211,7 +220,7 @@ class Contexts:
 
     def _facts_of(self, name: str) -> Sequence[FactView]:
         try:
-            return self._facts.facts(name).facts
+            return self._facts().facts(name).facts
         except VaultmemError:  # the name of several notes
             return ()
 
@@ -252,10 +261,12 @@ class Contexts:
 
     def _summed_up(self, project: str | None, most: int) -> Iterator[ContextItem]:
         """How the latest sessions ended."""
+        from vaultmem.notes import journal
+
         filters = self._view.filters(type="session", project=project)
         rows = self._view.gaps.select(filters, "created", _ITEMS)[0]
         told = 0
-        for note in self._sessions.notes_at(row.path for row in rows):
+        for note in self._sessions().notes_at(row.path for row in rows):
             said = printable(journal.journal_summary(note))
             if said and told < most:
                 told += 1
@@ -323,7 +334,7 @@ class Contexts:
         """The newest things that were noted: in this session, then in earlier ones."""
         for memory in self._reader.list(type="episodic", limit=_ITEMS // 2).memories:
             yield self._item(memory.id, memory.title, memory.excerpt)
-        for seen in reversed(self._sessions.timeline(before=_ITEMS, after=0).observations):
+        for seen in reversed(self._sessions().timeline(before=_ITEMS, after=0).observations):
             yield self._item(seen.id, note_title(seen.path), seen.content)
 
     def _item(self, id_: str, title: str, text: str) -> ContextItem:

@@ -25,6 +25,7 @@ from vaultmem.base.words import (
 from vaultmem.errors import VaultmemError
 from vaultmem.index import CatalogRow
 from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.file_names import name_key
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.replacement import name_series, replaced_names, replacement
 from vaultmem.operations.context.preferences import (
@@ -37,6 +38,7 @@ from vaultmem.operations.read import journal_observation
 from vaultmem.operations.view import View
 from vaultmem.recall.recall import Answer, Hit
 
+_MOST_BESIDE: Final = 500  # notes of one folder
 LOOKED_AT: Final = 30  # hits
 MOST: Final = 5  # memories about a task, beside preferences
 # How probably the vault must know something about it: more, where it is asked as one asks an
@@ -85,14 +87,16 @@ class TaskMemories:
         self._kinds = kinds_of_task(task, files)
         self._project = _folded(project)
         self._notes: dict[str, Note | None] = {}
+        self._folders: dict[str, Sequence[CatalogRow]] = {}
+        self._replaced: dict[str, CatalogRow] | None = None
 
     def choose(self, answer: Answer) -> list[Found]:
         """What is worth saying, most telling first; nothing, where nothing is known."""
         hits = [hit for hit in answer.hits if not _is_noise(hit)]
         project = self._project or _named_project(self.text, hits)
-        found = sorted(self._weighed(hits, project), key=lambda each: -each.score)
         if not is_known(self.text, answer) or not _says_anything(self.text):
             return list(self._for_kind(project)) if self._files else []
+        found = sorted(self._weighed(hits, project), key=lambda each: -each.score)
         about = [each for each in found if not each.preference]
         wishes = [each for each in found if each.preference]
         bearing = [each for each in wishes if self._bears(each, answer, project)]
@@ -143,13 +147,21 @@ class TaskMemories:
         said = replacement(note)
         if said is not None or row.more.get("superseded_by"):
             return self._named(said.by if said else row.more["superseded_by"], hits) or row
-        for hit in hits:
-            other = self.note(hit.row.path) if hit.row.path != row.path else None
-            names = replaced_names(other) if other else ()
-            if any(_folded(name.rpartition("/")[2]) == _folded(row.title) for name in names):
-                return hit.row
+        if (newer := self._replacing(hits).get(_folded(row.title))) and newer.path != row.path:
+            return newer
         later = self._latest_in_series(row)
         return None if later is None or later.path == row.path else later
+
+    def _replacing(self, hits: Sequence[Hit]) -> dict[str, CatalogRow]:
+        """What the notes that were found say they replace."""
+        if self._replaced is None:
+            self._replaced = {
+                _folded(name.rpartition("/")[2]): hit.row
+                for hit in hits
+                if (note := self.note(hit.row.path)) is not None
+                for name in replaced_names(note)
+            }
+        return self._replaced
 
     def _named(self, name: str, hits: Sequence[Hit]) -> CatalogRow | None:
         wanted = _folded(name.strip("[]").partition("|")[0].rpartition("/")[2])
@@ -158,9 +170,9 @@ class TaskMemories:
         in_hits = (hit.row for hit in hits if _folded(hit.row.title) == wanted)
         if (row := next(in_hits, None)) is not None:
             return row
-        with_name = self._view.gaps.paths_named(name.strip("[]").partition("|")[0])
-        rows = self._view.gaps.select(self._view.filters(), "title")[0] if with_name else []
-        return next((row for row in rows if row.path in with_name), None)
+        paths = self._view.gaps.paths_named(name_key(name.strip("[]").partition("|")[0]))
+        found = (row for path in paths for row in self._in_folder(path) if row.path == path)
+        return next(found, None)
 
     def _latest_in_series(self, row: CatalogRow) -> CatalogRow | None:
         """`Rates 2026` is what holds of `Rates 2025`, unless the task names the older one."""
@@ -168,15 +180,22 @@ class TaskMemories:
         folder = row.path.rpartition("/")[0]
         if series is None or _names_place(self.text, series[1]):
             return None
-        rows = self._view.gaps.select(self._view.filters(folder=folder), "title")[0]
         same = [
             (other[1], each)
-            for each in rows
+            for each in self._in_folder(row.path)
             if each.path.rpartition("/")[0] == folder
             and (other := name_series(each.title)) is not None
             and other[0] == series[0]
         ]
         return max(same, key=lambda pair: pair[0])[1] if same else None
+
+    def _in_folder(self, path: str) -> Sequence[CatalogRow]:
+        """The notes beside this one."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._folders:
+            filters = self._view.filters(folder=folder)
+            self._folders[folder] = self._view.gaps.select(filters, "recent", _MOST_BESIDE)[0]
+        return self._folders[folder]
 
     # --- preferences ----------------------------------------------------------------------
 

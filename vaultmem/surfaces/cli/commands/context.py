@@ -30,9 +30,8 @@ def context_command(
         return
     screen.print_warnings(block.warnings)
     if not block.memories_used:
-        screen.say_line(
-            "There is nothing to tell an agent yet. The first memory: vaultmem add TEXT"
-        )
+        begin = "There is nothing to tell an agent yet. The first memory: vaultmem add TEXT"
+        screen.say_line((task and block.message) or begin)
         return
     text = screen.safe_for_screen(block.context_block.rstrip("\n"))
     click.echo(screen.wrapped_paragraphs(text) if screen.is_for_a_person() else text)
