@@ -380,13 +380,13 @@ def _of_edits() -> Mapping[str, Read]:
 
 def _of_answers() -> Mapping[str, Read]:
     from vaultmem.base import redaction, token_count, words
-    from vaultmem.hooks import reminders
+    from vaultmem.hooks import prompt_words
     from vaultmem.hooks.events import decide, event_of
     from vaultmem.index.embedded.text import fulltext
     from vaultmem.notes import sentences
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
-    from vaultmem.operations.context import _Item, _line
+    from vaultmem.operations.context.contexts import _Item, _line
     from vaultmem.operations.remember import derived_title, entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
@@ -442,7 +442,7 @@ def _of_answers() -> Mapping[str, Read]:
         "link names": lambda text: results._linked_names((f"[[{text}]]", text)),
         "context line": lambda text: _line(_Item("a", "b", text)),
         "hooks": hooked,
-        "reminders": lambda text: (reminders.content_words(text), words.word_stem(text)),
+        "prompt_words": lambda text: (prompt_words.content_words(text), words.word_stem(text)),
         "full text pieces": lambda text: list(fulltext._cjk_pieces(text)),
         "full text words": analyzer.analyze,
         "terminal paragraphs": screen.wrapped_paragraphs,

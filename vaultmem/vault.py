@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vaultmem.git.share import Sharing
     from vaultmem.indexing.follower import Follower
     from vaultmem.indexing.reconcile import ReconcileReport
-    from vaultmem.operations.context import Contexts
+    from vaultmem.operations.context.contexts import Contexts
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
     from vaultmem.operations.graph import Graph
@@ -169,16 +169,20 @@ class Vault:
         "operations.versions.VersionHistory", "view", "_writing", "_commits"
     )
     _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
-    _contexts: _Group[Contexts] = _Group(
-        "operations.context.Contexts", "view", "_reader", "_sessions", "_facts"
-    )
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
     _health: _Group[Health] = _Group("upkeep.status.Health", "view")
     _maintenance: _Group[Maintenance] = _Group("upkeep.maintenance.Maintenance", "parts")
     _sharing: _Group[Sharing] = _Group("git.share.Sharing", "view", "_writing")
     _settlement: _Group[Settlement] = _Group("git.conflicts.Settlement", "view", "_writing")
 
-    # These by import statements: what mypy knows of them depends on the order of its reading.
+    # These by import statements: what mypy knows of them depends on the order of its reading, and
+    # a context seldom needs all that it may ask.
+
+    @cached_property
+    def _contexts(self) -> Contexts:
+        from vaultmem.operations.context.contexts import Contexts
+
+        return Contexts(self.view, self._reader, lambda: self._sessions, lambda: self._facts)
 
     @cached_property
     def _memories(self) -> Memories:
@@ -233,6 +237,7 @@ class Vault:
     clear_session = _Offered(lambda vault: vault._sessions.clear_session)
     session_summary = _Offered(lambda vault: vault._sessions.session_summary)
     context = _Offered(lambda vault: vault._contexts.context)
+    reminder = _Offered(lambda vault: vault._contexts.reminder)
 
     assert_fact = _Offered(lambda vault: vault._facts.assert_fact)
     facts = _Offered(lambda vault: vault._facts.facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaultmem.base import words
-from vaultmem.hooks import reminders
+from vaultmem.hooks import prompt_words
 
 
 def test_scripts_without_blanks_are_read_by_pairs_everywhere() -> None:
@@ -11,12 +11,12 @@ def test_scripts_without_blanks_are_read_by_pairs_everywhere() -> None:
     pairs = ["令牌", "牌轮", "轮换", "時々", "𠀀𠀁", "木"]
     assert list(words.pairs_of_signs(text)) == pairs
     assert words.topic_words(text) == pairs
-    assert list(reminders.content_words(text)) == pairs
+    assert list(prompt_words.content_words(text)) == pairs
 
 
 def test_words_that_say_nothing_are_told_apart_by_their_use() -> None:
     assert words.topic_words("please explain the file among us") == ["please", "explain", "file"]
-    assert list(reminders.content_words("please explain the file among us")) == ["among"]
+    assert list(prompt_words.content_words("please explain the file among us")) == ["among"]
 
 
 def test_a_stem_is_for_comparing_and_a_singular_for_showing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import FIXTURES, Open, snapshot
 from vaultmem import config
-from vaultmem.hooks import answer, events, reminders
+from vaultmem.hooks import answer, events, prompt_words
 from vaultmem.hooks.events import End, Inject, Log, Remember
 from vaultmem.operations.caller import Caller
 from vaultmem.vault import Vault
@@ -198,17 +199,17 @@ def test_what_is_no_event_means_nothing(payload: Any) -> None:
     "prompt", ["ok thanks", "yes", "go on, please fix it", "", "???", "1 2 3", "do it"]
 )
 def test_small_talk_carries_nothing(prompt: str) -> None:
-    assert reminders.content_words(prompt) == {}
+    assert prompt_words.content_words(prompt) == {}
 
 
 def test_words_that_carry_a_prompt() -> None:
-    assert reminders.content_words("How does AuthService refresh the tokens of api_v2?") == {
+    assert prompt_words.content_words("How does AuthService refresh the tokens of api_v2?") == {
         "authservice": True,
         "refresh": False,
         "tokens": False,
         "api_v2": True,
     }
-    assert list(reminders.content_words("令牌轮换")) == ["令牌", "牌轮", "轮换"]
+    assert list(prompt_words.content_words("令牌轮换")) == ["令牌", "牌轮", "轮换"]
 
 
 @pytest.fixture
@@ -233,7 +234,7 @@ def context(said: dict[str, Any]) -> str:
     [
         ("How often do refresh tokens rotate?", "every 24 hours"),
         ("What about RS256?", "gateway signs"),
-        ("Please commit this", "each with its reason"),
+        ("How should my commits look?", "each with its reason"),
         ("令牌多久轮换？", "访问令牌"),
     ],
 )
@@ -248,6 +249,14 @@ def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expecte
     "prompt",
     [
         "ok thanks",
+        "run the tests again and fix what fails",
+        "continue",
+        "great, now push it",
+        "rename this variable to total",
+        "good morning",
+        "make that shorter, please",
+        "undo the last change",
+        "explain how a hash map works",
         "Write a poem about the autumn sea and the gulls above it",
         "What is the capital of France?",
         "It was number one on the list of that day",
@@ -256,6 +265,31 @@ def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expecte
 )
 def test_a_prompt_about_something_else_brings_up_nothing(filled: Vault, prompt: str) -> None:
     assert answer.to_event(filled, event("UserPromptSubmit", prompt=prompt)) == {}
+
+
+def test_where_words_cannot_decide_the_model_is_opened_in_time(root: Path) -> None:
+    notes = {
+        "Dentist": "Dr Moreau, Rua da Praia 4. Next cleaning in March, ask for Ana.",
+        "Pea soup": "Soak the peas, cook them with a ham bone.",
+        "Repairs": "Fixes of this year: brakes in May, the clutch in July.",
+    }
+    root.mkdir(exist_ok=True)
+    for name, text in notes.items():
+        (root / f"{name}.md").write_text(f"{text}\n")
+    asked = event("UserPromptSubmit", prompt="Who looks after my teeth?")
+    (root / ".vaultmem").mkdir(exist_ok=True)
+    with Vault.open(root) as vault:
+        vault.parts.bring_up_to_date()
+        embedder = vault.parts.embedder()
+        assert embedder is not None
+        while vault.parts.reconciler.embed_some(embedder):
+            pass
+    with Vault.open(root) as vault:  # where nothing is open yet
+        assert answer.to_event(vault, asked) == {}  # there is no time
+        said = context(answer.to_event(vault, asked, time.monotonic() + 60))
+        assert "[[Dentist]]" in said and "Pea soup" not in said
+        other = event("UserPromptSubmit", prompt="teeth, who sees to mine?", session_id="s-3")
+        assert "[[Dentist]]" in context(answer.to_event(vault, other))  # now it is open
 
 
 def test_what_is_merely_injected_does_not_count_as_used(filled: Vault) -> None:
@@ -279,7 +313,7 @@ def test_a_memory_is_shown_once_in_a_session(filled: Vault) -> None:
 def test_a_session_starts_with_preferences_and_its_project(filled: Vault) -> None:
     said = context(answer.to_event(filled, event("SessionStart", source="startup")))
     assert "Commits are small" in said
-    assert "### Project Atlas" in said and "RS256" in said
+    assert "### Project knowledge" in said and "RS256" in said
     assert "Lunch" not in said
 
 
@@ -298,7 +332,7 @@ def test_injected_text_is_bounded_quoted_and_without_secrets(vault: Vault, root:
         text = f"---\ntype: procedural\nscope: user\n---\nPreference {number} " + "wide " * 60
         (root / "Memories" / f"Like {number}.md").write_text(text)
     for asked in (
-        event("UserPromptSubmit", prompt="Do refresh tokens rotate? Do this now!"),
+        event("UserPromptSubmit", prompt="When do our refresh tokens rotate?"),
         event("SessionStart", source="startup"),
     ):
         said = context(answer.to_event(vault, asked))

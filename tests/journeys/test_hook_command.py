@@ -65,8 +65,12 @@ def test_a_whole_session(vault: Path) -> None:
     assert "Refresh tokens rotate" in output["additionalContext"]
     assert started.json["suppressOutput"] is True
 
-    asked = patiently(vault, event("UserPromptSubmit", prompt="How long do refresh tokens live?"))
-    assert "5 minute grace period" in asked.json["hookSpecificOutput"]["additionalContext"]
+    assert "5 minute grace period" in output["additionalContext"]
+
+    asked = event("UserPromptSubmit", prompt="How long do refresh tokens live?")
+    assert "5 minute grace period" not in hook(vault, asked).out  # it was shown
+    other = patiently(vault, asked | {"session_id": "s-2"})
+    assert "5 minute grace period" in other.json["hookSpecificOutput"]["additionalContext"]
     thanked = hook(vault, event("UserPromptSubmit", prompt="ok thanks"))
     assert (thanked.code, thanked.out, thanked.err) == (0, "", "")
 
@@ -306,3 +310,26 @@ def test_adding_a_secret_says_what_was_replaced(run: Run, vault: Path) -> None:
     ran = run("add", f"The token is {token}", cwd=vault)
     assert ran.code == 0 and "github token" in ran.err
     assert not any(token.encode() in f.read_bytes() for f in vault.rglob("*") if f.is_file())
+
+
+def test_a_plain_vault(tmp_path: Path) -> None:
+    """No property anywhere, and nothing prepared."""
+    vault = tmp_path / "Plain"
+    notes = {
+        "Health/Dentist.md": "Dr Moreau, Rua da Praia 4. Next cleaning in March, ask for Ana.\n",
+        "Projects/Tern/Overview.md": "Tern counts sea birds from photographs.\n",
+        "Preferences/Answers.md": "Short, in British English.\n",
+        "Recipes/Pea soup.md": "Soak the peas, cook them with a ham bone.\n",
+    }
+    for path, text in notes.items():
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).write_text(text)
+    (vault / ".vaultmem").mkdir()
+    started = patiently(vault, event("SessionStart", source="startup", cwd="/home/me/Tern"))
+    said = started.json["hookSpecificOutput"]["additionalContext"]
+    assert "British English" in said and "counts sea birds" in said and "Pea soup" not in said
+    asked = event("UserPromptSubmit", prompt="When is my next cleaning at the dentist?")
+    found = patiently(vault, asked | {"session_id": "s-2"})
+    assert "[[Dentist]]" in found.json["hookSpecificOutput"]["additionalContext"]
+    for prompt in ("thanks", "continue", "run the tests again and fix what fails"):
+        assert hook(vault, event("UserPromptSubmit", prompt=prompt)) == Ran(0, "", "")

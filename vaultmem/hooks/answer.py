@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.base import small_files
-from vaultmem.errors import VaultmemError
-from vaultmem.hooks import reminders
 from vaultmem.hooks.events import (
     Action,
     End,
@@ -24,18 +17,18 @@ from vaultmem.hooks.events import (
     last_part,
     one_line,
 )
-from vaultmem.notes.file_names import safe_name
-from vaultmem.storage.session_folders import HOOKS_FOLDER
+from vaultmem.notes.note import printable
+from vaultmem.operations.context.notebook import Notebook
 
 if TYPE_CHECKING:
     from vaultmem.vault import Vault
 
-# What clients call a session by: no secret looks so, and nothing has to be loaded to know it.
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PROMPT: Final = 4_000  # characters of a prompt that are looked at
 
 
-def to_event(vault: Vault, payload: object) -> dict[str, Any]:
-    """What memory says to an event, in the form of the one who asks; empty when nothing."""
+def to_event(vault: Vault, payload: object, until: float = 0.0) -> dict[str, Any]:
+    """What memory says to an event, in the form of the one who asks; empty when nothing. Where
+    the model is not open, it may be opened until then, by the monotonic clock."""
     event = event_of(payload)
     if event is None:
         return {}
@@ -44,7 +37,7 @@ def to_event(vault: Vault, payload: object) -> dict[str, Any]:
     for action in decide(event, vault.settings):
         match action:
             case Inject(prompt):
-                said |= _injected(known, event, prompt)
+                said |= _injected(known, event, prompt, until)
             case _:
                 said |= _written(known, event, action)
     if event.generic:
@@ -69,26 +62,21 @@ def _for_event(vault: Vault, event: Event) -> Vault:
     )
 
 
-def _injected(vault: Vault, event: Event, prompt: str) -> dict[str, Any]:
-    shown = _Notebook(vault, event.session)
-    if prompt:
-        text, ids = reminders.for_prompt(vault, prompt, frozenset(shown.memories))
-    else:
-        text, ids = reminders.at_start(vault, vault.caller.project or vault.caller.default_project)
-        shown.forget_old()
-    shown.memories = [*shown.memories, *ids] if prompt else list(ids)
-    shown.save()
-    return {"context": text} if text else {}
+def _injected(vault: Vault, event: Event, prompt: str, until: float) -> dict[str, Any]:
+    """What the prompt needs, or what one should know at the start of a session."""
+    text = printable(prompt[:_PROMPT]).replace("\0", " ")
+    said = vault.reminder(text, event.session, until)
+    return {"context": said.context_block} if said.context_block else {}
 
 
 def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
     session = event.session or vault.caller.session
     match action:
         case Log(kind, text) if session:
-            seen = _Notebook(vault, session)
-            if (mark := _mark(text)) in seen.lines:
+            seen = Notebook(vault.parts, session)
+            if seen.has_line(text):
                 return {}
-            seen.lines.append(mark)
+            seen.add_line(text)
             logged = vault.log(text, session_id=session, type=kind)
             seen.save()
             return {"observation_id": logged.observation_id, "session_id": session}
@@ -105,63 +93,6 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
 
 def _ended(vault: Vault, session: str) -> dict[str, Any]:
     """The settings say whether what was stored for the session alone goes or stays."""
-    _Notebook(vault, session).remove()
+    Notebook(vault.parts, session).remove()
     ended = vault.end_session(session_id=session)
     return {"session_id": session, "summary": ended.summary} if ended.path else {}
-
-
-def _mark(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
-
-
-def _file_name(vault: Vault, session: str) -> str:
-    if _UUID.fullmatch(session) and not vault.settings["privacy.patterns"]:
-        return session
-    from vaultmem.notes.masking import without_private
-
-    session = without_private(session)
-    if vault.settings["privacy.redact"]:
-        from vaultmem.base import redaction
-
-        session = redaction.redacted(session, vault.settings["privacy.patterns"])[0]
-    return safe_name(session)
-
-
-class _Notebook:
-    """What a session was shown and what was logged of it, so that nothing is said twice.
-
-    This machine's own state: losing it costs a repetition.
-    """
-
-    def __init__(self, vault: Vault, session: str) -> None:
-        self.memories: list[str] = []
-        self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
-        self._folder = vault.parts.store.local() / HOOKS_FOLDER
-        self._file = self._folder / f"{_file_name(vault, session)}.json" if session else None
-        with contextlib.suppress(OSError, VaultmemError, ValueError, AttributeError, TypeError):
-            if self._file:
-                data = small_files.parse_json(self._file.read(small_files.MOST_BYTES))
-                self.memories = [str(item) for item in data.get("memories", [])]
-                self.lines = [str(item) for item in data.get("lines", [])]
-
-    def save(self) -> None:
-        if self._file is None or not (self.memories or self.lines):
-            return
-        kept = {"memories": self.memories[-500:], "lines": self.lines[-500:]}
-        with contextlib.suppress(OSError, VaultmemError):
-            self._file.write(json.dumps(kept).encode())
-
-    def remove(self) -> None:
-        with contextlib.suppress(OSError, VaultmemError):
-            if self._file:
-                self._file.remove()
-
-    def forget_old(self) -> None:
-        """Sessions that never ended leave their file behind."""
-        import time
-
-        long_ago = time.time() - 30 * 86_400
-        with contextlib.suppress(OSError, VaultmemError):
-            for file in self._folder.files():
-                if file.stat.st_mtime < long_ago and file.name.endswith(".json"):
-                    (self._folder / file.name).remove()

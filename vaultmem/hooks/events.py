@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.hooks import reminders
+from vaultmem.hooks import prompt_words
 
 if TYPE_CHECKING:
     from vaultmem.config import Settings
@@ -109,7 +109,7 @@ def decide(event: Event, settings: Settings) -> Iterator[Action]:
         case "UserPromptSubmit":
             prompt = event.text("prompt", "user_prompt", "userPrompt", "text", "content", "message")
             asked = "prompt" in inject and event.text("source") != "system"
-            if asked and reminders.content_words(prompt):
+            if asked and prompt_words.content_words(prompt):
                 yield Inject(prompt)
             if prompt and "prompt" in kept:
                 yield Log("prompt", f"Asked: {one_line(prompt, _LINE)}")

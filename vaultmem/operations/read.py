@@ -102,7 +102,7 @@ class Reader:
             include_forgotten=include_forgotten,
         )
         require_one_of(detail, DETAILS, "detail")
-        found = self.ask(query, strategy, filters, limit, offset, profile, floor)
+        found = self.ask(query, strategy, filters, limit, offset, profile, floor=floor)
         memories = self._recalled_memories(found.hits)
         if budget := recall_budget(detail, limit, max_tokens):
             memories = hits_within(memories, query_words(query), budget, detail)
@@ -155,6 +155,7 @@ class Reader:
         limit: int,
         offset: int,
         profile: str,
+        *,
         floor: bool = True,
     ) -> Answer:
         """By the index; where it cannot be used, or has gaps, by the files themselves."""
@@ -254,7 +255,7 @@ class Reader:
 def _recalled_memory(hit: Hit, count: int) -> RecalledMemory:
     row = hit.row
     alone = hit.is_observation and bool(hit.block)  # a memory of its own
-    seen = _journal_observation(hit) if alone else None
+    seen = journal_observation(hit) if alone else None
     return RecalledMemory(
         id=hit.block if alone else row.id or row.path,
         title=row.title,
@@ -309,7 +310,7 @@ def _answer_trace(filters: Filters, memories: Sequence[RecalledMemory], found: A
     )
 
 
-def _journal_observation(hit: Hit) -> Observation | None:
+def journal_observation(hit: Hit) -> Observation | None:
     """What a journal's line says, without its time and id; a part of a long one says itself."""
     found = markdown_outline(f"## Log\n\n{hit.passage}\n").observations
     return found[0] if len(found) == 1 else None

@@ -39,6 +39,10 @@ log = logging.getLogger("vaultmem")
 
 _OF_EACH: Final = ("tags", "created_at", "access_count")  # memory that is shown
 _UNUSABLE: Final = "the index cannot be used"
+_SECTIONS: Final = (
+    *("preferences", "project_context"),
+    *("session_history", "relevant_procedures"),
+)
 _HEADINGS: Final = {
     "## Memory context": "## Memory Context",
     "### User preferences": "### User Preferences",
@@ -232,7 +236,7 @@ def _surreal_context(vault: Vault, given: Given) -> dict[str, Any]:
         given.get("task_description"),
         files=given.get("files_in_context", ()),
         max_tokens=given.get("max_tokens", 2000),
-        sections=given.get("sections", ()),
+        sections=given.get("sections") or _SECTIONS,
     )
     lines = found.context_block.split("\n")  # every memory's line begins with a dash
     answer = {

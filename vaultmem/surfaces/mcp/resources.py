@@ -206,7 +206,8 @@ def _graph_resource(vault: Vault) -> str:
 
 
 def _preferences_resource(vault: Vault) -> str:
-    return vault.context(sections=("preferences",), max_tokens=4000).context_block
+    found = vault.context(sections=("preferences",), max_tokens=4000)
+    return found.context_block or "No preferences are known yet.\n"
 
 
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {

@@ -7,7 +7,7 @@ import click
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.operations.context import ContextBlock
+    from vaultmem.operations.context.contexts import ContextBlock
 
 
 @click.command()
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
 def context_command(task: tuple[str, ...], call: options.VaultCall, **wanted: Any) -> None:
     """Print what an agent should know before a task: one block of text for any other tool."""
     about = " ".join(task) or None
-    call.ask_vault(lambda vault: vault.context(about, **wanted), _print_context, "Looking")
+    call.ask_vault(
+        lambda vault: vault.context(about, **wanted),
+        lambda block: _print_context(block, about),
+        "Looking",
+    )
 
 
-def _print_context(block: ContextBlock) -> None:
+def _print_context(block: ContextBlock, task: str | None) -> None:
     screen.print_warnings(block.warnings)
     if not block.memories_used:
-        screen.say_line(
-            "There is nothing to tell an agent yet. The first memory: vaultmem add TEXT"
-        )
+        begin = "There is nothing to tell an agent yet. The first memory: vaultmem add TEXT"
+        screen.say_line((task and block.message) or begin)
         return
     text = screen.safe_for_screen(block.context_block.rstrip("\n"))
     click.echo(screen.wrapped_paragraphs(text) if screen.is_for_a_person() else text)

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.cli import options
 
 SECONDS: Final = 1.8  # the process may need a little before it comes here
+_UNTIL: Final = 1.3  # seconds in which the model may be opened; then words have to do
 _LARGEST: Final = 5_000_000  # bytes; a larger event is let go by
 _CHUNK: Final = 1 << 20
 
@@ -47,11 +49,12 @@ def hook_command(event: str | None, vault: str | None) -> None:
             "This command is for an agent's hooks: it reads an event on standard input."
         )
         return
+    began = time.monotonic()
     watchdog = threading.Timer(SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
     try:
-        said = _hook_answer(_read_hook_payload(), event, vault)
+        said = _hook_answer(_read_hook_payload(), event, vault, began + _UNTIL)
     except Exception as error:  # the edge: an agent goes on, whatever is wrong with its memory
         _say_hook_trouble(f"{type(error).__name__}: {error}")
         return
@@ -59,6 +62,9 @@ def hook_command(event: str | None, vault: str | None) -> None:
         watchdog.cancel()
     if said:
         sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+    if any(thread.daemon and thread is not watchdog for thread in threading.enumerate()):
+        os._exit(0)  # a model that is still being opened is not waited for
 
 
 def _read_hook_payload() -> object:
@@ -77,7 +83,9 @@ def _read_hook_payload() -> object:
         return None
 
 
-def _hook_answer(payload: object, named: str | None, vault: str | None) -> dict[str, Any]:
+def _hook_answer(
+    payload: object, named: str | None, vault: str | None, until: float
+) -> dict[str, Any]:
     from vaultmem import config
     from vaultmem.hooks import events
 
@@ -98,7 +106,7 @@ def _hook_answer(payload: object, named: str | None, vault: str | None) -> dict[
     from vaultmem.vault import Vault
 
     with Vault.open(root, caller=options.bound_caller(settings)) as opened:
-        return answer.to_event(opened, payload)
+        return answer.to_event(opened, payload, until)
 
 
 def _say_hook_trouble(text: str) -> None:
