@@ -32,7 +32,7 @@ _BEGINNINGS: Final = """
     herbst heut hier hiver hora hour hoy hoje inv inzwisch jan jahr jed jeu jour juil juin jul jun kal kürz kw
     last late lautre letz lun mar mai may mer mes mid mie mit mois mon month morg morn nach natal
     navid nativ neu new next night nine noch noel noite nov now nächst oct okt ont ontem ostern other
-    out outr over pas past pent pend pfing pre prev prim prin prochain pr prox quart recent rec sab
+    out outr over pas past pent pend pfing pre prev prim prin prochain pr prox q1 q2 q3 q4 quart recent rec sab
     sam samst sat season sec seg seit sem sept set sep sex since silvest sil sommer son spr spring
     stund sum summer sun tag tarde ter thu thanks this tod today tomor ton tri trim tue two ult um
     until van ver vi vor voriger wed week weih weekend wee win wo woch wäh year yest zwei zwisch

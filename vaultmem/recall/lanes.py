@@ -40,6 +40,7 @@ class LanesFound:
     words: tuple[AskedWord, ...] = ()
     covered: dict[MemoryKey, float] = field(default_factory=dict)
     usual: float = 0.0
+    near: int = 0  # passages that meaning looked at
     settled: bool = True  # there are enough texts with vectors to know what is usual
     total: int = 0
     more: bool = False  # a lane could have gone on
@@ -48,7 +49,9 @@ class LanesFound:
 
     def evidence(self, question: str) -> Evidence:
         near = self.lanes.get("vector")
-        above = None if near is None else {memory: each.score for memory, each in near.items()}
+        # Where there are few, the best is a good part of what is usual.
+        few = self.near / (self.near - 1) if not self.settled and self.near > 1 else 1.0
+        above = {memory: few * each.score for memory, each in near.items()} if near else {}
         return evidence_of(
             question, self.words, self.covered, above or None, self.usual, self.settled
         )
@@ -125,6 +128,7 @@ class LaneSearch:
     ) -> Ranked:
         vector = embedder.embed_query(question.text)
         hits = self._index.vectors.search(vector, embedder.identity, question.filters, depth)
+        found.near = len(hits)
         if len(hits) >= depth:
             found.more = True
         if missing := self._index.vectors.count_missing(embedder.identity):

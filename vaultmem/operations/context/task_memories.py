@@ -46,7 +46,7 @@ MOST: Final = 5  # memories about a task, beside preferences
 _FLOOR, _FLOOR_BY_WORDS = 0.25, 0.4
 _GENERAL: Final = 0.15
 _FIRST, _OF_NAME = 3, 2  # hits, and words of the task in a note's name: then words suffice
-_UNDECIDED: Final = (0.2, 0.6)  # between those words alone cannot say
+_UNDECIDED: Final = (0.12, 0.6)  # between those words alone cannot say
 _SAID: Final = 0.45  # nor where no memory says so much of the prompt
 # What a request gets back of what requests are marked down by, for its telling words: with some
 # of them it is a task.
@@ -256,6 +256,8 @@ def is_known(task: str, answer: Answer) -> bool:
     evidence = answer.evidence
     if not evidence.by_meaning and any(_is_named(task, hit) for hit in answer.hits[:_FIRST]):
         return True
+    if not evidence.settled and evidence.covered >= _SAID and _known_words(answer) > 1:
+        return True  # in a vault of a few notes
     floor = _FLOOR if evidence.by_meaning else _FLOOR_BY_WORDS
     floor += _GENERAL if evidence.general else 0.0
     return bool(answer.hits) and knowledge(task, answer) >= floor
