@@ -59,7 +59,7 @@ _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
 _BY_DAY: Final = 0.3
-_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.2, 0.03, 0.002
+_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.25, 0.03, 0.002
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
 # How much better meaning is than words for this question.
