@@ -79,14 +79,15 @@ _READ: Final = 5000  # characters in which it says what it replaced
 
 
 _OF_PROPERTIES: Final = (*_BY, *_FLAGS, *_SINCE, "status", "state")
-# Looked for first: most notes have none of these letters.
-_MAYBE: Final = re.compile(
-    r"supersed|replac|obsolet|outdat|deprecat|succeed|moved to|migrated|instead|no longer|any ?more"
-    r"|not (?:valid|current|in force)|ersetzt|gelöst|überholt|verschoben|umgezogen|siehe|nutze"
-    r"|veraltet|hinfällig|nicht mehr|substituíd|movid|mudou|em vez d|desatualizad|já não|não é mais",
-    re.IGNORECASE,
+# Looked for first, since that is quick and most notes have none of them.
+_HINTS: Final = (
+    *("supersed", "replac", "obsolet", "outdat", "deprecat", "succeed", "moved to", "migrated"),
+    *("instead", "no longer", "anymore", "any more", "not valid", "not current", "not in force"),
+    *("ersetzt", "gelöst", "überholt", "verschoben", "umgezogen", "siehe", "nutze", "veraltet"),
+    *("hinfällig", "nicht mehr", "substituíd", "movid", "mudou", "em vez d", "desatualizad"),
+    *("já não", "não é mais"),
 )
-_MAYBE_OF_ANOTHER: Final = re.compile(r"replaces|supersedes|ersetzt|löst|substitui", re.IGNORECASE)
+_HINTS_OF_ANOTHER: Final = ("replaces", "supersedes", "ersetzt", "löst", "substitui")
 
 
 class Replacement(NamedTuple):
@@ -154,7 +155,7 @@ def _unnamed(patterns: tuple[str, ...]) -> Iterator[str]:
 
 
 def _said_in_text(note: Note) -> Replacement | None:
-    if not _MAYBE.search(note.body, 0, _FIRST):
+    if not _has_any(note.body[:_FIRST], _HINTS):
         return None
     text = visible_text(note.body[:_FIRST])
     match = _patterns()[0].search(text)
@@ -176,12 +177,17 @@ def replaced_names(note: Note) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in _REPLACES if note.properties else ():
         found.update((link_target(value) or value, None) for value in note.strings(name))
-    if not _MAYBE_OF_ANOTHER.search(note.body, 0, _READ):
+    if not _has_any(note.body[:_READ], _HINTS_OF_ANOTHER):
         return tuple(found)
     text = visible_text(note.body[:_READ])
     for match in _patterns()[1].finditer(text):
         found.update(dict.fromkeys(_links_in(match["said"])))
     return tuple(found)
+
+
+def _has_any(text: str, hints: tuple[str, ...]) -> bool:
+    low = text.lower()
+    return any(hint in low for hint in hints)
 
 
 def _links_in(text: str) -> Iterator[str]:
