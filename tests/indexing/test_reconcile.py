@@ -305,7 +305,7 @@ def test_a_question_that_the_engine_cannot_bear_is_not_the_end_of_the_files(
     begun = set()
     for _ in range(3):
         with monkeypatch.context() as patched:
-            patched.setattr(world.index.files.text, "_query", fail)
+            patched.setattr(world.index.files.text, "_fulltext_query", fail)
             with pytest.raises(Unavailable):
                 world.find("grace")
         world.sync.everything()

@@ -114,7 +114,7 @@ class CatalogWriter:
         written with those of the whole batch, by `finish`: one statement for all rows of a
         table is several times faster than one for each note.
         """
-        row = self._indexed_row(entry.note.path, old_path)
+        row = self._row_before_batch(entry.note.path, old_path)
         self.unskip(entry.note.path)
         if row and row[1:] == (entry.version, *entry.stat) and not old_path:
             return None
@@ -123,7 +123,7 @@ class CatalogWriter:
             note = int(row[0])
             if old_path:
                 self.remove(entry.note.path)
-            self._clear(note)
+            self._clear_rows_in_batch(note)
             self._db.execute(UPDATE_NOTE, (*values, note))
         else:
             note = int(self._db.execute(INSERT_NOTE, values).lastrowid or 0)
@@ -132,21 +132,21 @@ class CatalogWriter:
             self._parts.last_passage = self._catalog.last_passage()
         return note, self._parts.add_passages(note, entry)
 
-    def _indexed_row(self, path: str, old_path: str) -> tuple[Any, ...] | None:
+    def _row_before_batch(self, path: str, old_path: str) -> tuple[Any, ...] | None:
         if not old_path and path not in self._there:
             return None
         sql = "SELECT note, version, mtime_ns, size, inode, ctime_ns FROM note WHERE path = ?"
         row: tuple[Any, ...] | None = self._db.execute(sql, (old_path or path,)).fetchone()
         return row
 
-    def _clear(self, note: int) -> None:
+    def _clear_rows_in_batch(self, note: int) -> None:
         for table in TABLES_OF_NOTE:
             self._db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
 
     def remove(self, path: str) -> None:
         row = self._db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
         if row:
-            self._clear(row[0])
+            self._clear_rows_in_batch(row[0])
             self._db.execute("DELETE FROM note WHERE note = ?", row)
         self.unskip(path)
 

@@ -282,7 +282,7 @@ class Inventory:
         sql = "SELECT path, version, id, mtime_ns, size, inode, ctime_ns FROM note"
         return {
             path: KnownNote(FileStamp(*stamp), version, id_)
-            for path, version, id_, *stamp in self._rows_at(sql, paths)
+            for path, version, id_, *stamp in self._catalog_rows_at(sql, paths)
         }
 
     def skips(self, paths: Sequence[str] | None = None) -> dict[str, SkippedNote]:
@@ -290,10 +290,10 @@ class Inventory:
         sql = "SELECT path, reason, id, mtime_ns, size, inode, ctime_ns FROM skipped"
         return {
             path: SkippedNote(path, reason, id_, FileStamp(*stamp))
-            for path, reason, id_, *stamp in self._rows_at(sql, paths)
+            for path, reason, id_, *stamp in self._catalog_rows_at(sql, paths)
         }
 
-    def _rows_at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
+    def _catalog_rows_at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
         if paths is None:
             return self._catalog.query(sql)
         return self._catalog.query(f"{sql} WHERE path IN {SQL_LIST}", (sql_list(paths),))

@@ -57,9 +57,9 @@ class Index:
         self.place = OwnPath.of(folder)
         self.folder = self.place.path
         self.language = language
-        self.files = IndexFiles(self.place, language, self._forget_places, away)
+        self.files = IndexFiles(self.place, language, self._forget_places_of_index, away)
         self.catalog = self.files.catalog
-        self.files.on_doubt = self._check_vectors
+        self.files.on_doubt = self._check_vectors_of_index
         self._counts: tuple[CatalogStamp, tuple[int, int, Skipped]] = (NO_STAMP, (0, 0, ()))
         self._groups: dict[object, Any] = {}
         with durable.disk_errors_explained(f"Opening the index in {folder}"):
@@ -123,11 +123,11 @@ class Index:
         """Somebody wants to know when this process had to begin anew."""
         self.files.on_begun = callback
 
-    def _check_vectors(self) -> None:
+    def _check_vectors_of_index(self) -> None:
         if "vectors" in self.__dict__:
             self.vectors.check()
 
-    def _forget_places(self) -> None:
+    def _forget_places_of_index(self) -> None:
         if "vectors" in self.__dict__:
             self.vectors.forget_places()
 
@@ -219,19 +219,19 @@ class Index:
 
     @property
     def lookup(self) -> Lookup:
-        return self._group(Lookup)
+        return self._group_of_index(Lookup)
 
     @property
     def journals(self) -> Journals:
-        return self._group(Journals)
+        return self._group_of_index(Journals)
 
     @property
     def relations(self) -> Relations:
         from vaultmem.index.embedded.relations import Relations
 
-        return self._group(Relations)
+        return self._group_of_index(Relations)
 
-    def _group(self, kind: Callable[[Catalog], G]) -> G:
+    def _group_of_index(self, kind: Callable[[Catalog], G]) -> G:
         self.state()
         if kind not in self._groups:
             self._groups[kind] = kind(self.catalog)
@@ -249,7 +249,7 @@ class Index:
     def status(self, identity: str = "") -> IndexStatus:
         state = self.state()
         missing = self.vectors.count_missing(identity) if identity else 0
-        (_, revision), (notes, passages, skipped) = self._counted()
+        (_, revision), (notes, passages, skipped) = self._counted_for_index_status()
         return IndexStatus(
             revision=int(revision),
             notes=notes,
@@ -259,7 +259,7 @@ class Index:
             fulltext=self.files.trouble or (INDEX_READY if state.is_whole else INDEX_FILLING),
         )
 
-    def _counted(self) -> tuple[CatalogStamp, tuple[int, int, Skipped]]:
+    def _counted_for_index_status(self) -> tuple[CatalogStamp, tuple[int, int, Skipped]]:
         """Notes, passages and what is skipped. Every answer says so, and counting the passages
         of a large vault takes milliseconds: it is done once for each revision."""
         now = self.catalog.stamp()

@@ -58,10 +58,10 @@ class Seal:
     def load(self) -> None:
         """Take up what the last writer left; where it was killed, of what was known before only
         what never changes. Other threads look meanwhile, so nothing is forgotten in between."""
-        looks, revision = self._read() or (_lasting_sealed_files(self._looks), UNSEALED)
+        looks, revision = self._read_seal() or (_lasting_sealed_files(self._looks), UNSEALED)
         self._looks, self.revision = looks, revision
 
-    def _read(self) -> tuple[dict[str, SealedFile], int] | None:
+    def _read_seal(self) -> tuple[dict[str, SealedFile], int] | None:
         wrong = (ValueError, TypeError, KeyError, AttributeError)
         with contextlib.suppress(OSError, VaultmemError, *wrong):
             content = json.loads(self.place.read())

@@ -54,13 +54,13 @@ class VectorMatrix:
         highest = self.store.highest()
         if highest != self._highest:
             for fresh in self.store.newer(self.model, self.last):
-                self._append(fresh)
+                self._append_to_matrix(fresh)
             self._highest = highest
 
-    def _append(self, fresh: list[tuple[int, bytes]]) -> None:
+    def _append_to_matrix(self, fresh: list[tuple[int, bytes]]) -> None:
         import numpy as np
 
-        fresh, exact = self._without_damaged(fresh)
+        fresh, exact = self._matrix_rows_without_damaged(fresh)
         if not fresh:
             return
         total = exact.sum(axis=0)
@@ -74,7 +74,7 @@ class VectorMatrix:
         self._steps.frombytes(steps.tobytes())
         self.last = fresh[-1][0]
 
-    def _without_damaged(
+    def _matrix_rows_without_damaged(
         self, rows: list[tuple[int, bytes]]
     ) -> tuple[list[tuple[int, bytes]], np.ndarray]:
         """Vectors have one length, in both senses; what has another was written by nobody."""
@@ -110,21 +110,23 @@ class VectorMatrix:
         import numpy as np
 
         question, step = quantised_vectors(vector[np.newaxis])
-        result: np.ndarray = np.concatenate(self._products(question[0]))
+        result: np.ndarray = np.concatenate(self._products_with_matrix(question[0]))
         result *= np.array(self._steps, dtype=np.float32) * step
         return result
 
-    def _products(self, question: np.ndarray) -> list[np.ndarray]:
+    def _products_with_matrix(self, question: np.ndarray) -> list[np.ndarray]:
         """Half of them in another thread, if there are many: the model does not need it now."""
         if len(self._blocks) < _MANY_BLOCKS:
-            return _products_with_blocks(question, self._blocks)
+            return _products_with_matrix_blocks(question, self._blocks)
         middle = len(self._blocks) // 2
-        other = self._second_thread.submit(_products_with_blocks, question, self._blocks[:middle])
-        second = _products_with_blocks(question, self._blocks[middle:])
+        other = self._second_thread_for_matrix.submit(
+            _products_with_matrix_blocks, question, self._blocks[:middle]
+        )
+        second = _products_with_matrix_blocks(question, self._blocks[middle:])
         return other.result() + second
 
     @cached_property
-    def _second_thread(self) -> ThreadPoolExecutor:
+    def _second_thread_for_matrix(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor
 
         return ThreadPoolExecutor(1, thread_name_prefix="vectors")
@@ -135,18 +137,21 @@ class VectorMatrix:
             return []
         scores = self.similarities(vector)
         return [
-            (float(scores[row]), self._numbers[row]) for row in _places_of_largest(scores, limit)
+            (float(scores[row]), self._numbers[row])
+            for row in _places_of_largest_in_matrix(scores, limit)
         ]
 
 
-def _products_with_blocks(question: np.ndarray, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _products_with_matrix_blocks(
+    question: np.ndarray, blocks: Sequence[np.ndarray]
+) -> list[np.ndarray]:
     import numkong
     import numpy as np
 
     return [np.asarray(numkong.dot(question, block, out_dtype="float32")) for block in blocks]
 
 
-def _places_of_largest(scores: np.ndarray, count: int) -> np.ndarray:
+def _places_of_largest_in_matrix(scores: np.ndarray, count: int) -> np.ndarray:
     """Where the largest are, in no order."""
     import numpy as np
 
@@ -178,7 +183,7 @@ class PassageRows:
     def __len__(self) -> int:
         return len(self._passages)
 
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _columns_of_matrix_passages(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Passages, notes and rows."""
         import numpy as np
 
@@ -198,14 +203,14 @@ class PassageRows:
 
         if not len(self):
             return []
-        passages, notes, rows = self._columns()
+        passages, notes, rows = self._columns_of_matrix_passages()
         scores = self.matrix.similarities(vector)[rows]
         if selected or keep:
             chosen = np.isin(notes, np.array(selected, dtype=np.int64))
             scores[chosen != keep] = _LEFT_OUT
-        best = _places_of_largest(scores, limit + SPARE)
+        best = _places_of_largest_in_matrix(scores, limit + SPARE)
         best = best[scores[best] > _LEFT_OUT]
-        top = best[_places_of_largest(scores[best], min(limit, EXACT) + SPARE)]
+        top = best[_places_of_largest_in_matrix(scores[best], min(limit, EXACT) + SPARE)]
         numbers = [self._numbers[place] for place in top]
         exact = self.matrix.store.similarities(numbers, vector)
         scores[top] = [exact[number] for number in numbers]

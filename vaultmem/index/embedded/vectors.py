@@ -81,7 +81,7 @@ class Vectors:
         self._selections: tuple[object, dict[Filters, tuple[list[int], bool]]] = (None, {})
 
     @contextlib.contextmanager
-    def _in_use(self) -> Iterator[None]:
+    def _vectors_in_use(self) -> Iterator[None]:
         """What is in memory of vectors is read again where it does not fit the file."""
         try:
             yield
@@ -121,16 +121,16 @@ class Vectors:
         if self._store is not None:
             if self._store.whereabouts() is DatabaseWhereabouts.TORN:
                 self._store.discard()
-            self._begin_again()
+            self._begin_vectors_again()
 
     def check(self) -> None:
         """Something was wrong with a file, and perhaps with this one."""
         if self._store is not None:
             if not self._store.passes_check():
                 self._store.discard()
-            self._begin_again()
+            self._begin_vectors_again()
 
-    def _begin_again(self) -> None:
+    def _begin_vectors_again(self) -> None:
         assert self._store is not None
         self._store.renew()
         self._catalog.renew()  # it has the old file attached
@@ -152,11 +152,13 @@ class Vectors:
     ) -> list[tuple[int, int, float]]:
         """Note, passage, similarity; best first."""
         self._look()
-        with self._guard, self._in_use():
-            large = self._large(identity)
+        with self._guard, self._vectors_in_use():
+            large = self._graph_of_many_vectors(identity)
             notes, keep = self.selection(filters)
             if large is None:
-                return self._mapped(identity).nearest(vector, limit, notes, keep)
+                return self._passages_mapped_to_vectors(identity).nearest(
+                    vector, limit, notes, keep
+                )
             if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
                 return large.exact(vector, limit, self.passage_hashes(notes))
             self._catalog.attach_vectors()
@@ -164,8 +166,11 @@ class Vectors:
 
     def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
         """How similar the texts here are to this one on average."""
-        with self._guard, self._in_use():
-            return (self._large(identity) or self._mapped(identity).matrix).usual(vector)
+        with self._guard, self._vectors_in_use():
+            return (
+                self._graph_of_many_vectors(identity)
+                or self._passages_mapped_to_vectors(identity).matrix
+            ).usual(vector)
 
     def build_graph(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
@@ -174,7 +179,7 @@ class Vectors:
         store = self.open_store()
         return VectorGraph(self.folder, store, store.model(identity)).build()
 
-    def _large(self, identity: str) -> VectorGraph | None:
+    def _graph_of_many_vectors(self, identity: str) -> VectorGraph | None:
         """The graph of a large vault, once it is built; until then all are compared."""
         from vaultmem.index.embedded import vector_graph
 
@@ -189,7 +194,7 @@ class Vectors:
         self._map = None  # its memory is no longer needed
         return self._nearest
 
-    def _mapped(self, identity: str) -> PassageRows:
+    def _passages_mapped_to_vectors(self, identity: str) -> PassageRows:
         store = self.open_store()
         model = store.model(identity)
         if self._map is None or self._map.matrix.model != model:
@@ -198,11 +203,11 @@ class Vectors:
         seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
         if now != seen:
             self._catalog.attach_vectors()
-            self._map.extend(self._passages_since(model, seen, now))
+            self._map.extend(self._passages_with_new_vectors(model, seen, now))
             self._map.seen = now
         return self._map
 
-    def _passages_since(
+    def _passages_with_new_vectors(
         self, model: int, seen: tuple[int, int], now: tuple[int, int]
     ) -> Iterator[tuple[int, int, int]]:
         """Passage, note and vector's number of what has come since. `seen` and `now` are the
@@ -236,7 +241,7 @@ class Vectors:
 
     def last_model(self) -> str:
         """The model that made the newest vector; empty when there is none."""
-        with self._in_use():
+        with self._vectors_in_use():
             return self.open_store().newest_identity()
 
     def of_texts(self, identity: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
@@ -271,7 +276,7 @@ class Vectors:
         }
 
     def add(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
-        with self._in_use():
+        with self._vectors_in_use():
             store = self.open_store()
             store.add(store.model(identity), hashes, vectors)
 
@@ -288,27 +293,27 @@ class Vectors:
 
     def missing(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         """Those of these texts that have no vector."""
-        with self._in_use():
+        with self._vectors_in_use():
             store = self.open_store()
             return store.missing(store.model(identity), hashes)
 
     def notes_without(self, identity: str, limit: int) -> list[str]:
         """Paths of notes that have passages without a vector, memories and recent ones first."""
         self._look()
-        with self._in_use():
+        with self._vectors_in_use():
             store = self.open_store()
             model = store.model(identity)
             self._catalog.attach_vectors()
             _, whole, _ = store.counted(model, self._catalog.state().uuid)
             found = self._catalog.column(_WITHOUT_VECTOR, (whole, model, limit))
             if not found:
-                self._count_missing(identity)  # the next look need not begin so early
+                self._count_missing_vectors(identity)  # the next look need not begin so early
             return found
 
     def count_missing(self, identity: str, filters: Filters | None = None) -> int:
         """How many passages have no vector, in all or of the notes that pass."""
-        with self._in_use():
-            missing = self._count_missing(identity)
+        with self._vectors_in_use():
+            missing = self._count_missing_vectors(identity)
             if filters is None or not missing:
                 return missing
             self._catalog.attach_vectors()
@@ -316,7 +321,7 @@ class Vectors:
             model = self.open_store().model(identity)
             return int(self._catalog.column(_MISSING_OF + condition, (model, *values))[0])
 
-    def _count_missing(self, identity: str) -> int:
+    def _count_missing_vectors(self, identity: str) -> int:
         """A vector is never taken away, so the passages before the first that lacks one need not
         be looked at again."""
         store = self.open_store()

@@ -51,7 +51,7 @@ def question_terms(
 ) -> list[WantedWord]:
     text = folded(printable(text))[:_MOST_READ]
     words: dict[str, WantedWord] = {}
-    for each in _words(text, analyze, known, language):
+    for each in _words_in_question(text, analyze, known, language):
         if each.weight > words.get(each.word, _NOTHING).weight:
             words[each.word] = each
     found = [
@@ -60,7 +60,7 @@ def question_terms(
     ]
     if not text.isascii():
         field = f"body{CJK_FIELD}"
-        pairs = dict.fromkeys(_asked_pairs(text))
+        pairs = dict.fromkeys(_pairs_of_signs_in_question(text))
         found += [WantedWord(pair, CJK_FIELD, known.rarity(field, pair)) for pair in pairs]
     if len(found) <= _MOST_TERMS:
         return found
@@ -68,10 +68,12 @@ def question_terms(
     return [each for each in found if each in telling]
 
 
-def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Iterator[WantedWord]:
+def _words_in_question(
+    text: str, analyze: Analyze, known: Vocabulary, language: str
+) -> Iterator[WantedWord]:
     written = PLAIN_WORD.findall(CJK_RUN.sub(" ", text).replace("_", " "))
     empty = function_words_of([word.casefold() for word in written], language)
-    forms = list(_known_forms(text, analyze, known, empty))
+    forms = list(_known_forms_in_question(text, analyze, known, empty))
     covered = {
         piece
         for form, _ in forms
@@ -83,7 +85,10 @@ def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Ite
     for word in dict.fromkeys(analyze(" ".join(telling or written))):
         if word not in covered:
             yield WantedWord(word, "", 1.0)
-            yield from (WantedWord(other, "", w, word) for other, w in _related(word, known))
+            yield from (
+                WantedWord(other, "", w, word)
+                for other, w in _words_related_to_question(word, known)
+            )
     for form, words in forms:
         if form.is_parts:
             whole = next(iter(analyze(form.source)), "")
@@ -92,7 +97,7 @@ def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Ite
             yield from (WantedWord(word, "", 1.0) for word in words)
 
 
-def _known_forms(
+def _known_forms_in_question(
     text: str, analyze: Analyze, known: Vocabulary, empty: Collection[str]
 ) -> Iterator[tuple[Form, list[str]]]:
     for form in text_forms(text):
@@ -102,7 +107,7 @@ def _known_forms(
                 yield form, words
 
 
-def _related(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
+def _words_related_to_question(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
     """Words of the vault that somebody may have meant by this one: compounds of it; and where it
     is nowhere, what it is made of, else what it was a slip of."""
     compounds = known.compounds(word)
@@ -115,7 +120,7 @@ def _related(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
         yield from ((each, _OF_TYPO) for each in known.near_spellings(word))
 
 
-def _asked_pairs(text: str) -> list[str]:
+def _pairs_of_signs_in_question(text: str) -> list[str]:
     """What to look for, without what Chinese questions are built with, if anything is left."""
     return list(pairs_of_signs(ASKING_WORDS.sub(" ", text))) or list(pairs_of_signs(text))
 
@@ -193,7 +198,7 @@ class Vocabulary:
             return []
         found = self._searcher.terms_with_prefix(TAIL, word[::-1], limit=4 * _MOST_COMPOUNDS)
         longer = (term[::-1] for term, _ in found)
-        return [each for each in longer if _is_compound(each, word)][:_MOST_COMPOUNDS]
+        return [each for each in longer if _is_compound_of_term(each, word)][:_MOST_COMPOUNDS]
 
     def halves(self, word: str) -> list[str]:
         """Two words of this vault that it is made of, where it is made of any."""
@@ -201,11 +206,11 @@ class Vocabulary:
             return []
         for at in range(_SHORTEST_HALF, len(word) - _SHORTEST_HALF + 1):
             front, tail = word[:at], word[at:]
-            if self.count(tail) and (known := self._as_word(front)):
+            if self.count(tail) and (known := self._front_of_term_as_word(front)):
                 return [known, tail]
         return []
 
-    def _as_word(self, front: str) -> str:
+    def _front_of_term_as_word(self, front: str) -> str:
         """The first part of a compound without what joins it to the next."""
         bare = (front.removesuffix(joint) for joint in _JOINTS if front.endswith(joint))
         known = (each for each in bare if len(each) >= _SHORTEST_HALF and self.count(each))
@@ -220,7 +225,7 @@ class Vocabulary:
         return list(itertools.islice(near, _MOST_TYPOS))
 
 
-def _is_compound(longer: str, word: str) -> bool:
+def _is_compound_of_term(longer: str, word: str) -> bool:
     front = longer[: len(longer) - len(word)]
     return len(front) >= _SHORTEST_FRONT and front not in _PREFIXES
 
