@@ -35,7 +35,7 @@ def shown_wrong_value(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _wrong_value(name: str, kind: str, value: object) -> InvalidInput:
+def _value_beyond_limits(name: str, kind: str, value: object) -> InvalidInput:
     return InvalidInput(f"{name} must be {kind}, not {shown_wrong_value(value)}.")
 
 
@@ -54,7 +54,7 @@ class Text(NamedTuple):
 
     def bounded_value(self, name: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise _wrong_value(name, "text", value)
+            raise _value_beyond_limits(name, "text", value)
         if len(value) > self.most:
             size = f"{len(value):,} characters, and {self.most:,} are the most"
             raise InvalidInput(f"{name} has {size}. {self.advice}")
@@ -84,7 +84,7 @@ class Several(NamedTuple):
         if self.alone and isinstance(value, str):
             return [self.each.bounded_value(name, value)]
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-            raise _wrong_value(name, "a list", value)
+            raise _value_beyond_limits(name, "a list", value)
         items = list(itertools.islice(value, self.most + 1))
         if len(items) > self.most:
             count = f"{len(value):,}" if isinstance(value, Sized) else "more"
@@ -105,7 +105,7 @@ class Whole(NamedTuple):
     def bounded_value(self, name: str, value: Any) -> int:
         number = value if isinstance(value, (int, float)) else math.nan
         if isinstance(value, bool) or not self.low <= number <= self.high or number != int(number):
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_words, value)
         return int(number)
 
     @property
@@ -120,7 +120,7 @@ class Number(NamedTuple):
     def bounded_value(self, name: str, value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not self.low <= value <= self.high:
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_words, value)
         return float(value)
 
     @property
@@ -133,7 +133,7 @@ class Flag:
 
     def bounded_value(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_words, value)
         return value
 
 
@@ -153,10 +153,10 @@ class FilePath:
 
     def bounded_value(self, name: str, value: Any) -> Any:
         if not isinstance(value, (str, os.PathLike)):
-            raise _wrong_value(name, "a path", value)
+            raise _value_beyond_limits(name, "a path", value)
         written = str(value)
         if len(written) > 4096 or "\0" in written:
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_words, value)
         return value
 
 
@@ -171,7 +171,7 @@ class Fields(NamedTuple):
         if self.also_text is not None and isinstance(value, str):
             return self.also_text.bounded_value(name, value)
         if not isinstance(value, Mapping):
-            raise _wrong_value(name, "an object", value)
+            raise _value_beyond_limits(name, "an object", value)
         if len(value) > self.most:
             size = f"{len(value):,} names in it, and {self.most:,} are the most"
             raise InvalidInput(f"{name} has {size}. Give fewer at a time.")
@@ -199,7 +199,7 @@ class Json(NamedTuple):
             left -= sum(len(each) if isinstance(each, (str, list, dict)) else 1 for each in level)
             if left < 0:
                 raise InvalidInput(f"{name} is larger than {self.most:,} characters.")
-            level = [inner for each in level for inner in _nested_values(each)]
+            level = [inner for each in level for inner in _nested_values_to_limit(each)]
             if not level:
                 return value
         raise InvalidInput(f"{name} is nested more than {MOST_DEPTH} levels deep.")
@@ -209,7 +209,7 @@ class Json(NamedTuple):
         return f"{self.most:,} characters, {MOST_DEPTH} levels"
 
 
-def _nested_values(value: Any) -> Iterable[Any]:
+def _nested_values_to_limit(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return itertools.chain(value.keys(), value.values())
     return value if isinstance(value, (list, tuple)) else ()
@@ -362,7 +362,7 @@ def bounded(**special: Bound) -> Callable[[Callable[P, T]], Callable[P, T]]:
             raise TypeError(f"{operation.__name__} takes {unknown}: give each a bound in TABLE")
         bounds = {name: special.get(name) or TABLE[name] for name in names}
         places = names[: code.co_argcount - 1]
-        usual = _operation_defaults(operation, places)
+        usual = _defaults_of_limited_operation(operation, places)
 
         def one(name: str, value: Any) -> Any:
             if value is None and name in usual:
@@ -382,7 +382,7 @@ def bounded(**special: Bound) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return wrapped
 
 
-def _operation_defaults(operation: Any, places: tuple[str, ...]) -> dict[str, Any]:
+def _defaults_of_limited_operation(operation: Any, places: tuple[str, ...]) -> dict[str, Any]:
     behind = operation.__defaults__ or ()
     usual = dict(zip(places[len(places) - len(behind) :], behind, strict=True))
     return usual | (operation.__kwdefaults__ or {})
