@@ -500,7 +500,7 @@ def _of_others() -> Mapping[str, Read]:
         "git conflict, difference": lambda text: conflicts._conflict_diff(
             "a", "b", raw(text), raw(text[::-1]), ("", "")
         ),
-        "git conflict, distance": lambda text: conflicts._distance_of_conflict_copy(
+        "git conflict, distance": lambda text: conflicts._conflict_distance(
             text.split("\n"), text[::-1].split("\n")
         ),
         "json_edit.parse": tried(lambda text: json_edit.parse_jsonc('{"a": ' + text)),

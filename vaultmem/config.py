@@ -100,11 +100,7 @@ def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
         if value is not None:
             values[name] = Setting(value, "--" + name.rpartition(".")[2].replace("_", "-"))
     state = values["state_dir"]
-    if (
-        state.origin.startswith(CONFIG)
-        and state.value
-        and not _is_configured_state_folder_usual(state.value)
-    ):
+    if state.origin.startswith(CONFIG) and state.value and not _is_usual_state_folder(state.value):
         problems.append(SettingsProblem(f"{state.origin}: {_ELSEWHERE}"))
         values["state_dir"] = Setting("", "default")
     return Settings(values, properties, tuple(problems))
@@ -126,7 +122,7 @@ _ELSEWHERE: Final = (
 )
 
 
-def _is_configured_state_folder_usual(folder: str) -> bool:
+def _is_usual_state_folder(folder: str) -> bool:
     """Whether programs keep their state there. The person may name any folder, but not the
     vault's file, which anybody may have written."""
     home = Path.home()
@@ -167,15 +163,11 @@ def _settings_from_file(
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
         return {}
-    renamed, lines, pairs = (
-        data.pop("properties", {}),
-        _lines_in_config_file(text),
-        _flat_config(data),
-    )
+    renamed, lines, pairs = data.pop("properties", {}), _config_lines(text), _flat_config(data)
     _report_unknown_in_config([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
     for name, value in pairs:
         if name in DEFAULTS:
-            line = _line_in_config_file(lines, name)
+            line = _config_line(lines, name)
             try:
                 typed = setting_values.setting_value(name, value, name)
                 values[name] = Setting(typed, f"{CONFIG}:{line}")
@@ -188,7 +180,7 @@ def _report_unknown_in_config(
     names: list[str], lines: Mapping[str, int], problems: list[SettingsProblem]
 ) -> None:
     for name in names[:_MOST_UNKNOWN]:
-        line = _line_in_config_file(lines, name)
+        line = _config_line(lines, name)
         message = f"there is no setting {setting_values.shown_setting(name)}{setting_values.nearest_setting(name)}"
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     if more := len(names[_MOST_UNKNOWN:]):
@@ -202,11 +194,11 @@ def _properties_renamed_in_config(
     result: dict[str, str] = {}
     given = renamed if isinstance(renamed, dict) else {}
     for name in [name for name in given if name not in PROPERTIES][:_MOST_UNKNOWN]:
-        line = _line_in_config_file(lines, f"properties.{name}")
+        line = _config_line(lines, f"properties.{name}")
         message = f"{setting_values.shown_setting(name)} is not one of vaultmem's properties."
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     for name in [name for name in PROPERTIES if name in given]:
-        value, line = given[name], _line_in_config_file(lines, f"properties.{name}")
+        value, line = given[name], _config_line(lines, f"properties.{name}")
         if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME:
             message = f"{CONFIG}:{line}: properties.{name} must be a property name."
             problems.append(SettingsProblem(message, line))
@@ -243,7 +235,7 @@ def _flat_config(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, A
     return pairs
 
 
-def _lines_in_config_file(text: str) -> dict[str, int]:
+def _config_lines(text: str) -> dict[str, int]:
     """The line on which each setting stands, and each inline table: tomllib does not say."""
     found: dict[str, int] = {}
     current = ""
@@ -256,7 +248,7 @@ def _lines_in_config_file(text: str) -> dict[str, int]:
     return found
 
 
-def _line_in_config_file(lines: Mapping[str, int], name: str) -> int:
+def _config_line(lines: Mapping[str, int], name: str) -> int:
     return lines.get(name) or lines.get(name.rpartition(".")[0], 0)
 
 

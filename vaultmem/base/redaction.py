@@ -169,7 +169,7 @@ def _matches_of_own_pattern(pattern: str, text: str) -> Iterator[tuple[int, int]
 # --- what looks like chance ------------------------------------------------------------------
 
 
-def secret_entropy(text: str) -> float:
+def entropy(text: str) -> float:
     """Bits for each character: some 2 for a word, over 4 for a long random token."""
     counts, size = Counter(text).values(), len(text)
     return -sum(n / size * math.log2(n / size) for n in counts)
@@ -199,12 +199,7 @@ def _is_random_secret(value: str) -> bool:
     pieces = _PIECES.findall(value)
     longest = max(pieces, key=len, default="")
     mixed = any(c.isdigit() for c in longest) and any(c.isalpha() for c in longest)
-    return (
-        len(longest) >= 12
-        and mixed
-        and secret_entropy(value) >= 3
-        and not _stands_for_a_secret(value)
-    )
+    return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _stands_for_a_secret(value)
 
 
 def _is_chosen_password(value: str) -> bool:

@@ -69,10 +69,7 @@ class Settlement:
     def conflicts(self, *, diffs: bool = True) -> Conflicts:
         """Everything that waits for a person: unfinished merges and sync services' copies."""
         repo = self._repo_with_conflicts()
-        found = [
-            *self._unmerged_conflicts(repo, diffs),
-            *self._conflicts_by_marker_or_copy(repo, diffs),
-        ]
+        found = [*self._unmerged_conflicts(repo, diffs), *self._other_conflicts(repo, diffs)]
         seen: dict[str, ConflictView] = {}
         for view in found:
             seen.setdefault(view.path, view)
@@ -119,13 +116,9 @@ class Settlement:
                 message = "Two different notes have this name."
             texts = ours or b"", theirs or b""
             diff = _conflict_diff(path, path, *texts, ("ours", "theirs")) if diffs else None
-            yield ConflictView(
-                path, "unmerged", message, _command_to_resolve_conflict(path), diff=diff
-            )
+            yield ConflictView(path, "unmerged", message, _conflict_command(path), diff=diff)
 
-    def _conflicts_by_marker_or_copy(
-        self, repo: Repo | None, diffs: bool
-    ) -> Iterator[ConflictView]:
+    def _other_conflicts(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
         listing = self._view.store.walk()
         by_id: dict[str, list[Note]] = defaultdict(list)
         named: list[Note] = []
@@ -136,28 +129,20 @@ class Settlement:
                 continue
             if any(problem.kind == "conflict-markers" for problem in note.problems):
                 message = "It has git's conflict markers in it."
-                yield ConflictView(
-                    path, "conflict-markers", message, _command_to_resolve_conflict(path)
-                )
+                yield ConflictView(path, "conflict-markers", message, _conflict_command(path))
             if note.id:
                 by_id[note.id.upper()].append(note)
             if file_names.name_of_conflict_original(note.title):
                 named.append(note)
-        copies = {
-            c.path
-            for same in by_id.values()
-            for c, _ in _conflict_copies_with_same_id(same, listing)
-        }
+        copies = {c.path for same in by_id.values() for c, _ in _conflict_copies(same, listing)}
         for same in by_id.values():
-            for copy, original in _conflict_copies_with_same_id(same, listing):
+            for copy, original in _conflict_copies(same, listing):
                 yield self._conflict_of_copy(repo, copy, original, diffs)
         for copy in named:
             if copy.path not in copies:
-                yield self._conflict_of_copy(
-                    repo, copy, self._original_of_conflict_copy(copy), diffs
-                )
+                yield self._conflict_of_copy(repo, copy, self._conflict_original(copy), diffs)
 
-    def _original_of_conflict_copy(self, copy: Note) -> Note | str:
+    def _conflict_original(self, copy: Note) -> Note | str:
         name = file_names.name_of_conflict_original(copy.title) or ""
         path = posixpath.join(posixpath.dirname(copy.path), name + ".md")
         return self._view.store.note(path) if self._view.store.stat(path) else name
@@ -177,20 +162,12 @@ class Settlement:
         diff = ancestor = None
         if diffs:
             diff = _conflict_diff(original.path, copy.path, original.raw, copy.raw, ("", ""))
-            ancestor = self._ancestor_of_conflict_copy(repo, original, copy) is not None
+            ancestor = self._conflict_ancestor(repo, original, copy) is not None
         return ConflictView(
-            copy.path,
-            problem,
-            message,
-            _command_to_resolve_conflict(copy.path),
-            original.path,
-            diff,
-            ancestor,
+            copy.path, problem, message, _conflict_command(copy.path), original.path, diff, ancestor
         )
 
-    def _ancestor_of_conflict_copy(
-        self, repo: Repo | None, original: Note, copy: Note
-    ) -> bytes | None:
+    def _conflict_ancestor(self, repo: Repo | None, original: Note, copy: Note) -> bytes | None:
         """The version in the history that the copy is nearest to: it was made from that one."""
         if repo is None:
             return None
@@ -199,7 +176,7 @@ class Settlement:
         for commit in repo.note_commits(original.path):
             if copy.id and parse(commit.raw, names=copy.names).id.upper() != copy.id.upper():
                 continue
-            far = _distance_of_conflict_copy(
+            far = _conflict_distance(
                 commit.raw.decode("utf-8", "surrogateescape").splitlines(), wanted
             )
             if best is None or far < best[0]:
@@ -219,7 +196,7 @@ class Settlement:
         path = self._conflict_named(note)
         unmerged = repo.unmerged_stages() if repo else {}
         if repo and repo.repo_path(path) in unmerged:
-            return self._resolve_merge_conflict(repo, path, unmerged[repo.repo_path(path)], side)
+            return self._settle_conflict(repo, path, unmerged[repo.repo_path(path)], side)
         found = self._view.store.note(path)
         if any(problem.kind == "conflict-markers" for problem in found.problems):
             return self._resolve_conflict_markers(found, side)
@@ -233,26 +210,24 @@ class Settlement:
         for view in known:
             if wanted in (view.path, view.path.removesuffix(".md")):
                 return view.path
-        near = [v.path for v in known if _is_note_in_conflict_titled(v.path, key)]
+        near = [v.path for v in known if _is_conflict_titled(v.path, key)]
         near = near or [
-            v.path for v in known if v.original and _is_note_in_conflict_titled(v.original, key)
+            v.path for v in known if v.original and _is_conflict_titled(v.original, key)
         ]
-        near = near or [
-            v.path for v in known if self._id_of_note_in_conflict(v.path) == wanted.upper()
-        ]
+        near = near or [v.path for v in known if self._id_in_conflict(v.path) == wanted.upper()]
         if len(near) == 1:
             return near[0]
         if near:
             raise InvalidInput(f"{ref!r} could be any of these: {', '.join(near)}")
         raise NotFound(f"{ref!r} is in no conflict. Those there are: vaultmem conflicts")
 
-    def _id_of_note_in_conflict(self, path: str) -> str:
+    def _id_in_conflict(self, path: str) -> str:
         try:
             return self._view.store.note(path).id.upper()
         except VaultmemError:
             return ""
 
-    def _resolve_merge_conflict(
+    def _settle_conflict(
         self, repo: Repo, path: str, stages: dict[int, str], side: str
     ) -> Resolved:
         repo.trust.require_trusted()  # before a note is touched
@@ -277,11 +252,9 @@ class Settlement:
         repo.act("add", "--all", "--", repo.repo_path(path))
         left = len(repo.unmerged_stages())
         made = note_version(raw) if raw is not None else ""
-        return Resolved(
-            path, side, made, clean, left, next=self._how_to_finish_conflicts(repo, left)
-        )
+        return Resolved(path, side, made, clean, left, next=self._how_to_end_conflicts(repo, left))
 
-    def _how_to_finish_conflicts(self, repo: Repo, left: int) -> str | None:
+    def _how_to_end_conflicts(self, repo: Repo, left: int) -> str | None:
         if left:
             return f"vaultmem conflicts shows the other {left}"
         if (self._view.store.local() / "git-merge").stat():
@@ -331,7 +304,7 @@ class Settlement:
         original = self._view.store.note(view.original)
         raw, clean = {merge.OURS: original.raw, merge.THEIRS: copy.raw}.get(side), True
         if raw is None:
-            base = self._ancestor_of_conflict_copy(repo, original, copy)
+            base = self._conflict_ancestor(repo, original, copy)
             marked = merge.merge_notes(base, original.raw, copy.raw, names=copy.names)
             done = merge.merge_notes(
                 base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH
@@ -354,9 +327,7 @@ def _sides_of_conflict(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None
     return (theirs, ours) if repo.is_rebasing else (ours, theirs)
 
 
-def _conflict_copies_with_same_id(
-    notes: list[Note], listing: Listing
-) -> Iterator[tuple[Note, Note]]:
+def _conflict_copies(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
     """Of notes with one id: each copy, and what it was made from."""
     first = min(
         notes,
@@ -388,7 +359,7 @@ def resolve_markers(text: str, side: str) -> str:
     return "".join(kept)
 
 
-def _distance_of_conflict_copy(a: list[str], b: list[str]) -> int:
+def _conflict_distance(a: list[str], b: list[str]) -> int:
     return len(a) + len(b) - 2 * sum(block.size for block in line_difference.equal_lines(a, b))
 
 
@@ -407,9 +378,9 @@ def _conflict_diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple
     return "\n".join(line_difference.unified_difference(before, after, (one, other)))
 
 
-def _command_to_resolve_conflict(path: str) -> str:
+def _conflict_command(path: str) -> str:
     return f"vaultmem resolve {path!r} --ours, --theirs or --both"
 
 
-def _is_note_in_conflict_titled(path: str, key: str) -> bool:
+def _is_conflict_titled(path: str, key: str) -> bool:
     return file_names.name_key(note_title(path)) == key

@@ -88,7 +88,7 @@ def merge_properties(
     lost: list[str] = []
     for key in merged_order(*map(list, (base.values, first.values, second.values))):
         was, one, other = base.get(key), first.get(key), second.get(key)
-        name = _name_of_merged_property(key, base, first, second)
+        name = _property_name(key, base, first, second)
         value = _merged_property_value(
             ours.get(key, key), was, one, other, _newer_property_side(first, second), lost
         )
@@ -99,9 +99,7 @@ def merge_properties(
     return Properties(values, _checked_merged_properties(text, values), tuple(lost))
 
 
-def _name_of_merged_property(
-    key: str, base: PropertySide, first: PropertySide, second: PropertySide
-) -> str:
+def _property_name(key: str, base: PropertySide, first: PropertySide, second: PropertySide) -> str:
     old, one, other = (side.names.get(key) for side in (base, first, second))
     return (one if other in (None, old) else other) or other or old or key
 
@@ -139,7 +137,7 @@ def _merged_property_value(
     if one is _MISSING or other is _MISSING:
         return other if one is _MISSING else one
     if name in ("created", "updated") and (
-        found := _merged_property_by_time(one, other, name == "updated")
+        found := _property_by_time(one, other, name == "updated")
     ):
         return found
     if name == "forgotten" and True in (one, other):
@@ -157,9 +155,7 @@ def _are_property_values_equal(a: PropertyValue, b: PropertyValue) -> bool:
     return same_property_value(a, b)
 
 
-def _merged_property_by_time(
-    one: PropertyValue, other: PropertyValue, latest: bool
-) -> PropertyValue:
+def _property_by_time(one: PropertyValue, other: PropertyValue, latest: bool) -> PropertyValue:
     a, b = moment(str(one)), moment(str(other))
     if a is None or b is None:
         return None if a is b else (other if a is None else one)
@@ -218,17 +214,17 @@ def _lines_of_merged_property(
         if _are_property_values_equal(side.get(key), value):
             return side.lines[key]
     if isinstance(value, list) and value:
-        return _lines_of_merged_property_list(key, name, value, (second, first))
+        return _merged_list_lines(key, name, value, (second, first))
     return yaml_writer.render_yaml_property(name, value) + "\n"
 
 
-def _lines_of_merged_property_list(
+def _merged_list_lines(
     key: str, name: str, items: Sequence[PropertyValue], sides: Sequence[PropertySide]
 ) -> str:
     rows: dict[Hashable, str] = {}
     comments = ""
     for side in sides:
-        found, head = _rows_of_property_to_merge(side, key)
+        found, head = _merged_property_rows(side, key)
         comments = comments or head
         for item, row in found:
             rows.setdefault(list_item_key(key, item), row)
@@ -239,7 +235,7 @@ def _lines_of_merged_property_list(
     return f"{comments}{yaml_writer.render_yaml(name, inline=True)}:\n{''.join(texts)}"
 
 
-def _rows_of_property_to_merge(
+def _merged_property_rows(
     side: PropertySide, key: str
 ) -> tuple[list[tuple[PropertyValue, str]], str]:
     """The items of a side's list, each as the lines of a row; and the comments above it."""
@@ -251,23 +247,21 @@ def _rows_of_property_to_merge(
     if not isinstance(node, yaml.SequenceNode):
         return [], ""
     rows = (
-        [_flow_row_of_merged_property(block, n) for n in node.value]
+        [_flow_row_to_merge(block, n) for n in node.value]
         if node.flow_style
-        else _block_rows_of_merged_property(block, node)
+        else _block_rows_to_merge(block, node)
     )
     return list(zip(value, rows, strict=True)), head[0] if head else ""
 
 
-def _flow_row_of_merged_property(block: FrontmatterBlock, node: yaml.Node) -> str:
+def _flow_row_to_merge(block: FrontmatterBlock, node: yaml.Node) -> str:
     spelling = block.text[node.start_mark.index : node.end_mark.index].strip()
     if "\n" in spelling:
         raise NoteMalformed("A list in the properties spreads over several lines.")
     return f"  - {spelling}\n"
 
 
-def _block_rows_of_merged_property(
-    block: FrontmatterBlock, node: yaml.SequenceNode
-) -> Iterator[str]:
+def _block_rows_to_merge(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[str]:
     """The lines of each item, comments before it included, indented as Obsidian does."""
     spans = block.row_spans(node)
     column, start = node.start_mark.column, spans[0][0]

@@ -109,11 +109,9 @@ def _replacement_in_properties(note: Note) -> Replacement | None:
         if value is True or day:
             return Replacement("", day, name)
     for value in (*note.strings("status"), *note.strings("state")):
-        if value.casefold() in _states_of_replaced_notes():
+        if value.casefold() in _replaced_states():
             return Replacement(_linked_replacement(note), None, f"status: {value}")
-    if found := next(
-        (tag for tag in note.tags if tag.casefold() in _states_of_replaced_notes()), None
-    ):
+    if found := next((tag for tag in note.tags if tag.casefold() in _replaced_states()), None):
         return Replacement(_linked_replacement(note), None, f"#{found}")
     return None
 
@@ -125,7 +123,7 @@ def _linked_replacement(note: Note) -> str:
 
 
 @cache
-def _states_of_replaced_notes() -> frozenset[str]:
+def _replaced_states() -> frozenset[str]:
     return frozenset(_STATES.split())
 
 
@@ -151,10 +149,10 @@ def _replacement_in_text(note: Note) -> Replacement | None:
     if match is None:
         return None
     said = match["said"]
-    by = next(_links_of_replacement(said), "") or next(
-        _links_of_replacement(_sentence_about_replacement(text, match.start("said"))), ""
+    by = next(_replacement_links(said), "") or next(
+        _replacement_links(_replacement_sentence(text, match.start("said"))), ""
     )
-    day = day_in_name(_sentence_about_replacement(text, match.start("said")))
+    day = day_in_name(_replacement_sentence(text, match.start("said")))
     return Replacement(by, day, said.strip())
 
 
@@ -170,17 +168,17 @@ def replaced_names(note: Note) -> tuple[str, ...]:
         found.update((link_target(value) or value, None) for value in note.strings(name))
     text = visible_text(note.body[:_READ])
     for match in _replacement_patterns()[1].finditer(text):
-        found.update(dict.fromkeys(_links_of_replacement(match["said"])))
+        found.update(dict.fromkeys(_replacement_links(match["said"])))
     return tuple(found)
 
 
-def _links_of_replacement(text: str) -> Iterator[str]:
+def _replacement_links(text: str) -> Iterator[str]:
     for link in re.findall(r"\[\[[^\[\]\n]{1,300}\]\]", text):
         if name := link_target(link):
             yield name
 
 
-def _sentence_about_replacement(text: str, start: int) -> str:
+def _replacement_sentence(text: str, start: int) -> str:
     end = re.compile(r"[.!?](?=\s|\Z)|\n").search(text, start)
     return text[start : end.start() if end else len(text)][:_FIRST]
 
