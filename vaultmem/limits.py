@@ -44,7 +44,7 @@ class Bound(Protocol):
         """The value, as operations take it; InvalidInput says what is wrong with it."""
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         """What is allowed, for a reader."""
 
 
@@ -69,7 +69,7 @@ class Text(NamedTuple):
         return value
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"{self.most:,} characters"
 
 
@@ -94,8 +94,8 @@ class Several(NamedTuple):
         return [self.each.bounded_value(f"{name}[{i}]", item) for i, item in enumerate(items)]
 
     @property
-    def bound_words(self) -> str:
-        return f"{self.most:,}, each {self.each.bound_words}"
+    def bound_in_words(self) -> str:
+        return f"{self.most:,}, each {self.each.bound_in_words}"
 
 
 class Whole(NamedTuple):
@@ -105,11 +105,11 @@ class Whole(NamedTuple):
     def bounded_value(self, name: str, value: Any) -> int:
         number = value if isinstance(value, (int, float)) else math.nan
         if isinstance(value, bool) or not self.low <= number <= self.high or number != int(number):
-            raise _value_beyond_limits(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return int(number)
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"a whole number from {self.low:,} to {self.high:,}"
 
 
@@ -120,27 +120,27 @@ class Number(NamedTuple):
     def bounded_value(self, name: str, value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not self.low <= value <= self.high:
-            raise _value_beyond_limits(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return float(value)
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"a number from {self.low:g} to {self.high:g}"
 
 
 class Flag:
-    bound_words = "true or false"
+    bound_in_words = "true or false"
 
     def bounded_value(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise _value_beyond_limits(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return value
 
 
 class Day:
     """A date or a moment, as text or as Python has it."""
 
-    bound_words = "a date of 100 characters"
+    bound_in_words = "a date of 100 characters"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         return value if isinstance(value, dt.date) else Text(100).bounded_value(name, value)
@@ -149,14 +149,14 @@ class Day:
 class FilePath:
     """A file or folder of this machine; its name may be of any bytes but NUL."""
 
-    bound_words = "a path of 4,096 characters"
+    bound_in_words = "a path of 4,096 characters"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         if not isinstance(value, (str, os.PathLike)):
             raise _value_beyond_limits(name, "a path", value)
         written = str(value)
         if len(written) > 4096 or "\0" in written:
-            raise _value_beyond_limits(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return value
 
 
@@ -183,9 +183,9 @@ class Fields(NamedTuple):
         return made
 
     @property
-    def bound_words(self) -> str:
-        inner = (f"`{name}` {bound.bound_words}" for name, bound in self.known.items())
-        return "; ".join(inner) or f"{self.most} names, each {PROPERTY.bound_words}"
+    def bound_in_words(self) -> str:
+        inner = (f"`{name}` {bound.bound_in_words}" for name, bound in self.known.items())
+        return "; ".join(inner) or f"{self.most} names, each {PROPERTY.bound_in_words}"
 
 
 class Json(NamedTuple):
@@ -205,7 +205,7 @@ class Json(NamedTuple):
         raise InvalidInput(f"{name} is nested more than {MOST_DEPTH} levels deep.")
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"{self.most:,} characters, {MOST_DEPTH} levels"
 
 
@@ -216,7 +216,7 @@ def _nested_values_to_limit(value: Any) -> Iterable[Any]:
 
 
 class _Scalar:
-    bound_words = "10,000 characters, or a number up to 10^15"
+    bound_in_words = "10,000 characters, or a number up to 10^15"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -229,7 +229,7 @@ class _Scalar:
 class Property:
     """A property's value: a text, a number, true or false, a date, or a list of those."""
 
-    bound_words = f"{_Scalar.bound_words}, or 100 of those"
+    bound_in_words = f"{_Scalar.bound_in_words}, or 100 of those"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         bound = Several(100, _Scalar()) if isinstance(value, (list, tuple)) else _Scalar()
@@ -239,7 +239,7 @@ class Property:
 class Anything:
     """What no caller from outside can give."""
 
-    bound_words = "anything"
+    bound_in_words = "anything"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         return value

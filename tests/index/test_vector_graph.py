@@ -36,14 +36,14 @@ def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 def add_missing(world: World, seed: int) -> None:
     db = world.index.catalog.db
     keys = {bytes(row[0]) for row in db.execute("SELECT hash FROM passage")}
-    missing = sorted(world.index.vectors.missing(IDENTITY, keys))
+    missing = sorted(world.index.vectors.hashes_without_vectors(IDENTITY, keys))
     world.index.vectors.add(IDENTITY, missing, vectors(len(missing), seed))
 
 
 def both(world: World, question: np.ndarray, filters: Filters) -> tuple[list, list]:  # type: ignore[type-arg]
     approximate = world.index.vectors.search(question, IDENTITY, filters, 10)
     mapped = world.index.vectors._passages_mapped_to_vectors(IDENTITY)
-    exact = mapped.nearest(question, 10, *world.index.vectors.selection(filters))
+    exact = mapped.nearest_passage_rows(question, 10, *world.index.vectors.selection(filters))
     return approximate, exact
 
 

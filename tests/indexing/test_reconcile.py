@@ -456,7 +456,7 @@ def test_a_touched_note_of_a_killed_batch_is_still_found(world: World) -> None:
     world.sync.everything()
     os.utime(file, (1, 1))
     world.put("b.md", "beta, changed")
-    CatalogWriter(world.index.catalog).mark_pending(
+    CatalogWriter(world.index.catalog).mark_batch_pending(
         ["a.md", "b.md"]
     )  # as a killed writer leaves it
     world.sync.everything()

@@ -49,14 +49,14 @@ class HintBacklog:
         self._pause = min(LONGEST_PAUSE, self._pause * 2 or 1.0)
         self._at = time.monotonic() + self._pause
 
-    def clear(self) -> None:
+    def clear_followed_hints(self) -> None:
         self._hint, self._pause = None, 0.0
 
     @property
     def is_waiting(self) -> bool:
         return self._hint is not None and time.monotonic() < self._at
 
-    def due(self) -> WatchHint | None:
+    def hint_due_to_follow(self) -> WatchHint | None:
         return None if self.is_waiting else self._hint
 
 
@@ -199,7 +199,7 @@ class Follower:
                 return  # the lock and the watch are those of the folder that was here before
             overdue = time.monotonic() - checked > SAFETY_SECONDS
             if hint is None:
-                hint = self._backlog.due() or self._idle_while_following(overdue)
+                hint = self._backlog.hint_due_to_follow() or self._idle_while_following(overdue)
             if hint is not None and not self._stopping.is_set():
                 self._follow_hint(hint)
                 checked = time.monotonic() if hint.everything else checked
@@ -268,7 +268,7 @@ class Follower:
             log.warning("the index stays behind: %s", error)
             self._backlog.add(hint)
             return
-        if hint == self._backlog.due() or hint.everything:
-            self._backlog.clear()
+        if hint == self._backlog.hint_due_to_follow() or hint.everything:
+            self._backlog.clear_followed_hints()
         if report.touched:
             self._on_change(report)

@@ -100,19 +100,19 @@ class _BatchAttempt:
         self.report = ReconcileReport()
         self.batch = Batch([*paths, *run.missing])
 
-    def skip_note(self, note: SkippedNote) -> None:
+    def skip_unreconciled(self, note: SkippedNote) -> None:
         """What cannot be read stays as it was; it may be readable again."""
         self.batch.skipped.append(note)
         self.report.problems.append((note.path, note.reason))
 
-    def leave_out_note(self, note: SkippedNote) -> None:
+    def leave_out_unreconciled(self, note: SkippedNote) -> None:
         """What is there and cannot be indexed must not be found by what it was before."""
         if note.path in self.known:
             self.batch.removed.append(note.path)
             self.report.removed.append(note.path)
-        self.skip_note(note)
+        self.skip_unreconciled(note)
 
-    def succeed(self) -> None:
+    def succeed_reconciling(self) -> None:
         self.run.missing = self.missing
         self.run.report.add(self.report)
 
@@ -241,7 +241,7 @@ class Reconciler:
         except Exception as error:
             self._find_culprit(paths, run, error)
         else:
-            attempt.succeed()
+            attempt.succeed_reconciling()
 
     def _find_culprit(self, paths: Sequence[str], run: _ReconcileRun, error: Exception) -> None:
         """One note that the index does not take must not keep out the others: halves of the
@@ -256,11 +256,11 @@ class Reconciler:
             return
         attempt = _BatchAttempt(run, paths)
         stat = self.store.stat(paths[0]) or UNSETTLED_STAMP
-        attempt.leave_out_note(
+        attempt.leave_out_unreconciled(
             SkippedNote(paths[0], _apology_for_not_reconciling(error), stat=stat)
         )
         self.index.apply(attempt.batch)
-        attempt.succeed()
+        attempt.succeed_reconciling()
 
     def _reconcile_skipped_notes(
         self, found: dict[str, SkippedNote], known: dict[str, SkippedNote], gone: Iterable[str]
@@ -306,7 +306,7 @@ class Reconciler:
         try:
             entry = self.entry(stored)
         except Exception as error:  # ours: notes may be anything
-            attempt.leave_out_note(
+            attempt.leave_out_unreconciled(
                 SkippedNote(path, _apology_for_not_reconciling(error), stat=stored.stat)
             )
             return None
@@ -319,14 +319,14 @@ class Reconciler:
             raise
         except NoteMalformed as error:  # too large
             stat = self.store.stat(path) or UNSETTLED_STAMP
-            attempt.leave_out_note(SkippedNote(path, str(error), stat=stat))
+            attempt.leave_out_unreconciled(SkippedNote(path, str(error), stat=stat))
         except NotFound as error:
             if self.store.stat(path) is not None:  # it is there, and cannot be read
-                attempt.skip_note(SkippedNote(path, str(error)))
+                attempt.skip_unreconciled(SkippedNote(path, str(error)))
             elif path in attempt.known:
                 attempt.missing[path] = None
         except VaultmemError as error:
-            attempt.skip_note(SkippedNote(path, str(error)))
+            attempt.skip_unreconciled(SkippedNote(path, str(error)))
         return None
 
     def _reconcile_with_known_notes(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
@@ -339,7 +339,7 @@ class Reconciler:
             report.moved.append((old, path))
         elif (twin := self._twin_of_reconciled_note(entry)) is not None:
             reason = f"It has the same id as {twin}, so only that one is indexed. {_TWIN_CURE}"
-            attempt.leave_out_note(SkippedNote(path, reason, entry.id, entry.stat))
+            attempt.leave_out_unreconciled(SkippedNote(path, reason, entry.id, entry.stat))
             return False
         else:
             (report.changed if known else report.added).append(path)
@@ -388,7 +388,7 @@ class Reconciler:
     def _reconciled_without_vector(self, identity: str, notes: int) -> list[tuple[str, str]]:
         """Paths and versions of some notes. One that cannot be read now, and will be looked at
         again with everything, must not keep the others waiting."""
-        paths = self.index.vectors.notes_without(identity, notes + len(self._hopeless))
+        paths = self.index.vectors.notes_without_vectors(identity, notes + len(self._hopeless))
         known = self.index.inventory.known(paths)
         found = ((path, known[path].version) for path in paths if path in known)
         return [each for each in found if each not in self._hopeless][:notes]
@@ -404,7 +404,7 @@ class Reconciler:
         self, embedder: Embedder, paths: Iterable[str]
     ) -> dict[bytes, str]:
         texts = {passage_hash(t): t for path in paths for t in self._texts_of_reconciled_note(path)}
-        missing = self.index.vectors.missing(embedder.identity, texts)
+        missing = self.index.vectors.hashes_without_vectors(embedder.identity, texts)
         return {key: text for key, text in texts.items() if key in missing}
 
     def _embed_reconciled_texts(self, embedder: Embedder, texts: dict[bytes, str]) -> None:

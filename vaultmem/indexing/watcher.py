@@ -116,13 +116,13 @@ class Watcher:
         if self._native is None:
             if now >= self._tried_at + RETRY:
                 self._watch_natively()
-        elif not self._native.healthy():
+        elif not self._native.is_watch_healthy():
             self._watch_natively()
         elif now >= self._check_at:
             self._check_native_watch(self._native)
         if self._mode == "polling" and now >= self._poll_at:
             self._poll_at = now + self._poll_seconds
-            self._news.doubt()
+            self._news.doubt_watched_news()
 
     def _watch_natively(self) -> None:
         self._let_go_of_watch()
@@ -138,7 +138,7 @@ class Watcher:
             return
         self._mode, self._trouble = "native", ""
         self._tried_at, self._check_at = time.monotonic(), 0.0
-        self._news.doubt()
+        self._news.doubt_watched_news()
 
     def _poll_instead_of_watching(self, reason: str) -> None:
         self._let_go_of_watch()
@@ -156,7 +156,7 @@ class Watcher:
         folders that were moved out of the vault. It may also just be late: only a
         difference that lasts counts, and an old watch deserves a second try.
         """
-        missing, stale = native.differences()
+        missing, stale = native.folders_not_watched()
         suspects = missing | stale
         if suspects and suspects == self._suspects:
             if missing and time.monotonic() < self._tried_at + 60:
@@ -176,9 +176,9 @@ class Watcher:
             native.close()
 
     def _deliver_watch_hint(self) -> None:
-        while (seconds := self._news.unripe()) and not self._stopping.is_set():
+        while (seconds := self._news.seconds_until_watched_news()) and not self._stopping.is_set():
             self._stopping.wait(seconds)
-        paths, everything, folders = self._news.take()
+        paths, everything, folders = self._news.take_watched_news()
         if folders and not self._suspects:
             self._check_at = 0.0
         if not everything:
@@ -234,19 +234,19 @@ class _WatchedNews:
         self._everything = self._folders = False
         self._first = self._last = self._git = 0.0
 
-    def hear(self, event: FileSystemEvent) -> None:
+    def hear_watched_event(self, event: FileSystemEvent) -> None:
         for name in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
             path = name[len(self._top) :].replace(os.sep, "/")
             if not name.startswith(self._top):
                 continue
             if path.startswith(".") or "/." in path:
                 if path in _GIT_STATE:
-                    self.doubt(git=True)
+                    self.doubt_watched_news(git=True)
             elif not event.is_directory and self._is_note(path):
                 self._add_watched_path(path)
             # Windows does not say whether it was a file or a folder that is gone.
             elif event.is_directory or (sys.platform == "win32" and event.event_type == "deleted"):
-                self.doubt(folders=True)
+                self.doubt_watched_news(folders=True)
 
     def _add_watched_path(self, path: str) -> None:
         with self._lock:
@@ -256,7 +256,7 @@ class _WatchedNews:
                 self._everything = True
                 self._paths.clear()
 
-    def doubt(self, *, folders: bool = False, git: bool = False) -> None:
+    def doubt_watched_news(self, *, folders: bool = False, git: bool = False) -> None:
         with self._lock:
             self._watched_news_arrive()
             self._everything = True
@@ -268,7 +268,7 @@ class _WatchedNews:
         self._first = self._first or self._last
         self.arrived.set()
 
-    def unripe(self) -> float:
+    def seconds_until_watched_news(self) -> float:
         """The seconds for which a hint should still wait for more news."""
         with self._lock:
             now = time.monotonic()
@@ -286,7 +286,7 @@ class _WatchedNews:
             return False
         return abs(age) < GIT_SECONDS
 
-    def take(self) -> tuple[frozenset[str], bool, bool]:
+    def take_watched_news(self) -> tuple[frozenset[str], bool, bool]:
         with self._lock:
             taken = frozenset(self._paths), self._everything, self._folders
             self._clear_watched_news()
@@ -302,7 +302,7 @@ class _NativeWatch:
 
         class Ear(events.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
-                news.hear(event)
+                news.hear_watched_event(event)
 
         # Not the opening and closing of files: our own reading would be reported.
         wanted: list[type[FileSystemEvent]] = [
@@ -324,7 +324,7 @@ class _NativeWatch:
             self.close()
             raise
 
-    def healthy(self) -> bool:
+    def is_watch_healthy(self) -> bool:
         """Whether all threads live and the watched folder is still the one at this path."""
         reader = getattr(self._observer, "_inotify_fd", self._observer)
         threads = (self._observer, reader, *self._observer.emitters)
@@ -338,7 +338,7 @@ class _NativeWatch:
         except OSError:
             return False
 
-    def differences(self) -> tuple[frozenset[str], frozenset[str]]:
+    def folders_not_watched(self) -> tuple[frozenset[str], frozenset[str]]:
         """Folders without a watch, and watches without their folder."""
         existing: set[str] = set()
         for folder, inner, _ in os.walk(self._root, onerror=lambda e: existing.add(e.filename)):
@@ -389,7 +389,7 @@ class _WatchOverflow(logging.Handler):
         message = record.getMessage()
         self.broken |= "Unable to rebuild" in message
         if self.broken or "queue overflowed" in message:
-            self._news.doubt(folders=True)
+            self._news.doubt_watched_news(folders=True)
 
 
 def _is_watched_file_freshly_saved(size: int, mtime_ns: int) -> bool:

@@ -134,7 +134,7 @@ def read_simple_frontmatter(text: str) -> dict[str, PropertyValue] | None:
 
 def read_yaml_frontmatter(text: str) -> dict[str, PropertyValue]:
     root = compose_frontmatter(text)
-    return {} if root is None else _FrontmatterBuilder().mapping(root, 1)
+    return {} if root is None else _FrontmatterBuilder().mapping_in_frontmatter(root, 1)
 
 
 @functools.cache
@@ -209,7 +209,7 @@ class _FrontmatterBuilder:
     def __init__(self) -> None:
         self.left = MAX_VALUES
 
-    def value(self, node: Any, depth: int) -> PropertyValue:
+    def value_in_frontmatter(self, node: Any, depth: int) -> PropertyValue:
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
             raise _malformed_frontmatter_at(node, "too many values, or values nested too deeply")
@@ -219,14 +219,14 @@ class _FrontmatterBuilder:
         if tag == "text":
             return node.value
         if tag == "list":
-            return [self.value(item, depth + 1) for item in node.value]
+            return [self.value_in_frontmatter(item, depth + 1) for item in node.value]
         if tag == "map":
-            return self.mapping(node, depth + 1)
+            return self.mapping_in_frontmatter(node, depth + 1)
         if tag in _TAGGED and node.id == "scalar":
             return _TAGGED[tag](node.value)
         raise _malformed_frontmatter_at(node, f"the YAML tag {tag} has no meaning in a note")
 
-    def mapping(self, node: Any, depth: int) -> dict[str, PropertyValue]:
+    def mapping_in_frontmatter(self, node: Any, depth: int) -> dict[str, PropertyValue]:
         result: dict[str, PropertyValue] = {}
         for key, value in node.value:
             if key.id != "scalar":
@@ -235,5 +235,5 @@ class _FrontmatterBuilder:
                 raise _malformed_frontmatter_at(
                     key, f"the property {key.value!r} stands twice", "duplicate-key"
                 )
-            result[key.value] = self.value(value, depth)
+            result[key.value] = self.value_in_frontmatter(value, depth)
         return result

@@ -26,7 +26,7 @@ class BulkWriter:
         self.store = store
         self._listed: dict[str, dict[str, str]] = {}  # since files were last placed
 
-    def spelled(self, folder: str) -> str:
+    def folder_spelled_for_bulk(self, folder: str) -> str:
         """The folder as the vault spells it: `Memories/atlas` is `Memories/Atlas` where that is."""
         place, found = self.store.root, []
         for segment in filter(None, folder.split("/")):
@@ -35,7 +35,7 @@ class BulkWriter:
             place /= known
         return "/".join(found)
 
-    def is_taken(self, path: str) -> bool:
+    def is_taken_for_bulk(self, path: str) -> bool:
         """Whether a file has this name, also in another case."""
         folder, _, name = path.rpartition("/")
         if folder not in self._listed:

@@ -121,7 +121,7 @@ class History:
         if paths:
             self.keep_writes([write for write in self.writes() if write.path not in paths])
         for key in self.notes() if paths else ():
-            place = self.place(key)
+            place = self.last_place_in_history(key)
             if place and place.path in paths:
                 self._write_last_place_in_history(
                     self.folder / key, place._replace(trashed=EMPTIED_TRASH)
@@ -133,12 +133,12 @@ class History:
             self.folder / history_key(note), LastPlace(note.path, place, dropped)
         )
 
-    def count(self, key: str) -> int:
+    def count_in_history(self, key: str) -> int:
         """How often the note was changed by an agent, counting snapshots no longer kept."""
         return len(self.snapshots(key)) + self._snapshots_dropped_from_history(key)
 
     def _snapshots_dropped_from_history(self, key: str) -> int:
-        place = self.place(key)
+        place = self.last_place_in_history(key)
         return place.dropped if place else 0
 
     def _write_last_place_in_history(self, folder: OwnPath, place: LastPlace) -> None:
@@ -158,7 +158,7 @@ class History:
                 found.append(Snapshot(match[3], taken, match[2], folder / name, stat.st_size))
         return found[::-1]
 
-    def place(self, key: str) -> LastPlace | None:
+    def last_place_in_history(self, key: str) -> LastPlace | None:
         try:
             raw = (self.folder / key / _PLACE).read()
         except OSError:

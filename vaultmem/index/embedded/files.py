@@ -74,9 +74,9 @@ class IndexFiles:
 
     def open(self) -> None:
         self.place.make()
-        self._seal.load()
+        self._seal.load_seal()
         if not self.catalog.is_there():
-            self.heal()
+            self.heal_index_files()
         self.look()
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class IndexFiles:
         try:
             return self._look_at_index_files(lasts)
         except IndexDamaged:
-            self.heal()
+            self.heal_index_files()
             return self._look_at_index_files(lasts)
 
     def _look_at_index_files(self, lasts: float) -> CatalogState:
@@ -114,8 +114,8 @@ class IndexFiles:
         if self.catalog.whereabouts() is not DatabaseWhereabouts.SAME:
             return False
         if not self._seal.is_known:
-            self._seal.load()  # its writer may be done by now
-        changed = self._seal.changed()
+            self._seal.load_seal()  # its writer may be done by now
+        changed = self._seal.changed_since_seal()
         if changed and not self._are_index_files_being_written(changed):
             return False
         self._checked = now
@@ -126,14 +126,15 @@ class IndexFiles:
         for _ in range(3):
             if lock.is_locked(self._lock_of_index_files):
                 return not any(
-                    fulltext_files.is_segment_file(n) and self._seal.has(n) for n in changed
+                    fulltext_files.is_segment_file(n) and self._seal.is_under_seal(n)
+                    for n in changed
                 )
             before = self._seal.revision
-            self._seal.load()
+            self._seal.load_seal()
             if self._seal.is_known and self._seal.revision < before:
                 self._is_torn = True  # put back from a copy, under open connections
                 return False
-            changed = self._seal.changed()
+            changed = self._seal.changed_since_seal()
             if not changed:
                 return True
         return False
@@ -161,7 +162,7 @@ class IndexFiles:
 
     # --- healing -------------------------------------------------------------------------
 
-    def heal(self) -> None:
+    def heal_index_files(self) -> None:
         try:
             with self.locked(_PATIENCE), self.guard:
                 self._mend_index_files()
@@ -172,9 +173,9 @@ class IndexFiles:
 
     def _mend_index_files(self) -> None:
         """Begin anew what is not as its last writer left it. The caller holds the lock."""
-        self._seal.load()
+        self._seal.load_seal()
         if self._are_catalog_files_lost():
-            self.begin()
+            self.begin_index_files()
         elif self._are_text_index_files_lost(state := self.catalog.state()):
             self.begin_text(state.language)
         self._checked = float("-inf")
@@ -186,8 +187,8 @@ class IndexFiles:
         if where is DatabaseWhereabouts.ELSEWHERE or doubt:
             self.catalog.renew()
         self.catalog.doubt = ""
-        if any(not name.startswith(_TEXT) for name in self._seal.changed()):
-            return self._seal.is_alarming()
+        if any(not name.startswith(_TEXT) for name in self._seal.changed_since_seal()):
+            return self._seal.is_broken_seal_alarming()
         try:
             state = self.catalog.state()
         except IndexDamaged as error:
@@ -209,8 +210,8 @@ class IndexFiles:
             return False
         if not (folder.path / fulltext_files.TEXT_META).is_file():
             return True
-        if any(name.startswith(_TEXT) for name in self._seal.changed()):
-            return self._seal.is_alarming()
+        if any(name.startswith(_TEXT) for name in self._seal.changed_since_seal()):
+            return self._seal.is_broken_seal_alarming()
         if doubt:
             return self._must_text_be_indexed_anew(doubt, folder)
         try:
@@ -231,10 +232,10 @@ class IndexFiles:
 
     # --- beginning anew ------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin_index_files(self) -> None:
         """An empty catalog and an empty full text. The caller holds the lock."""
         self._forget()
-        self._seal.open()
+        self._seal.open_seal()
         self.text = None
         self.catalog.discard()
         _discard_text_index_files(self.place)
@@ -246,7 +247,7 @@ class IndexFiles:
     def begin_text(self, language: str) -> None:
         """An empty full text, while the catalog goes on answering. The caller holds the lock."""
         uuid, stamp = ulid_now(), FullText.stamp(language)
-        self._seal.open()
+        self._seal.open_seal()
         self.text = None
         text = FullText(self._folder_of_text_index(uuid, stamp), language, new=True)
         self.catalog.begin_text(uuid, language, stamp)
@@ -278,7 +279,7 @@ class IndexFiles:
         """One batch: what is there is sound before it, and sealed behind it."""
         with self.locked(timeout):
             text = self._index_files_ready()
-            self._before = self._seal.open()
+            self._before = self._seal.open_seal()
             try:
                 yield text
             finally:
@@ -286,9 +287,10 @@ class IndexFiles:
 
     def _index_files_ready(self) -> FullText:
         with self.guard:
-            self._seal.load()
+            self._seal.load_seal()
             sound = (
-                self.catalog.whereabouts() is DatabaseWhereabouts.SAME and not self._seal.changed()
+                self.catalog.whereabouts() is DatabaseWhereabouts.SAME
+                and not self._seal.changed_since_seal()
             )
             if not sound or self.catalog.doubt or self._doubt or self._is_torn:
                 self._mend_index_files()
@@ -314,7 +316,7 @@ class IndexFiles:
     def _index_files_done(self) -> None:
         with self.guard, contextlib.suppress(sqlite3.Error, OSError, VaultmemError):
             if self.catalog.write_ahead_log_size() > _LARGE_LOG:
-                self.give_room()
+                self.give_room_to_index_files()
             self._compare_index_files()
             if self._is_torn or self.catalog.doubt:
                 self._mend_index_files()
@@ -328,11 +330,11 @@ class IndexFiles:
             for name, look in self._before.items()
             if name == _CATALOG or fulltext_files.is_segment_file(name)
         }
-        if self._seal.was_broken(kept, lasting=_CATALOG):
+        if self._seal.was_seal_broken(kept, lasting=_CATALOG):
             self._is_torn = True
         self._before = {}
 
-    def give_room(self) -> None:
+    def give_room_to_index_files(self) -> None:
         """Put the log into the file: an abandoned batch may have filled the disk."""
         self._compare_index_files()
         if not self._is_torn:
@@ -342,7 +344,7 @@ class IndexFiles:
     def _seal_index_files(self) -> None:
         state = self.catalog.state()
         folder = self._folder_of_text_index(state.uuid, state.text)
-        self._seal.set(
+        self._seal.set_seal(
             [_CATALOG, _LOG, *fulltext_files.fulltext_file_names(folder.path)], int(state.revision)
         )
         self._checked = float("-inf")
@@ -355,12 +357,12 @@ class IndexFiles:
             return
         mishap = contextlib.suppress(VaultmemError, sqlite3.Error, OSError)
         with mishap, self.locked(0.0), self.guard:
-            self._seal.load()
-            if self._seal.changed():
+            self._seal.load_seal()
+            if self._seal.changed_since_seal():
                 return  # the next look will see to it
             if not sealed:
                 self._look_closely_at_index_files()
-            self._seal.open()
+            self._seal.open_seal()
             self.catalog.empty_log()
             self._seal_index_files()
 
@@ -390,8 +392,8 @@ def _leave_index_files(catalog: Catalog, seal: Seal, lock_file: OwnPath) -> None
     mishap = contextlib.suppress(VaultmemError, sqlite3.Error, OSError)
     with mishap, lock.locked(lock_file, timeout=0.0, what="closing the index"):
         catalog.require_there()
-        seal.load()
-        if seal.is_known and not seal.changed():
-            names = seal.open()
+        seal.load_seal()
+        if seal.is_known and not seal.changed_since_seal():
+            names = seal.open_seal()
             catalog.empty_log()
-            seal.set(names, seal.revision)
+            seal.set_seal(names, seal.revision)

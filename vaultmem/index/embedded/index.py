@@ -94,10 +94,10 @@ class Index:
             if self.files.is_away():
                 return self.files.last
             state = self.files.look(lasts)
-            if "vectors" in self.__dict__ and not self.vectors.is_sound():
+            if "vectors" in self.__dict__ and not self.vectors.are_vectors_sound():
                 state = self.files.look(lasts=0.0)  # whoever did that may have done more
                 with self.files.guard:
-                    self.vectors.mend()
+                    self.vectors.mend_vectors()
             return state
 
     @property
@@ -125,7 +125,7 @@ class Index:
 
     def _check_vectors_of_index(self) -> None:
         if "vectors" in self.__dict__:
-            self.vectors.check()
+            self.vectors.check_vectors()
 
     def _forget_places_of_index(self) -> None:
         if "vectors" in self.__dict__:
@@ -139,7 +139,7 @@ class Index:
     def size(self) -> int:
         """How many notes are indexed."""
         self.state()
-        return self.catalog.count("note")
+        return self.catalog.count_rows_in_catalog("note")
 
     def has_at_least(self, notes: int) -> bool:
         """Whether so many are indexed; costs the same in a large vault."""
@@ -173,13 +173,13 @@ class Index:
                 self.files.doubt_text(error)
                 raise
             except (sqlite3.Error, ValueError) as error:
-                self.files.give_room()
-                raise self.catalog.noticed(error) from error
+                self.files.give_room_to_index_files()
+                raise self.catalog.catalog_error_noticed(error) from error
 
     def rebuild(self) -> None:
         """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
         with self.files.locked(INDEX_LOCK_SECONDS), self.files.guard:
-            self.files.begin()
+            self.files.begin_index_files()
 
     def rebuild_text(self) -> None:
         """Begin a new full text; the next reconcile fills it, while the catalog goes on answering."""
@@ -198,7 +198,9 @@ class Index:
             self.files.doubt_text(error)
             self.state()  # where the files are damaged, they are begun anew
             raise
-        return with_link_texts(found, LinkTexts(self.catalog).named(query, filters))
+        return with_link_texts(
+            found, LinkTexts(self.catalog).notes_named_by_link_texts(query, filters)
+        )
 
     def current_text(self) -> FullText | None:
         """The full text, after a look at whether it can be read now."""
@@ -264,6 +266,9 @@ class Index:
         of a large vault takes milliseconds: it is done once for each revision."""
         now = self.catalog.stamp()
         if self._counts[0] != now:
-            counts = self.catalog.count("note"), self.catalog.count("passage")
+            counts = (
+                self.catalog.count_rows_in_catalog("note"),
+                self.catalog.count_rows_in_catalog("passage"),
+            )
             self._counts = now, (*counts, tuple(self.inventory.skipped()))
         return self._counts

@@ -45,7 +45,7 @@ class Replacements:
         self._catalog = catalog
         self._known: tuple[CatalogStamp | None, Replaced] = (None, NOTHING_REPLACED)
 
-    def all(self) -> Replaced:
+    def all_replacements(self) -> Replaced:
         """Read once for each revision: few notes say so."""
         now = self._catalog.stamp()
         if self._known[0] != now:

@@ -45,7 +45,7 @@ class VectorGraph:
         self._tail: VectorMatrix | None = None
         self._some: np.ndarray | None = None
 
-    def open(self) -> bool:
+    def open_vector_graph(self) -> bool:
         """Whether there is a graph to search; takes up a newer one."""
         newest = max(self._files_of_vector_graph(), key=_vectors_covered_by_graph, default=None)
         if newest is None:
@@ -66,7 +66,7 @@ class VectorGraph:
         ours = re.compile(rf"graph-{self.model}-\d+\.usearch")
         return [self.place / file.name for file in self.place.files() if ours.fullmatch(file.name)]
 
-    def search(
+    def search_vector_graph(
         self,
         vector: np.ndarray,
         limit: int,
@@ -93,12 +93,14 @@ class VectorGraph:
                 break
         return _exact_scores_of_graph_proposals(found, [raw for _, _, raw in found], vector)[:limit]
 
-    def exact(
+    def search_beside_vector_graph(
         self, vector: np.ndarray, limit: int, passages: Iterable[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
         """All of these few passages compared, without the graph."""
         places = list(passages)
-        vectors = dict(self.store.with_hashes(self.model, {key for _, _, key in places}))
+        vectors = dict(
+            self.store.stored_vectors_with_hashes(self.model, {key for _, _, key in places})
+        )
         places = [place for place in places if place[2] in vectors]
         return _exact_scores_of_graph_proposals(
             places, [vectors[key] for _, _, key in places], vector
@@ -107,7 +109,7 @@ class VectorGraph:
     def usual(self, vector: np.ndarray) -> float:
         """About the mean of the cosines to all vectors, by the first few thousand of them."""
         if self._some is None:
-            rows = next(self.store.newer(self.model, 0))
+            rows = next(self.store.stored_vectors_newer_than(self.model, 0))
             self._some = vectors_from_halves([raw for _, raw in rows]).mean(axis=0)
         return float(self._some @ vector)
 
@@ -123,12 +125,12 @@ class VectorGraph:
         self, vector: np.ndarray, wanted: int
     ) -> list[tuple[float, int]]:
         assert self._tail is not None
-        self._tail.refresh()
-        return self._tail.best(vector, wanted)
+        self._tail.refresh_matrix()
+        return self._tail.best_in_matrix(vector, wanted)
 
-    def build(self) -> bool:
+    def build_vector_graph(self) -> bool:
         """Build a new graph if the present one leaves out too much; says whether it did."""
-        last = self.store.last(self.model)
+        last = self.store.last_stored_vector(self.model)
         covered = max(map(_vectors_covered_by_graph, self._files_of_vector_graph()), default=0)
         if last <= LARGE_VAULT or last - covered < last * _STALE:
             return False
@@ -150,7 +152,7 @@ class VectorGraph:
         import numpy as np
 
         graph: Any = None
-        for rows in self.store.newer(self.model, 0):
+        for rows in self.store.stored_vectors_newer_than(self.model, 0):
             rows = [row for row in rows if row[0] <= last]
             if not rows:
                 break

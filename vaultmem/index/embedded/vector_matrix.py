@@ -49,11 +49,11 @@ class VectorMatrix:
         self._sum: np.ndarray | None = None
         self._highest = -1
 
-    def refresh(self) -> None:
+    def refresh_matrix(self) -> None:
         """Read what is new in the table."""
-        highest = self.store.highest()
+        highest = self.store.highest_stored_vector()
         if highest != self._highest:
-            for fresh in self.store.newer(self.model, self.last):
+            for fresh in self.store.stored_vectors_newer_than(self.model, self.last):
                 self._append_to_matrix(fresh)
             self._highest = highest
 
@@ -88,7 +88,7 @@ class VectorMatrix:
         if not good.all() or len(kept) < len(rows):
             fine = {row[0] for row, is_good in zip(kept, good, strict=True) if is_good}
             with contextlib.suppress(sqlite3.OperationalError):  # another time
-                self.store.drop([number for number, _ in rows if number not in fine])
+                self.store.drop_stored_vectors([number for number, _ in rows if number not in fine])
             kept, exact = [row for row in kept if row[0] in fine], exact[good]
         return kept, exact
 
@@ -105,7 +105,7 @@ class VectorMatrix:
 
         return np.array(self._numbers, dtype=np.int64)
 
-    def similarities(self, vector: np.ndarray) -> np.ndarray:
+    def similarities_to_matrix(self, vector: np.ndarray) -> np.ndarray:
         """About the cosine to every row: the vectors have length one."""
         import numpy as np
 
@@ -131,11 +131,11 @@ class VectorMatrix:
 
         return ThreadPoolExecutor(1, thread_name_prefix="vectors")
 
-    def best(self, vector: np.ndarray, limit: int) -> list[tuple[float, int]]:
+    def best_in_matrix(self, vector: np.ndarray, limit: int) -> list[tuple[float, int]]:
         """About the similarity, and the number, of the most similar vectors."""
         if not len(self):
             return []
-        scores = self.similarities(vector)
+        scores = self.similarities_to_matrix(vector)
         return [
             (float(scores[row]), self._numbers[row])
             for row in _places_of_largest_in_matrix(scores, limit)
@@ -172,7 +172,7 @@ class PassageRows:
         self._numbers = array("q")  # of their vectors
         self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
-    def extend(self, fresh: Iterable[tuple[int, int, int]]) -> None:
+    def extend_passage_rows(self, fresh: Iterable[tuple[int, int, int]]) -> None:
         """New pairs: passage, its note, its vector."""
         for passage, note, number in fresh:
             self._passages.append(passage)
@@ -192,7 +192,7 @@ class PassageRows:
             self._arrays = np.array(self._passages), np.array(self._notes), rows
         return self._arrays
 
-    def nearest(
+    def nearest_passage_rows(
         self, vector: np.ndarray, limit: int, selected: Sequence[int] = (), keep: bool = False
     ) -> list[tuple[int, int, float]]:
         """Note, passage and similarity of the nearest passages, best first.
@@ -204,7 +204,7 @@ class PassageRows:
         if not len(self):
             return []
         passages, notes, rows = self._columns_of_matrix_passages()
-        scores = self.matrix.similarities(vector)[rows]
+        scores = self.matrix.similarities_to_matrix(vector)[rows]
         if selected or keep:
             chosen = np.isin(notes, np.array(selected, dtype=np.int64))
             scores[chosen != keep] = _LEFT_OUT
@@ -212,7 +212,7 @@ class PassageRows:
         best = best[scores[best] > _LEFT_OUT]
         top = best[_places_of_largest_in_matrix(scores[best], min(limit, EXACT) + SPARE)]
         numbers = [self._numbers[place] for place in top]
-        exact = self.matrix.store.similarities(numbers, vector)
+        exact = self.matrix.store.similarities_of_stored_vectors(numbers, vector)
         scores[top] = [exact[number] for number in numbers]
         order = best[np.lexsort((passages[best], -scores[best]))][:limit]
         columns = (notes[order].tolist(), passages[order].tolist(), scores[order].tolist())

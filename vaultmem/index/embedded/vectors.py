@@ -86,7 +86,7 @@ class Vectors:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._catalog.noticed(error) from error
+            raise self._catalog.catalog_error_noticed(error) from error
         except (ValueError, LookupError) as error:
             self.close()
             raise IndexDamaged(f"The vectors are damaged and are read again: {error}") from error
@@ -107,7 +107,7 @@ class Vectors:
             self._store.away = self._catalog.away
         return self._store
 
-    def is_sound(self) -> bool:
+    def are_vectors_sound(self) -> bool:
         now = time.monotonic()
         if self._store is not None and now - self._checked >= LOOK_OFTEN:
             if self._store.whereabouts() is not DatabaseWhereabouts.SAME:
@@ -115,7 +115,7 @@ class Vectors:
             self._checked = now
         return True
 
-    def mend(self) -> None:
+    def mend_vectors(self) -> None:
         """The file of vectors is another one, gone, or shorter: go on with what is there. What
         is missing is embedded again."""
         if self._store is not None:
@@ -123,7 +123,7 @@ class Vectors:
                 self._store.discard()
             self._begin_vectors_again()
 
-    def check(self) -> None:
+    def check_vectors(self) -> None:
         """Something was wrong with a file, and perhaps with this one."""
         if self._store is not None:
             if not self._store.passes_check():
@@ -156,13 +156,15 @@ class Vectors:
             large = self._graph_of_many_vectors(identity)
             notes, keep = self.selection(filters)
             if large is None:
-                return self._passages_mapped_to_vectors(identity).nearest(
+                return self._passages_mapped_to_vectors(identity).nearest_passage_rows(
                     vector, limit, notes, keep
                 )
             if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
-                return large.exact(vector, limit, self.passage_hashes(notes))
+                return large.search_beside_vector_graph(vector, limit, self.passage_hashes(notes))
             self._catalog.attach_vectors()
-            return large.search(vector, limit, self._passages_with_vectors, notes, keep)
+            return large.search_vector_graph(
+                vector, limit, self._passages_with_vectors, notes, keep
+            )
 
     def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
         """How similar the texts here are to this one on average."""
@@ -177,7 +179,7 @@ class Vectors:
         from vaultmem.index.embedded.vector_graph import VectorGraph
 
         store = self.open_store()
-        return VectorGraph(self.folder, store, store.model(identity)).build()
+        return VectorGraph(self.folder, store, store.model(identity)).build_vector_graph()
 
     def _graph_of_many_vectors(self, identity: str) -> VectorGraph | None:
         """The graph of a large vault, once it is built; until then all are compared."""
@@ -185,11 +187,11 @@ class Vectors:
 
         store = self.open_store()
         model = store.model(identity)
-        if store.last(model) <= vector_graph.LARGE_VAULT:
+        if store.last_stored_vector(model) <= vector_graph.LARGE_VAULT:
             return None
         if self._nearest is None or self._nearest.model != model:
             self._nearest = vector_graph.VectorGraph(self.folder, store, model)
-        if not self._nearest.open():
+        if not self._nearest.open_vector_graph():
             return None
         self._map = None  # its memory is no longer needed
         return self._nearest
@@ -199,11 +201,11 @@ class Vectors:
         model = store.model(identity)
         if self._map is None or self._map.matrix.model != model:
             self._map = PassageRows(VectorMatrix(store, model))
-        self._map.matrix.refresh()
+        self._map.matrix.refresh_matrix()
         seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
         if now != seen:
             self._catalog.attach_vectors()
-            self._map.extend(self._passages_with_new_vectors(model, seen, now))
+            self._map.extend_passage_rows(self._passages_with_new_vectors(model, seen, now))
             self._map.seen = now
         return self._map
 
@@ -251,7 +253,7 @@ class Vectors:
         self._look()
         try:
             store = self.open_store()
-            found = store.with_hashes(store.model(identity), hashes)
+            found = store.stored_vectors_with_hashes(store.model(identity), hashes)
         except sqlite3.DatabaseError:
             return {}  # damaged, and rebuilt by whoever adds vectors
         return {key: np.frombuffer(raw, np.float16).astype(np.float32) for key, raw in found}
@@ -282,29 +284,29 @@ class Vectors:
 
     def damaged(self) -> int:
         """How many vectors no model can have made."""
-        return len(self.open_store().damaged())
+        return len(self.open_store().damaged_stored_vectors())
 
     def drop_damaged(self) -> None:
         store = self.open_store()
-        store.drop(store.damaged())
+        store.drop_stored_vectors(store.damaged_stored_vectors())
         self.close()
 
     # --- what is missing ---------------------------------------------------------------
 
-    def missing(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
+    def hashes_without_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         """Those of these texts that have no vector."""
         with self._vectors_in_use():
             store = self.open_store()
-            return store.missing(store.model(identity), hashes)
+            return store.hashes_not_in_vector_store(store.model(identity), hashes)
 
-    def notes_without(self, identity: str, limit: int) -> list[str]:
+    def notes_without_vectors(self, identity: str, limit: int) -> list[str]:
         """Paths of notes that have passages without a vector, memories and recent ones first."""
         self._look()
         with self._vectors_in_use():
             store = self.open_store()
             model = store.model(identity)
             self._catalog.attach_vectors()
-            _, whole, _ = store.counted(model, self._catalog.state().uuid)
+            _, whole, _ = store.counts_kept_in_vector_store(model, self._catalog.state().uuid)
             found = self._catalog.column(_WITHOUT_VECTOR, (whole, model, limit))
             if not found:
                 self._count_missing_vectors(identity)  # the next look need not begin so early
@@ -326,12 +328,12 @@ class Vectors:
         be looked at again."""
         store = self.open_store()
         model, (catalog, revision) = store.model(identity), self._catalog.stamp()
-        now = int(revision), store.highest()
+        now = int(revision), store.highest_stored_vector()
         counted = store, model, catalog, now
         if self._missing[0] == counted:
             return self._missing[1]
         last = self._catalog.last_passage()
-        then, whole, missing = store.counted(model, catalog)
+        then, whole, missing = store.counts_kept_in_vector_store(model, catalog)
         if now == then:
             self._missing = counted, missing
             return missing
@@ -341,5 +343,5 @@ class Vectors:
         self._missing = counted, missing
         if last - whole >= MANY_PASSAGES:
             done = int(first or 0) - 1 if missing else last
-            store.set_counted(model, catalog, *now, done, missing)
+            store.keep_counts_in_vector_store(model, catalog, *now, done, missing)
         return missing

@@ -38,7 +38,7 @@ def asked_words(wanted: Sequence[WantedWord], known: Vocabulary) -> list[AskedWo
         AskedWord(
             word,
             group.weight / total,
-            any(known.count(each.word, f"whole{each.suffix}") for each in group.words),
+            any(known.count_of_term(each.word, f"whole{each.suffix}") for each in group.words),
         )
         for word, group in groups.items()
     ]
@@ -67,7 +67,7 @@ def _groups_to_cover(wanted: Sequence[WantedWord], known: Vocabulary) -> dict[st
     for each in told:
         found.setdefault(each.asked, []).append(each)
     return {
-        asked: _WordGroup(known.information(f"body{words[0].suffix}", asked), tuple(words))
+        asked: _WordGroup(known.information_in_term(f"body{words[0].suffix}", asked), tuple(words))
         for asked, words in found.items()
     }
 

@@ -126,7 +126,7 @@ class FullText:
         return int(self._searcher.num_docs)
 
     @engine_call
-    def counts(self, path: str, text: str) -> list[int]:
+    def counts_in_fulltext(self, path: str, text: str) -> list[int]:
         """How many documents there are of a note, and how many with each of some of its words."""
         must, file = tantivy.Occur.Must, self._fulltext_term("file", printable(path), 1.0)
         words = sorted(set(self._analyzer.analyze(CJK_RUN.sub(" ", folded(printable(text))))))
@@ -149,7 +149,7 @@ class FullText:
             yield writing
         except BaseException as error:
             full = fulltext_files.disk_is_full(self.folder)
-            writing.abandon()
+            writing.abandon_fulltext()
             self.sweep()
             if full and isinstance(error, (ValueError, IndexDamaged)):  # it does not always say why
                 raise OSError(errno.ENOSPC, "No space left on device") from error
@@ -231,7 +231,7 @@ class FullText:
         than for passages with some."""
         must, should = tantivy.Occur.Must, tantivy.Occur.Should
         words = [each for each in wanted if not each.stands_for and not each.suffix]
-        words = [each for each in words if Vocabulary(self._searcher).count(each.word)]
+        words = [each for each in words if Vocabulary(self._searcher).count_of_term(each.word)]
         for pair in list(itertools.pairwise(words))[:_MOST_PAIRS]:
             both = [
                 (must, self._fulltext_term("body", w.word, _NEIGHBOURS * w.weight)) for w in pair
@@ -363,7 +363,7 @@ class TextWriter:
             self._writer.wait_merging_threads()
             self._writer = None
 
-    def abandon(self) -> None:
+    def abandon_fulltext(self) -> None:
         self._writer = None
 
 

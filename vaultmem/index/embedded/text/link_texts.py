@@ -27,7 +27,7 @@ class LinkTexts:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def named(self, question: str, filters: Filters) -> dict[int, float]:
+    def notes_named_by_link_texts(self, question: str, filters: Filters) -> dict[int, float]:
         """Notes that are called by the question's words elsewhere, and how well: 0 to 1."""
         asked = set(words_of_link_text(question))
         if not 0 < len(asked) <= _MOST_WORDS:

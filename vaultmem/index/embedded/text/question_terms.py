@@ -55,13 +55,13 @@ def question_terms(
         if each.weight > words.get(each.word, _NOTHING).weight:
             words[each.word] = each
     found = [
-        each._replace(weight=each.weight * known.rarity("body", each.word))
+        each._replace(weight=each.weight * known.rarity_of_term("body", each.word))
         for each in words.values()
     ]
     if not text.isascii():
         field = f"body{CJK_FIELD}"
         pairs = dict.fromkeys(_pairs_of_signs_in_question(text))
-        found += [WantedWord(pair, CJK_FIELD, known.rarity(field, pair)) for pair in pairs]
+        found += [WantedWord(pair, CJK_FIELD, known.rarity_of_term(field, pair)) for pair in pairs]
     if len(found) <= _MOST_TERMS:
         return found
     telling = set(sorted(found, key=lambda each: -each.weight)[:_MOST_TERMS])
@@ -102,7 +102,7 @@ def _known_forms_in_question(
 ) -> Iterator[tuple[Form, list[str]]]:
     for form in text_forms(text):
         if form.source.casefold() not in empty:
-            words = [word for word in analyze(" ".join(form.words)) if known.count(word)]
+            words = [word for word in analyze(" ".join(form.words)) if known.count_of_term(word)]
             if words:
                 yield form, words
 
@@ -110,11 +110,11 @@ def _known_forms_in_question(
 def _words_related_to_question(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
     """Words of the vault that somebody may have meant by this one: compounds of it; and where it
     is nowhere, what it is made of, else what it was a slip of."""
-    compounds = known.compounds(word)
+    compounds = known.compounds_of_term(word)
     yield from ((each, _OF_COMPOUND) for each in compounds)
-    if compounds or known.count(word):
+    if compounds or known.count_of_term(word):
         return
-    if halves := known.halves(word):
+    if halves := known.halves_of_term(word):
         yield from ((each, _OF_PARTS) for each in halves)
     else:
         yield from ((each, _OF_TYPO) for each in known.near_spellings(word))
@@ -169,16 +169,16 @@ class Vocabulary:
     def __init__(self, searcher: Any) -> None:
         self._searcher = searcher
 
-    def count(self, word: str, field: str = EVERYWHERE) -> int:
+    def count_of_term(self, word: str, field: str = EVERYWHERE) -> int:
         return int(self._searcher.doc_freq(field, word))
 
-    def rarity(self, field: str, word: str) -> float:
+    def rarity_of_term(self, field: str, word: str) -> float:
         """What a word counts above what BM25 makes of it."""
-        return float(self.information(field, word) ** _RARITY)
+        return float(self.information_in_term(field, word) ** _RARITY)
 
-    def information(self, field: str, word: str) -> float:
+    def information_in_term(self, field: str, word: str) -> float:
         """1 for a word that is nowhere, little for one everywhere."""
-        every, having = self._searcher.num_docs, self.count(word, field)
+        every, having = self._searcher.num_docs, self.count_of_term(word, field)
         others = max(0, every - having)  # what was deleted may still be counted as having it
         idf = math.log(1 + (others + 0.5) / (having + 0.5))
         return float(idf / math.log(2 + 2 * every))
@@ -188,32 +188,32 @@ class Vocabulary:
         """Whether much of the vault is in a language that writes words together: English has
         `understanding`, which is no kind of standing."""
         every = self._searcher.num_docs
-        return any(self.count(word) * _MUCH > every for word in _OF_COMPOUNDING)
+        return any(self.count_of_term(word) * _MUCH > every for word in _OF_COMPOUNDING)
 
-    def compounds(self, word: str) -> list[str]:
+    def compounds_of_term(self, word: str) -> list[str]:
         """Longer words that end with this one: of strudel, Apfelstrudel."""
         if len(word) < _SHORTEST_TAIL or not word.isalpha():
             return []
-        if not self.has_compounds and self.count(word):
+        if not self.has_compounds and self.count_of_term(word):
             return []
         found = self._searcher.terms_with_prefix(TAIL, word[::-1], limit=4 * _MOST_COMPOUNDS)
         longer = (term[::-1] for term, _ in found)
         return [each for each in longer if _is_compound_of_term(each, word)][:_MOST_COMPOUNDS]
 
-    def halves(self, word: str) -> list[str]:
+    def halves_of_term(self, word: str) -> list[str]:
         """Two words of this vault that it is made of, where it is made of any."""
         if len(word) < LONG_WORD or not word.isalpha():
             return []
         for at in range(_SHORTEST_HALF, len(word) - _SHORTEST_HALF + 1):
             front, tail = word[:at], word[at:]
-            if self.count(tail) and (known := self._front_of_term_as_word(front)):
+            if self.count_of_term(tail) and (known := self._front_of_term_as_word(front)):
                 return [known, tail]
         return []
 
     def _front_of_term_as_word(self, front: str) -> str:
         """The first part of a compound without what joins it to the next."""
         bare = (front.removesuffix(joint) for joint in _JOINTS if front.endswith(joint))
-        known = (each for each in bare if len(each) >= _SHORTEST_HALF and self.count(each))
+        known = (each for each in bare if len(each) >= _SHORTEST_HALF and self.count_of_term(each))
         return next(known, "")
 
     def near_spellings(self, word: str) -> list[str]:
