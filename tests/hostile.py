@@ -418,7 +418,7 @@ def _of_answers() -> Mapping[str, Read]:
     def entity(text: str) -> object:
         return entity_name(text + "a"), relation_name(text)
 
-    analyzer = fulltext._text_analyzer("English")
+    analyzer = fulltext._fulltext_analyzer("English")
     source = drafts.SourceMemory("a", "b", "", "episodic", "user", "", "", "c")
     draft = drafts.MemoryDraft("a", "b", "semantic", "user", (source,), ())
     return {
@@ -443,7 +443,7 @@ def _of_answers() -> Mapping[str, Read]:
         "context line": lambda text: _line(_Item("a", "b", text)),
         "hooks": hooked,
         "prompt_words": lambda text: (prompt_words.content_words(text), words.word_stem(text)),
-        "full text pieces": lambda text: list(fulltext._cjk_pieces(text)),
+        "full text pieces": lambda text: list(fulltext._fulltext_cjk_pieces(text)),
         "full text words": analyzer.analyze,
         "terminal paragraphs": screen.wrapped_paragraphs,
         "terminal line": lambda text: (
@@ -500,7 +500,7 @@ def _of_others() -> Mapping[str, Read]:
         "git conflict, difference": lambda text: conflicts._conflict_diff(
             "a", "b", raw(text), raw(text[::-1]), ("", "")
         ),
-        "git conflict, distance": lambda text: conflicts._line_distance(
+        "git conflict, distance": lambda text: conflicts._conflict_distance(
             text.split("\n"), text[::-1].split("\n")
         ),
         "json_edit.parse": tried(lambda text: json_edit.parse_jsonc('{"a": ' + text)),

@@ -383,7 +383,7 @@ def test_every_bound_is_listed() -> None:
     for names, words in pages.rows(DOCS / "agents.md", "Limits"):
         listed |= dict.fromkeys(re.findall(r"`(\w+)`", names), words)
     for name, words in listed.items():
-        assert words == limits.TABLE[name].bound_words, name
+        assert words == limits.TABLE[name].bound_in_words, name
     for tool in tools.TABLE:
         for name, schema in tool.takes.items():
             told = "enum" in schema or schema.get("type") == "boolean" or "properties" in schema

@@ -92,7 +92,7 @@ def find_vault(given: str | None, start: Path | None = None) -> Path:
 def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
     values = {name: Setting(value, "default") for name, value in DEFAULTS.items()}
     problems: list[SettingsProblem] = []
-    if folder := _obsidian_templates(root):
+    if folder := _template_folder_of_obsidian(root):
         values["folders.templates"] = Setting(folder, ".obsidian/templates.json")
     properties = _settings_from_file(root / CONFIG, values, problems)
     _settings_from_environment(values, problems)
@@ -137,7 +137,7 @@ def _is_usual_state_folder(folder: str) -> bool:
     return any(given == place / "vaultmem" for place in usual)
 
 
-def _obsidian_templates(root: Path) -> str:
+def _template_folder_of_obsidian(root: Path) -> str:
     """The folder of Obsidian's own templates plugin, so that a template is never a memory."""
     try:
         raw = small_files.read_small_file(root / ".obsidian" / "templates.json")
@@ -163,24 +163,24 @@ def _settings_from_file(
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
         return {}
-    renamed, lines, pairs = data.pop("properties", {}), _setting_lines(text), _flat_settings(data)
-    _name_unknown_settings([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
+    renamed, lines, pairs = data.pop("properties", {}), _config_lines(text), _flat_config(data)
+    _report_unknown_in_config([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
     for name, value in pairs:
         if name in DEFAULTS:
-            line = _setting_line(lines, name)
+            line = _config_line(lines, name)
             try:
                 typed = setting_values.setting_value(name, value, name)
                 values[name] = Setting(typed, f"{CONFIG}:{line}")
             except ValueError as error:
                 problems.append(SettingsProblem(f"{CONFIG}:{line}: {error}", line))
-    return _renamed_properties(lines, renamed, problems)
+    return _properties_renamed_in_config(lines, renamed, problems)
 
 
-def _name_unknown_settings(
+def _report_unknown_in_config(
     names: list[str], lines: Mapping[str, int], problems: list[SettingsProblem]
 ) -> None:
     for name in names[:_MOST_UNKNOWN]:
-        line = _setting_line(lines, name)
+        line = _config_line(lines, name)
         message = f"there is no setting {setting_values.shown_setting(name)}{setting_values.nearest_setting(name)}"
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     if more := len(names[_MOST_UNKNOWN:]):
@@ -188,17 +188,17 @@ def _name_unknown_settings(
         problems.append(SettingsProblem(message, fatal=False))
 
 
-def _renamed_properties(
+def _properties_renamed_in_config(
     lines: Mapping[str, int], renamed: Any, problems: list[SettingsProblem]
 ) -> dict[str, str]:
     result: dict[str, str] = {}
     given = renamed if isinstance(renamed, dict) else {}
     for name in [name for name in given if name not in PROPERTIES][:_MOST_UNKNOWN]:
-        line = _setting_line(lines, f"properties.{name}")
+        line = _config_line(lines, f"properties.{name}")
         message = f"{setting_values.shown_setting(name)} is not one of vaultmem's properties."
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     for name in [name for name in PROPERTIES if name in given]:
-        value, line = given[name], _setting_line(lines, f"properties.{name}")
+        value, line = given[name], _config_line(lines, f"properties.{name}")
         if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME:
             message = f"{CONFIG}:{line}: properties.{name} must be a property name."
             problems.append(SettingsProblem(message, line))
@@ -227,15 +227,15 @@ def _is_variable_true(variable: str) -> bool:
     return os.environ.get(variable, "").strip().lower() in ("1", "true", "yes")
 
 
-def _flat_settings(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def _flat_config(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     pairs = []
     for key, value in data.items():
         name = prefix + key
-        pairs += _flat_settings(value, name + ".") if isinstance(value, dict) else [(name, value)]
+        pairs += _flat_config(value, name + ".") if isinstance(value, dict) else [(name, value)]
     return pairs
 
 
-def _setting_lines(text: str) -> dict[str, int]:
+def _config_lines(text: str) -> dict[str, int]:
     """The line on which each setting stands, and each inline table: tomllib does not say."""
     found: dict[str, int] = {}
     current = ""
@@ -248,7 +248,7 @@ def _setting_lines(text: str) -> dict[str, int]:
     return found
 
 
-def _setting_line(lines: Mapping[str, int], name: str) -> int:
+def _config_line(lines: Mapping[str, int], name: str) -> int:
     return lines.get(name) or lines.get(name.rpartition(".")[0], 0)
 
 
@@ -306,7 +306,7 @@ def git_environment(
     `usual` holds where the person has not set a variable.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _GIT_PLACES}
-    kept["PATH"] = os.pathsep.join(_program_folders())
+    kept["PATH"] = os.pathsep.join(_program_folders_in_environment())
     fixed = {"LC_ALL": "C", "GIT_LITERAL_PATHSPECS": "1", "GIT_OPTIONAL_LOCKS": "0"}
     return dict(usual or {}) | kept | fixed | {"GIT_EDITOR": ":"} | dict(more)
 
@@ -329,7 +329,7 @@ def git_program(away_from: Path) -> str:
     Windows would look in the folder one stands in first.
     """
     name = "git.exe" if os.name == "nt" else "git"
-    for folder in _program_folders():
+    for folder in _program_folders_in_environment():
         file = Path(folder, name)
         inside = away_from.resolve() in file.resolve().parents
         if not inside and file.is_file() and os.access(file, os.X_OK):
@@ -337,7 +337,7 @@ def git_program(away_from: Path) -> str:
     return ""
 
 
-def _program_folders() -> list[str]:
+def _program_folders_in_environment() -> list[str]:
     listed = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return [folder for folder in listed if os.path.isabs(folder)]
 

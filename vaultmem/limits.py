@@ -35,7 +35,7 @@ def shown_wrong_value(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _wrong_value(name: str, kind: str, value: object) -> InvalidInput:
+def _value_beyond_limits(name: str, kind: str, value: object) -> InvalidInput:
     return InvalidInput(f"{name} must be {kind}, not {shown_wrong_value(value)}.")
 
 
@@ -44,7 +44,7 @@ class Bound(Protocol):
         """The value, as operations take it; InvalidInput says what is wrong with it."""
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         """What is allowed, for a reader."""
 
 
@@ -54,7 +54,7 @@ class Text(NamedTuple):
 
     def bounded_value(self, name: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise _wrong_value(name, "text", value)
+            raise _value_beyond_limits(name, "text", value)
         if len(value) > self.most:
             size = f"{len(value):,} characters, and {self.most:,} are the most"
             raise InvalidInput(f"{name} has {size}. {self.advice}")
@@ -69,7 +69,7 @@ class Text(NamedTuple):
         return value
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"{self.most:,} characters"
 
 
@@ -84,7 +84,7 @@ class Several(NamedTuple):
         if self.alone and isinstance(value, str):
             return [self.each.bounded_value(name, value)]
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-            raise _wrong_value(name, "a list", value)
+            raise _value_beyond_limits(name, "a list", value)
         items = list(itertools.islice(value, self.most + 1))
         if len(items) > self.most:
             count = f"{len(value):,}" if isinstance(value, Sized) else "more"
@@ -94,8 +94,8 @@ class Several(NamedTuple):
         return [self.each.bounded_value(f"{name}[{i}]", item) for i, item in enumerate(items)]
 
     @property
-    def bound_words(self) -> str:
-        return f"{self.most:,}, each {self.each.bound_words}"
+    def bound_in_words(self) -> str:
+        return f"{self.most:,}, each {self.each.bound_in_words}"
 
 
 class Whole(NamedTuple):
@@ -105,11 +105,11 @@ class Whole(NamedTuple):
     def bounded_value(self, name: str, value: Any) -> int:
         number = value if isinstance(value, (int, float)) else math.nan
         if isinstance(value, bool) or not self.low <= number <= self.high or number != int(number):
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return int(number)
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"a whole number from {self.low:,} to {self.high:,}"
 
 
@@ -120,27 +120,27 @@ class Number(NamedTuple):
     def bounded_value(self, name: str, value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not self.low <= value <= self.high:
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return float(value)
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"a number from {self.low:g} to {self.high:g}"
 
 
 class Flag:
-    bound_words = "true or false"
+    bound_in_words = "true or false"
 
     def bounded_value(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return value
 
 
 class Day:
     """A date or a moment, as text or as Python has it."""
 
-    bound_words = "a date of 100 characters"
+    bound_in_words = "a date of 100 characters"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         return value if isinstance(value, dt.date) else Text(100).bounded_value(name, value)
@@ -149,14 +149,14 @@ class Day:
 class FilePath:
     """A file or folder of this machine; its name may be of any bytes but NUL."""
 
-    bound_words = "a path of 4,096 characters"
+    bound_in_words = "a path of 4,096 characters"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         if not isinstance(value, (str, os.PathLike)):
-            raise _wrong_value(name, "a path", value)
+            raise _value_beyond_limits(name, "a path", value)
         written = str(value)
         if len(written) > 4096 or "\0" in written:
-            raise _wrong_value(name, self.bound_words, value)
+            raise _value_beyond_limits(name, self.bound_in_words, value)
         return value
 
 
@@ -171,7 +171,7 @@ class Fields(NamedTuple):
         if self.also_text is not None and isinstance(value, str):
             return self.also_text.bounded_value(name, value)
         if not isinstance(value, Mapping):
-            raise _wrong_value(name, "an object", value)
+            raise _value_beyond_limits(name, "an object", value)
         if len(value) > self.most:
             size = f"{len(value):,} names in it, and {self.most:,} are the most"
             raise InvalidInput(f"{name} has {size}. Give fewer at a time.")
@@ -183,9 +183,9 @@ class Fields(NamedTuple):
         return made
 
     @property
-    def bound_words(self) -> str:
-        inner = (f"`{name}` {bound.bound_words}" for name, bound in self.known.items())
-        return "; ".join(inner) or f"{self.most} names, each {PROPERTY.bound_words}"
+    def bound_in_words(self) -> str:
+        inner = (f"`{name}` {bound.bound_in_words}" for name, bound in self.known.items())
+        return "; ".join(inner) or f"{self.most} names, each {PROPERTY.bound_in_words}"
 
 
 class Json(NamedTuple):
@@ -199,24 +199,24 @@ class Json(NamedTuple):
             left -= sum(len(each) if isinstance(each, (str, list, dict)) else 1 for each in level)
             if left < 0:
                 raise InvalidInput(f"{name} is larger than {self.most:,} characters.")
-            level = [inner for each in level for inner in _nested_values(each)]
+            level = [inner for each in level for inner in _nested_values_to_limit(each)]
             if not level:
                 return value
         raise InvalidInput(f"{name} is nested more than {MOST_DEPTH} levels deep.")
 
     @property
-    def bound_words(self) -> str:
+    def bound_in_words(self) -> str:
         return f"{self.most:,} characters, {MOST_DEPTH} levels"
 
 
-def _nested_values(value: Any) -> Iterable[Any]:
+def _nested_values_to_limit(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return itertools.chain(value.keys(), value.values())
     return value if isinstance(value, (list, tuple)) else ()
 
 
 class _Scalar:
-    bound_words = "10,000 characters, or a number up to 10^15"
+    bound_in_words = "10,000 characters, or a number up to 10^15"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -229,7 +229,7 @@ class _Scalar:
 class Property:
     """A property's value: a text, a number, true or false, a date, or a list of those."""
 
-    bound_words = f"{_Scalar.bound_words}, or 100 of those"
+    bound_in_words = f"{_Scalar.bound_in_words}, or 100 of those"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         bound = Several(100, _Scalar()) if isinstance(value, (list, tuple)) else _Scalar()
@@ -239,7 +239,7 @@ class Property:
 class Anything:
     """What no caller from outside can give."""
 
-    bound_words = "anything"
+    bound_in_words = "anything"
 
     def bounded_value(self, name: str, value: Any) -> Any:
         return value
@@ -362,7 +362,7 @@ def bounded(**special: Bound) -> Callable[[Callable[P, T]], Callable[P, T]]:
             raise TypeError(f"{operation.__name__} takes {unknown}: give each a bound in TABLE")
         bounds = {name: special.get(name) or TABLE[name] for name in names}
         places = names[: code.co_argcount - 1]
-        usual = _operation_defaults(operation, places)
+        usual = _defaults_of_limited_operation(operation, places)
 
         def one(name: str, value: Any) -> Any:
             if value is None and name in usual:
@@ -382,7 +382,7 @@ def bounded(**special: Bound) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return wrapped
 
 
-def _operation_defaults(operation: Any, places: tuple[str, ...]) -> dict[str, Any]:
+def _defaults_of_limited_operation(operation: Any, places: tuple[str, ...]) -> dict[str, Any]:
     behind = operation.__defaults__ or ()
     usual = dict(zip(places[len(places) - len(behind) :], behind, strict=True))
     return usual | (operation.__kwdefaults__ or {})

@@ -75,9 +75,9 @@ class Parts:
         self._awaited = ""  # the index that was waited for in vain
         self._behind: set[str] = set()  # written, and not in the index
         self._tried = float("-inf")
-        self.store.knows = self._index_knows_path
+        self.store.knows = self._does_index_part_know_path
 
-    def _index_knows_path(self, path: str) -> bool:
+    def _does_index_part_know_path(self, path: str) -> bool:
         """Whether the index has a note there; asked only while it is open."""
         if self._index is None:
             return False
@@ -179,7 +179,7 @@ class Parts:
             return away
         state = self.index.state()
         if not state.is_whole:
-            return self._await_filled_index()
+            return self._await_filled_index_part()
         self.retry()
         if self._behind:
             return "index_behind: what was written last is not in the index yet; it is tried again."
@@ -193,7 +193,7 @@ class Parts:
             self._looked = time.monotonic()
         return _OTHER_LANGUAGE.format(other, self.index.language or "no language") if other else ""
 
-    def _await_filled_index(self) -> str:
+    def _await_filled_index_part(self) -> str:
         if not self.is_followed():
             self.bring_up_to_date()
         begun, until = self.index.identity, time.monotonic() + _PATIENCE

@@ -57,13 +57,15 @@ _KINDS: Final = {str: "text", bool: "true or false", tuple: "a list of texts"}
 
 def setting_value(name: str, value: Any, label: str) -> Any:
     """A setting as the program uses it; a ValueError says what it must be."""
-    typed = _typed_setting(name, value)
+    typed = _typed_setting_value(name, value)
     if typed is None:
-        raise ValueError(f"{label} must be {_setting_kind(name)}, not {shown_setting(value)}.")
+        raise ValueError(
+            f"{label} must be {_kind_of_setting_value(name)}, not {shown_setting(value)}."
+        )
     if name.startswith("folders.") and not is_setting_folder(typed):
         raise ValueError(f"{label} must be a folder inside the vault, not {shown_setting(value)}.")
     items = (typed,) if isinstance(typed, str) else typed if isinstance(typed, tuple) else ()
-    if wrong := _setting_fault(name, items):
+    if wrong := _fault_in_setting_value(name, items):
         raise ValueError(f"{label}: {wrong}.")
     return typed
 
@@ -100,7 +102,7 @@ def nearest_setting(name: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else "."
 
 
-def _typed_setting(name: str, value: Any) -> Any:
+def _typed_setting_value(name: str, value: Any) -> Any:
     default = DEFAULTS[name]
     if isinstance(default, tuple):
         texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
@@ -112,14 +114,14 @@ def _typed_setting(name: str, value: Any) -> Any:
     return value if type(value) is type(default) else None
 
 
-def _setting_kind(name: str) -> str:
+def _kind_of_setting_value(name: str) -> str:
     if name in RANGES:
         low, high = RANGES[name]
         return f"a number from {low:,} to {high:,}"
     return _KINDS[type(DEFAULTS[name])]
 
 
-def _setting_fault(name: str, items: tuple[str, ...]) -> str:
+def _fault_in_setting_value(name: str, items: tuple[str, ...]) -> str:
     """What is wrong with a text, or with one of a list."""
     if len(items) > MOST_ITEMS:
         return f"it has {len(items):,} items, and {MOST_ITEMS:,} are the most"

@@ -72,8 +72,10 @@ QUESTIONS: dict[str, Callable[[Index], object]] = {
     "passages": lambda i: i.vectors.passage_hashes(SOME),
     "vectors": lambda i: i.vectors.of_notes(IDENTITY, SOME),
     "texts": lambda i: i.vectors.of_texts(IDENTITY, TEXTS[:1000]),
-    "missing": lambda i: i.vectors.missing(IDENTITY, TEXTS[:1000]),
-    "similarities": lambda i: i.vectors.open_store().similarities(SOME, np.ones(4)),
+    "missing": lambda i: i.vectors.hashes_without_vectors(IDENTITY, TEXTS[:1000]),
+    "similarities": lambda i: i.vectors.open_store().similarities_of_stored_vectors(
+        SOME, np.ones(4)
+    ),
 }
 
 
@@ -92,9 +94,9 @@ def test_all_may_be_asked_for_at_once(index: Index) -> None:
     assert len(index.lookup.rows(NUMBERS)) == MANY == len(index.lookup.places(NUMBERS))
     assert index.inventory.known(PATHS).keys() == set(PATHS)
     assert index.lookup.select(Filters(tags=("t7", "t8")))[1] == 2
-    assert index.vectors.missing(IDENTITY, TEXTS) == set(TEXTS)
+    assert index.vectors.hashes_without_vectors(IDENTITY, TEXTS) == set(TEXTS)
     with index.files.writing(5):
-        CatalogWriter(index.catalog).mark_pending(PATHS)
+        CatalogWriter(index.catalog).mark_batch_pending(PATHS)
         index.catalog.next_revision()
 
 

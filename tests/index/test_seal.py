@@ -58,7 +58,7 @@ def test_whoever_lost_the_seal_to_a_killed_writer_still_knows_the_segments(
 
 def test_whoever_looked_beside_a_writer_takes_up_its_seal(reader: Index, world: World) -> None:
     with world.index.files.writing(1.0):
-        reader.files._seal.load()
+        reader.files._seal.load_seal()
         assert not reader.files._seal.is_known
     time.sleep(0.03)
     assert reader.is_whole
@@ -67,7 +67,7 @@ def test_whoever_looked_beside_a_writer_takes_up_its_seal(reader: Index, world: 
 
 def test_a_segment_that_was_joined_to_others_is_not_missed(reader: Index, world: World) -> None:
     (world.index.folder / "seal.json").unlink()
-    reader.files._seal.load()
+    reader.files._seal.load_seal()
     for number in range(12):  # the engine joins eight and more
         world.put(f"n{number}.md", f"word{number}")
         world.sync.everything()
@@ -103,12 +103,12 @@ def test_damage_beside_a_writer_is_not_sealed(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_bytes(bytes(100))
     seal = Seal(OwnPath.of(tmp_path))
-    seal.set(names, 1)
-    seal.open()
+    seal.set_seal(names, 1)
+    seal.open_seal()
     for name in names:
         os.truncate(tmp_path / name, 50)
-    seal.set(names, 2)
-    assert seal.changed() == names[:1]
+    seal.set_seal(names, 2)
+    assert seal.changed_since_seal() == names[:1]
     again = Seal(OwnPath.of(tmp_path))
-    again.load()
-    assert again.changed() == names[:1]
+    again.load_seal()
+    assert again.changed_since_seal() == names[:1]

@@ -36,22 +36,24 @@ def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 def add_missing(world: World, seed: int) -> None:
     db = world.index.catalog.db
     keys = {bytes(row[0]) for row in db.execute("SELECT hash FROM passage")}
-    missing = sorted(world.index.vectors.missing(IDENTITY, keys))
+    missing = sorted(world.index.vectors.hashes_without_vectors(IDENTITY, keys))
     world.index.vectors.add(IDENTITY, missing, vectors(len(missing), seed))
 
 
 def both(world: World, question: np.ndarray, filters: Filters) -> tuple[list, list]:  # type: ignore[type-arg]
     approximate = world.index.vectors.search(question, IDENTITY, filters, 10)
-    mapped = world.index.vectors._mapped(IDENTITY)
-    exact = mapped.nearest(question, 10, *world.index.vectors.selection(filters))
+    mapped = world.index.vectors._passages_mapped_to_vectors(IDENTITY)
+    exact = mapped.nearest_passage_rows(question, 10, *world.index.vectors.selection(filters))
     return approximate, exact
 
 
 def test_it_agrees_with_the_exact_search(large: World) -> None:
-    assert large.index.vectors._large(IDENTITY) is None, "until it is built, all are compared"
+    assert large.index.vectors._graph_of_many_vectors(IDENTITY) is None, (
+        "until it is built, all are compared"
+    )
     assert large.index.vectors.build_graph(IDENTITY)
     assert not large.index.vectors.build_graph(IDENTITY), "a fresh graph is not built again"
-    assert large.index.vectors._large(IDENTITY) is not None
+    assert large.index.vectors._graph_of_many_vectors(IDENTITY) is not None
     shared = 0
     for question in vectors(30, 2):
         approximate, exact = both(large, question, Filters())

@@ -128,7 +128,9 @@ def counted(world: World) -> int:
 
 def whole(world: World) -> int:
     store = world.index.vectors.open_store()
-    return store.counted(store.model(IDENTITY), world.index.catalog.state().uuid)[1]
+    return store.counts_kept_in_vector_store(
+        store.model(IDENTITY), world.index.catalog.state().uuid
+    )[1]
 
 
 def test_the_count_stays_right_whatever_happens(
@@ -147,15 +149,15 @@ def test_the_count_stays_right_whatever_happens(
     (filled.root / "n6.md").unlink()
     filled.sync.everything()
     check(898, 899)
-    assert filled.index.vectors.notes_without(IDENTITY, 10) == ["n5.md"]
+    assert filled.index.vectors.notes_without_vectors(IDENTITY, 10) == ["n5.md"]
     add_missing(filled, 7)
     check(899, 899)
-    assert filled.index.vectors.notes_without(IDENTITY, 10) == []
+    assert filled.index.vectors.notes_without_vectors(IDENTITY, 10) == []
     filled.index.rebuild()
     filled.sync.everything(told=True)
     check(899, 899)
     assert filled.index.status("another@1").embedded == 0
-    assert len(filled.index.vectors.notes_without("another@1", 2000)) == 899
+    assert len(filled.index.vectors.notes_without_vectors("another@1", 2000)) == 899
 
 
 def test_vectors_thrown_away_are_missed_again(filled: World) -> None:
@@ -165,4 +167,4 @@ def test_vectors_thrown_away_are_missed_again(filled: World) -> None:
         file.unlink()
     filled.open()
     assert filled.index.status(IDENTITY).embedded == 0
-    assert len(filled.index.vectors.notes_without(IDENTITY, 2000)) == 900
+    assert len(filled.index.vectors.notes_without_vectors(IDENTITY, 2000)) == 900

@@ -200,7 +200,7 @@ def test_one_note_without_vectors_does_not_keep_the_others_waiting(world: World)
     assert embedder is not None
     made = [world.sync.embed_some(embedder, 1) for _ in range(odd_notes.ORDINARY + 1)]
     assert made == [1] * odd_notes.ORDINARY + [0]
-    assert world.index.vectors.notes_without(embedder.identity, 9) == ["ordinary 2.md"]
+    assert world.index.vectors.notes_without_vectors(embedder.identity, 9) == ["ordinary 2.md"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files have no such rights there")

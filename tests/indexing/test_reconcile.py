@@ -305,7 +305,7 @@ def test_a_question_that_the_engine_cannot_bear_is_not_the_end_of_the_files(
     begun = set()
     for _ in range(3):
         with monkeypatch.context() as patched:
-            patched.setattr(world.index.files.text, "_query", fail)
+            patched.setattr(world.index.files.text, "_fulltext_query", fail)
             with pytest.raises(Unavailable):
                 world.find("grace")
         world.sync.everything()
@@ -456,7 +456,7 @@ def test_a_touched_note_of_a_killed_batch_is_still_found(world: World) -> None:
     world.sync.everything()
     os.utime(file, (1, 1))
     world.put("b.md", "beta, changed")
-    CatalogWriter(world.index.catalog).mark_pending(
+    CatalogWriter(world.index.catalog).mark_batch_pending(
         ["a.md", "b.md"]
     )  # as a killed writer leaves it
     world.sync.everything()

@@ -53,7 +53,7 @@ def work(theirs: Connection) -> None:
     while True:
         reader, shape, size = theirs.recv()
         text = texts[shape](size)
-        note._parsed_bytes.cache_clear()  # what was read before would take no time
+        note._note_parsed_from_bytes.cache_clear()  # what was read before would take no time
         started = time.thread_time()
         try:
             readers[reader](text)

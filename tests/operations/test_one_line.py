@@ -151,6 +151,6 @@ def test_history_knows_where_a_note_of_any_name_was(tmp_path: Path, path: str) -
     kept.take(note, "update")
     kept.trashed(note, f".trash/{path}")
     keys = kept.notes()
-    place = kept.place(keys[0])
+    place = kept.last_place_in_history(keys[0])
     assert place is not None
     assert (place.path, place.trashed) == (path, f".trash/{path}")

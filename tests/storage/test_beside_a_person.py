@@ -94,7 +94,7 @@ def fast(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.skipif(not system_calls._c_function("renameat2"), reason="needs an exchange")
+@pytest.mark.skipif(not system_calls._system_call_in_c("renameat2"), reason="needs an exchange")
 @pytest.mark.parametrize("again", [0, 1, 2])
 def test_saves_in_the_moment_of_the_exchange_win(
     fast: Path, monkeypatch: pytest.MonkeyPatch, again: int

@@ -399,7 +399,7 @@ def test_every_operation_is_bounded(root: Path) -> None:
 @pytest.mark.parametrize("name", sorted(limits.TABLE))
 def test_every_bound_has_a_sentence(name: str) -> None:
     bound = limits.TABLE[name]
-    assert bound.bound_words
+    assert bound.bound_in_words
     for value in (*VALUES, float("nan"), float("inf"), object(), b"x", {1, 2}, iter("x" * 200_000)):
         try:
             bound.bounded_value(name, value)

@@ -67,14 +67,16 @@ class Database:
         """This thread's connection."""
         local = self._local
         if getattr(local, "generation", None) != self._generation:
-            self._close_former(getattr(local, "db", None))
+            self._close_former_connection(getattr(local, "db", None))
             local.generation, local.db = self._generation, None
         connection: sqlite3.Connection | None = local.db
         if connection is None:
             connection = local.db = self._connection_left_open() if self.away() else self._connect()
             with self._opening:  # all connections of a process share the files of the first
                 if not self._opened:
-                    self._opened = {end: look for end in _FILES if (look := self._look_at(end))}
+                    self._opened = {
+                        end: look for end in _FILES if (look := self._look_at_database_file(end))
+                    }
         return connection
 
     @property
@@ -106,7 +108,7 @@ class Database:
         db.execute("PRAGMA synchronous=NORMAL")
         return db
 
-    def _look_at(self, ending: str) -> _DatabaseFile | None:
+    def _look_at_database_file(self, ending: str) -> _DatabaseFile | None:
         try:
             found = os.stat(f"{self.file}{ending}")
         except OSError:
@@ -121,7 +123,7 @@ class Database:
         if not opened:
             return DatabaseWhereabouts.SAME  # none is open
         for ending in _FILES:
-            known, now = opened.get(ending), self._look_at(ending)
+            known, now = opened.get(ending), self._look_at_database_file(ending)
             if known is None:
                 opened |= {ending: now} if now else {}  # SQLite makes them when it needs them
             elif now is None or now.identity != known.identity:
@@ -134,10 +136,10 @@ class Database:
 
     def is_there(self) -> bool:
         """Whether there is a file, and no folder where SQLite would put one beside it."""
-        kinds = [self._kind(ending) for ending in ("", *SQLITE_COMPANIONS)]
+        kinds = [self._kind_of_database_file(ending) for ending in ("", *SQLITE_COMPANIONS)]
         return kinds[0] == "file" and "folder" not in kinds
 
-    def _kind(self, ending: str) -> str:
+    def _kind_of_database_file(self, ending: str) -> str:
         try:
             found = os.lstat(f"{self.file}{ending}")
         except OSError:
@@ -151,7 +153,7 @@ class Database:
 
     def write_ahead_log_size(self) -> int:
         """Bytes that are not in the file itself yet."""
-        found = self._look_at(_LOG)
+        found = self._look_at_database_file(_LOG)
         return found.size if found else 0
 
     def passes_check(self) -> bool:
@@ -165,7 +167,7 @@ class Database:
 
     def renew(self) -> None:
         """Let every thread open the file anew, whatever it is now."""
-        self._mend_shared()
+        self._mend_shared_memory_of_database()
         with self._opening:
             self._generation += 1
             self._opened = {}
@@ -179,10 +181,10 @@ class Database:
             place.remove()
             place.remove_folder()  # an empty one; anything else is not ours
 
-    def _mend_shared(self) -> None:
+    def _mend_shared_memory_of_database(self) -> None:
         """Closing a connection reads the shared memory. Where that file was cut, touching it would
         end the process; with zeros in it SQLite begins it anew."""
-        known, now = self._opened.get(_SHARED), self._look_at(_SHARED)
+        known, now = self._opened.get(_SHARED), self._look_at_database_file(_SHARED)
         if known and now and now.identity == known.identity:
             whole = max(known.size, _PAGE_OF_SHM)
             if now.size < whole:
@@ -206,7 +208,7 @@ class Database:
                 self._opened = {}
         self._local.__dict__.clear()
 
-    def _close_former(self, connection: sqlite3.Connection | None) -> None:
+    def _close_former_connection(self, connection: sqlite3.Connection | None) -> None:
         """This thread's connection to what the file was before."""
         with self._opening:
             former = [pair for pair in self._connections if pair[1] is connection]

@@ -62,16 +62,16 @@ def replace_durably(path: Path, data: bytes, expected: bytes) -> bool:
         if file.read() != expected:
             return False
         if found.st_nlink > 1 and sys.platform != "win32":
-            return _write_through_hard_links(path, data, expected)
+            return _write_durably_through_hard_links(path, data, expected)
         mode = stat.S_IMODE(found.st_mode)
         with temporary_file(
-            path.parent, data, mode, dress=lambda new: _dress_as_old_file(old, found, new)
+            path.parent, data, mode, dress=lambda new: _dress_new_file_as_old(old, found, new)
         ) as new:
             os.chmod(new, mode)
-            return _exchange_until_settled(Path(new), path, data, expected)
+            return _replace_durably_by_exchange(Path(new), path, data, expected)
 
 
-def _dress_as_old_file(old: int, found: os.stat_result, new: int) -> None:
+def _dress_new_file_as_old(old: int, found: os.stat_result, new: int) -> None:
     if sys.platform == "win32":
         return
     mine = os.fstat(new)
@@ -85,14 +85,14 @@ def _dress_as_old_file(old: int, found: os.stat_result, new: int) -> None:
     system_calls.copy_file_attributes(old, new)
 
 
-def _exchange_until_settled(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
+def _replace_durably_by_exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
     """Whether the new file is in the place now; `new` names what is no longer needed."""
     put: bytes | None = data
     wanted: bytes | None = expected  # what should come out for it; None: whatever it is by now
     for turn in range(_TURNS):
         try:
             if not system_calls.exchange_files(new, path):
-                return _replace_without_exchange(new, path, expected)
+                return _replace_durably_without_exchange(new, path, expected)
         except FileNotFoundError:  # deleted, or renamed away to be written anew
             if turn:
                 with contextlib.suppress(FileExistsError):
@@ -106,7 +106,7 @@ def _exchange_until_settled(new: Path, path: Path, data: bytes, expected: bytes)
     return False
 
 
-def _replace_without_exchange(new: Path, path: Path, expected: bytes) -> bool:
+def _replace_durably_without_exchange(new: Path, path: Path, expected: bytes) -> bool:
     """Where names cannot be exchanged: look once more, then replace."""
     if _read_at_rest(path) != expected:
         return False
@@ -126,7 +126,7 @@ def _read_at_rest(path: Path) -> bytes | None:
         return None
 
 
-def _write_through_hard_links(path: Path, data: bytes, expected: bytes) -> bool:
+def _write_durably_through_hard_links(path: Path, data: bytes, expected: bytes) -> bool:
     """What is longer is added first: on a full disk the old text can still be put back."""
     fd = os.open(path, os.O_RDWR | _PLAIN)
     with open(fd, "r+b", buffering=0) as file, system_calls.file_undisturbed(fd):
@@ -260,10 +260,10 @@ def disk_errors_explained(doing: str, result: str = "Nothing was changed.") -> I
     try:
         yield
     except OSError as error:
-        raise _disk_error_explanation(doing, error, result) from error
+        raise _disk_error_explained(doing, error, result) from error
 
 
-def _disk_error_explanation(doing: str, error: OSError, result: str) -> VaultmemError:
+def _disk_error_explained(doing: str, error: OSError, result: str) -> VaultmemError:
     if error.errno in _FULL:
         return StorageFull(
             f"{doing} failed: the disk is full. {result} Free some space and try again."

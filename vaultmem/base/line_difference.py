@@ -96,7 +96,7 @@ def _equal_line_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator
     waiting = [_LineRange(0, len(a), 0, len(b), 0)]
     while waiting:
         where = waiting.pop()
-        head, tail = _equal_edges(a, b, where)
+        head, tail = _equal_lines_at_edges(a, b, where)
         if head:
             yield EqualLines(where.a, where.b, head)
         if tail:
@@ -108,7 +108,7 @@ def _equal_line_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator
             continue
         ones, others = a[inner.a : inner.a_end], b[inner.b : inner.b_end]
         counts = Counter(ones), Counter(others)
-        if _is_soon_compared(counts):
+        if _are_lines_soon_compared(counts):
             matcher = difflib.SequenceMatcher(None, ones, others, autojunk=False)
             for i, j, size in matcher.get_matching_blocks():
                 if size:
@@ -117,7 +117,7 @@ def _equal_line_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator
             waiting += _cut_at_unique_lines(ones, others, counts, inner)
 
 
-def _equal_edges(
+def _equal_lines_at_edges(
     a: Sequence[Hashable], b: Sequence[Hashable], where: _LineRange
 ) -> tuple[int, int]:
     most = min(where.a_end - where.a, where.b_end - where.b)
@@ -133,7 +133,7 @@ def _equal_edges(
 _Counts = tuple[Counter[Hashable], Counter[Hashable]]
 
 
-def _is_soon_compared(counts: _Counts) -> bool:
+def _are_lines_soon_compared(counts: _Counts) -> bool:
     """Whether the matcher ends soon: it looks at every pair of like lines, once for each block."""
     ones, others = counts
     pairs = sum(count * others[line] for line, count in ones.items())
@@ -150,7 +150,7 @@ def _cut_at_unique_lines(
     shared = [
         (i, places[line]) for i, line in enumerate(ones) if line in places and counts[0][line] == 1
     ]
-    kept = _longest_rising_run(shared)
+    kept = _longest_rising_run_of_lines(shared)
     if not kept:
         return
     starts = [(0, 0), *kept]
@@ -162,7 +162,7 @@ def _cut_at_unique_lines(
             )
 
 
-def _longest_rising_run(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_rising_run_of_lines(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs, already in the order of the first, that rises in the second."""
     ends: list[int] = []  # the smallest last place of a run of each length
     which: list[int] = []  # the pair at that place

@@ -108,33 +108,35 @@ class OwnPath(NamedTuple):
 
     def make(self) -> Path:
         """This folder, and those on the way to it, made where they are missing."""
-        with self._opened_folder(make=True):
+        with self._opened_own_folder(make=True):
             return self.path
 
     def is_folder(self) -> bool:
         try:
-            with self._opened_folder():
+            with self._opened_own_folder():
                 return True
         except FileNotFoundError:
             return False
 
     def files(self) -> list[FolderItem]:
         """The plain files of this folder by name; none where there is no folder."""
-        return [entry for entry in self._entries() if stat.S_ISREG(entry.stat.st_mode)]
+        return [
+            entry for entry in self._entries_of_own_folder() if stat.S_ISREG(entry.stat.st_mode)
+        ]
 
     def folders(self) -> list[OwnPath]:
         """The real folders in this one."""
         return [
             self / entry.name
-            for entry in self._entries()
+            for entry in self._entries_of_own_folder()
             if stat.S_ISDIR(entry.stat.st_mode) and not is_link_or_junction(entry.stat)
         ]
 
-    def _entries(self) -> list[FolderItem]:
+    def _entries_of_own_folder(self) -> list[FolderItem]:
         found = []
         with (
             contextlib.suppress(FileNotFoundError),
-            self._opened_folder() as folder,
+            self._opened_own_folder() as folder,
             folder.scan() as scan,
         ):
             for entry in scan:
@@ -144,7 +146,7 @@ class OwnPath(NamedTuple):
 
     def checked_folder(self) -> Path:
         """The same of a folder, which is made, and of which every part is a plain file."""
-        with self._opened_folder(make=True) as folder:
+        with self._opened_own_folder(make=True) as folder:
             with folder.scan() as entries:
                 odd = [entry.name for entry in entries if not entry.is_file(follow_symlinks=False)]
             for name in odd:
@@ -155,24 +157,24 @@ class OwnPath(NamedTuple):
         """Take a real folder away with all that is in it; links in it go, not what they lead to."""
         import shutil
 
-        with contextlib.suppress(FileNotFoundError), self.parent._opened_folder() as folder:
+        with contextlib.suppress(FileNotFoundError), self.parent._opened_own_folder() as folder:
             if folder.require(self.name, "folder"):
                 shutil.rmtree(folder.at(self.name), ignore_errors=True, dir_fd=folder.fd)
 
     def remove_folder(self) -> None:
         """Take an empty folder away; one with anything in it stays."""
-        with contextlib.suppress(OSError), self.parent._opened_folder() as folder:
+        with contextlib.suppress(OSError), self.parent._opened_own_folder() as folder:
             os.rmdir(folder.at(self.name), dir_fd=folder.fd)
 
     @contextlib.contextmanager
-    def _opened_folder(self, *, make: bool = False) -> Iterator[_OwnFolderHandle]:
+    def _opened_own_folder(self, *, make: bool = False) -> Iterator[_OwnFolderHandle]:
         above = os.open(self.anchor, _ANCHOR if self.parts else _FOLDER) if _STEPS else None
         folder = _OwnFolderHandle(self.anchor, above)
         try:
             if make and self.require is not None:
                 self.require(os.stat(self.anchor if above is None else above))
             for name in self.parts:
-                folder = _open_folder_below(folder, name, make)
+                folder = _open_own_folder_below(folder, name, make)
             yield folder
         finally:
             if folder.fd is not None:
@@ -183,7 +185,7 @@ class OwnPath(NamedTuple):
     def stat(self) -> os.stat_result | None:
         """Of a plain file; None when there is none."""
         try:
-            with self.parent._opened_folder() as folder:
+            with self.parent._opened_own_folder() as folder:
                 return folder.require(self.name, "file")
         except FileNotFoundError:
             return None
@@ -191,14 +193,14 @@ class OwnPath(NamedTuple):
     def checked(self, *beside: str) -> Path:
         """The path, for a library that opens files by name: it and its companions, which have
         these endings, are plain files or not there, in folders that are real."""
-        with self.parent._opened_folder() as folder:
+        with self.parent._opened_own_folder() as folder:
             for ending in ("", *beside):
                 folder.require(self.name + ending, "file")
         return self.path
 
     def open(self, flags: int, mode: int = 0o666) -> int:
         """A plain file's number; never that of a pipe or a device, and nothing waits for one."""
-        with self.parent._opened_folder(make=bool(flags & os.O_CREAT)) as folder:
+        with self.parent._opened_own_folder(make=bool(flags & os.O_CREAT)) as folder:
             if folder.fd is None:
                 folder.require(self.name, "file")
             try:
@@ -225,7 +227,7 @@ class OwnPath(NamedTuple):
 
     def write(self, data: bytes) -> None:
         """All of the file, new; whole or not at all, but not forced to disk."""
-        with self.parent._opened_folder(make=True) as folder:
+        with self.parent._opened_own_folder(make=True) as folder:
             folder.require(self.name, "file")
             with durable.temporary_file(
                 folder.path, data, 0o666, at=folder.fd, flush=False
@@ -234,7 +236,7 @@ class OwnPath(NamedTuple):
 
     def create(self, data: bytes) -> None:
         """A new file, on disk when this returns; FileExistsError when there is one."""
-        with self.parent._opened_folder(make=True) as folder:
+        with self.parent._opened_own_folder(make=True) as folder:
             with durable.temporary_file(folder.path, data, 0o666, at=folder.fd) as made:
                 durable.place_new_file(made, folder.at(self.name), at=folder.fd, into=folder.fd)
             if folder.fd is not None:
@@ -242,7 +244,7 @@ class OwnPath(NamedTuple):
 
     def take_in(self, file: Path) -> None:
         """Move a file from elsewhere to this place, which must be free."""
-        with self.parent._opened_folder(make=True) as folder:
+        with self.parent._opened_own_folder(make=True) as folder:
             durable.place_new_file(file, folder.at(self.name), into=folder.fd)
             if folder.fd is not None:
                 os.fsync(folder.fd)
@@ -256,13 +258,13 @@ class OwnPath(NamedTuple):
 
     def remove(self) -> None:
         """Take a plain file away; nothing else, and no error when there is none."""
-        with contextlib.suppress(FileNotFoundError), self.parent._opened_folder() as folder:
+        with contextlib.suppress(FileNotFoundError), self.parent._opened_own_folder() as folder:
             found = folder.stat(self.name)
             if found is not None and stat.S_ISREG(found.st_mode):
                 os.unlink(folder.at(self.name), dir_fd=folder.fd)
 
 
-def _open_folder_below(above: _OwnFolderHandle, name: str, make: bool) -> _OwnFolderHandle:
+def _open_own_folder_below(above: _OwnFolderHandle, name: str, make: bool) -> _OwnFolderHandle:
     """The folder of this name; the one above is closed."""
     fd = None
     try:
@@ -277,7 +279,7 @@ def _open_folder_below(above: _OwnFolderHandle, name: str, make: bool) -> _OwnFo
             os.mkdir(above.at(name), dir_fd=above.fd)
             if above.fd is not None:
                 _flush_own_folder(above.fd)
-        return _open_folder_below(above, name, make=False)
+        return _open_own_folder_below(above, name, make=False)
     except OSError:
         above.require(name, "folder")
         raise

@@ -20,7 +20,7 @@ def is_parent_gone(*, heard: bool) -> bool:
     return _perhaps_adopted and not heard and time.monotonic() - _begun > _PATIENCE
 
 
-def _was_adopted_at_start() -> bool:
+def _had_parent_gone_at_start() -> bool:
     """Whether even the first parent seen cannot be the one that started us: a process is in its
     parent's session, unless it leads one of its own."""
     try:
@@ -30,12 +30,12 @@ def _was_adopted_at_start() -> bool:
         return False
 
 
-def _may_be_adopted() -> bool:
+def _may_parent_be_gone() -> bool:
     """In a container the first process may have started us, or may have taken us in from the same
     session. Shells that a person types into, and programs made to be first, start others as
     leaders of a group."""
     return FIRST_PARENT == 1 and os.getpgrp() != os.getpid()
 
 
-_adopted = _was_adopted_at_start()
-_perhaps_adopted = hasattr(os, "getpgrp") and _may_be_adopted()
+_adopted = _had_parent_gone_at_start()
+_perhaps_adopted = hasattr(os, "getpgrp") and _may_parent_be_gone()

@@ -202,7 +202,7 @@ def _is_random_secret(value: str) -> bool:
     return len(longest) >= 12 and mixed and entropy(value) >= 3 and not _stands_for_a_secret(value)
 
 
-def _is_password(value: str) -> bool:
+def _is_chosen_password(value: str) -> bool:
     """A value as people choose them: not one word, and no place holder."""
     letters = any(c.isalpha() for c in value)
     others = any(c.isdigit() or c in "!@#$%^&*+=?~" for c in value)
@@ -213,7 +213,7 @@ def _is_url_password(value: str) -> bool:
     return not re.fullmatch(r"\$.*|<.*|\{.*|%.*|\*+|x+|\.{3}|…", value, re.IGNORECASE)
 
 
-def _has_digit(value: str) -> bool:
+def _has_secret_a_digit(value: str) -> bool:
     return any(c.isdigit() for c in value)
 
 
@@ -243,13 +243,13 @@ _TOKENS: Final = (
         "gitlab token",
         rf"(?<![A-Za-z0-9])gl(?:{_GITLAB})-[\w.-]{{19,}}\w",
         tuple(f"gl{kind}-" for kind in _GITLAB.split("|")),
-        _has_digit,
+        _has_secret_a_digit,
     ),
     SecretRule(
         "slack token",
         r"(?<![A-Za-z0-9])(?:xox[abeoprs](?:\.xox[bp])?|xapp)-[A-Za-z0-9-]{9,}[A-Za-z0-9]",
         ("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
-        _has_digit,
+        _has_secret_a_digit,
     ),
     SecretRule(
         "slack webhook",
@@ -272,7 +272,7 @@ _TOKENS: Final = (
             r"|[A-Za-z0-9]{20,})"
         ),
         ("sk-",),
-        _has_digit,
+        _has_secret_a_digit,
     ),
     SecretRule(
         "google key",
@@ -286,7 +286,7 @@ _TOKENS: Final = (
         "aws key",
         r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b",
         ("akia", "asia", "abia", "acca", "a3t"),
-        _has_digit,
+        _has_secret_a_digit,
     ),
     SecretRule(
         "aws secret key",
@@ -373,7 +373,7 @@ def _prefixed_secret_rule(kind: str, word: str, rest: str) -> SecretRule:
     before = _INSIDE.get(word, "")
     edge = r"(?<![A-Za-z0-9])" if word[0].isalnum() or before else ""
     pattern = f"{edge}{before}{re.escape(word)}{rest}(?![A-Za-z0-9])"
-    return SecretRule(kind, pattern, (word.lower(),), _has_digit)
+    return SecretRule(kind, pattern, (word.lower(),), _has_secret_a_digit)
 
 
 _ASSIGNMENTS: Final = (  # tried last: other rules know better what it is
@@ -387,7 +387,7 @@ _ASSIGNMENTS: Final = (  # tried last: other rules know better what it is
         "password",
         rf"(?i)(?:passwor[dt]|passwd|passphrase|pwd){_ASSIGNED}({_VALUE}{{7,}})",
         ("password", "passwort", "passwd", "passphrase", "pwd"),
-        _is_password,
+        _is_chosen_password,
     ),
     SecretRule(
         "secret",

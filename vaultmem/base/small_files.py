@@ -62,7 +62,7 @@ def open_plain_file(path: str | Path, *, follow: bool = False) -> BinaryIO:
 
 def parse_json(raw: str | bytes) -> Any:
     try:
-        return _require_shallow(json.loads(raw), raw)
+        return _require_shallow_file(json.loads(raw), raw)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
 
@@ -72,7 +72,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     if _LONG_KEY.search(text):
         raise ValueError(_TOO_DEEP)
     try:
-        found: dict[str, Any] = _require_shallow(tomllib.loads(text), text)
+        found: dict[str, Any] = _require_shallow_file(tomllib.loads(text), text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except tomllib.TOMLDecodeError:
@@ -82,7 +82,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     return found
 
 
-def _require_shallow(value: Any, written: str | bytes) -> Any:
+def _require_shallow_file(value: Any, written: str | bytes) -> Any:
     """The value, so that whoever walks through it may do so by recursion."""
     if isinstance(written, str):
         openings = sum(map(written.count, "[{."))

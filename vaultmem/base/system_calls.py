@@ -22,7 +22,7 @@ _CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.
 
 
 @cache
-def _c_function(*names: str) -> Any:
+def _system_call_in_c(*names: str) -> Any:
     with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
         import ctypes
 
@@ -33,7 +33,7 @@ def _c_function(*names: str) -> Any:
 
 def exchange_files(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     """Give each of two files the other's name, at one stroke; False where that is impossible."""
-    swap = _c_function("renameat2", "renameatx_np") if sys.platform != "win32" else None
+    swap = _system_call_in_c("renameat2", "renameatx_np") if sys.platform != "win32" else None
     if swap is None:
         return False
     import ctypes
@@ -57,30 +57,30 @@ def copy_file_attributes(source: int, target: int) -> None:
             for name in {*there} - {*wanted}:  # a folder gives its files an access list
                 with contextlib.suppress(OSError):
                     os.removexattr(target, name)
-    elif copy := _c_function("fcopyfile"):
+    elif copy := _system_call_in_c("fcopyfile"):
         copy(source, target, None, _ACL_AND_XATTR)
 
 
 def is_file_being_written(fd: int) -> bool:
     """Whether a program has this file, which is open here for reading, open for writing."""
-    had = _file_lease(fd, "F_RDLCK")
+    had = _call_for_file_lease(fd, "F_RDLCK")
     if had:
-        _file_lease(fd, "F_UNLCK")
+        _call_for_file_lease(fd, "F_UNLCK")
     return had is False
 
 
 @contextlib.contextmanager
 def file_undisturbed(fd: int) -> Iterator[bool]:
     """Keep others from opening a file for a moment: they wait. False where that cannot be."""
-    got = bool(_file_lease(fd, "F_WRLCK"))
+    got = bool(_call_for_file_lease(fd, "F_WRLCK"))
     try:
         yield got
     finally:
         if got:
-            _file_lease(fd, "F_UNLCK")
+            _call_for_file_lease(fd, "F_UNLCK")
 
 
-def _file_lease(fd: int, kind: str) -> bool | None:
+def _call_for_file_lease(fd: int, kind: str) -> bool | None:
     """Whether a lease can be had; None where there are none (another's file, some disks)."""
     if sys.platform != "linux":
         return None

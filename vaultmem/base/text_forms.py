@@ -82,7 +82,7 @@ def folded(text: str) -> str:
         return text
     text = unicodedata.normalize("NFKC", text)
     if _MARKED.search(text):
-        text = _MARKED.sub(_without_marks, text)
+        text = _MARKED.sub(_form_without_marks, text)
     return text
 
 
@@ -107,58 +107,58 @@ def with_other_forms(texts: Sequence[str]) -> list[str]:
 def text_forms(text: str) -> Iterator[Form]:
     """Of a folded text."""
     if not text.isascii():
-        yield from _spelt_umlauts(text)
+        yield from _forms_of_umlauts(text)
     if _HUMPED.search(text):
-        yield from _parts_of_names(text)
+        yield from _forms_of_name_parts(text)
     if "#" in text or "++" in text:
-        yield from _names_with_signs(text)
+        yield from _forms_of_names_with_signs(text)
     if "." in text:
-        yield from _names_with_dots(text)
-    if numbers := _around_digits(text):
-        yield from _numbers(numbers)
+        yield from _forms_of_names_with_dots(text)
+    if numbers := _text_with_forms_of_numbers(text):
+        yield from _forms_of_numbers(numbers)
 
 
 def words_for_day(day: dt.datetime | None) -> str:
     """As a date in a text would be found, without looking for one."""
     if day is None:
         return ""
-    return " ".join(next(_date("", str(day.year), day.month, day.day)).words)
+    return " ".join(next(_forms_of_date("", str(day.year), day.month, day.day)).words)
 
 
-def _without_marks(found: re.Match[str]) -> str:
+def _form_without_marks(found: re.Match[str]) -> str:
     bare = _MARKS.sub("", unicodedata.normalize("NFD", found[0]))
     return unicodedata.normalize("NFC", bare).translate(_ARABIC)
 
 
-def _spelt_umlauts(text: str) -> Iterator[Form]:
+def _forms_of_umlauts(text: str) -> Iterator[Form]:
     for found in _UMLAUT.finditer(text):
-        word = _before(_WORD_BEFORE, text, found.start()) + found[0]
+        word = _text_before_form(_WORD_BEFORE, text, found.start()) + found[0]
         yield Form(word, (word.translate(_SPELT),))
 
 
-def _before(pattern: re.Pattern[str], text: str, end: int) -> str:
+def _text_before_form(pattern: re.Pattern[str], text: str, end: int) -> str:
     found = pattern.search(text[max(0, end - _LONGEST_WORD) : end])
     return found[0] if found else ""
 
 
-def _parts_of_names(text: str) -> Iterator[Form]:
+def _forms_of_name_parts(text: str) -> Iterator[Form]:
     for found in _HUMPED.finditer(text):
-        word = _before(_WORD_BEFORE, text, found.start()) + found[0]
+        word = _text_before_form(_WORD_BEFORE, text, found.start()) + found[0]
         parts = tuple(part for part in _HUMP.split(word.rpartition("_")[2]) if len(part) > 1)
         if parts:
             yield Form(word, parts, is_parts=True)
 
 
-def _names_with_signs(text: str) -> Iterator[Form]:
+def _forms_of_names_with_signs(text: str) -> Iterator[Form]:
     for found in _SIGNED.finditer(text):
-        letter = _before(_WORD_BEFORE, text, found.start())
+        letter = _text_before_form(_WORD_BEFORE, text, found.start())
         if len(letter) == 1 and letter.isalpha():
             yield Form(letter + found[0], (letter + _SIGNS[found[0]],))
 
 
-def _names_with_dots(text: str) -> Iterator[Form]:
+def _forms_of_names_with_dots(text: str) -> Iterator[Form]:
     for found in _DOTTED.finditer(text):
-        name = _before(_NAME_BEFORE, text, found.start())
+        name = _text_before_form(_NAME_BEFORE, text, found.start())
         if (
             found[1]
             and not name
@@ -169,7 +169,7 @@ def _names_with_dots(text: str) -> Iterator[Form]:
             yield Form(name + found[0], (f"{name}{found[2]}".replace("-", ""),))
 
 
-def _around_digits(text: str) -> str:
+def _text_with_forms_of_numbers(text: str) -> str:
     """The parts of a text that have numbers in them, a line each."""
     parts = []
     for found in _AROUND_DIGITS.finditer(text):
@@ -179,61 +179,61 @@ def _around_digits(text: str) -> str:
     return "\n".join(parts)
 
 
-def _numbers(text: str) -> Iterator[Form]:
+def _forms_of_numbers(text: str) -> Iterator[Form]:
     if "." in text:
-        yield from _versions(text)
+        yield from _forms_of_versions(text)
     if "-" in text or "/" in text or "." in text:
-        yield from _dates_in_numbers(text)
-    yield from _dates_with_names(text)
+        yield from _forms_of_dates_in_numbers(text)
+    yield from _forms_of_dates_with_names(text)
     if not text.isascii():
         for found in _SIGN_DATE.finditer(text):
-            yield from _date(found[0], found[1] or "", int(found[2]), int(found[3] or 0))
+            yield from _forms_of_date(found[0], found[1] or "", int(found[2]), int(found[3] or 0))
     for found in _PHONE.finditer(text):
         digits = re.sub(r"\D", "", found[0])
         if 7 <= len(digits) <= 15 and not _YEAR_FIRST.search(found[0]):
             yield Form(found[0], (f"tel{digits[-7:]}",))
 
 
-def _versions(text: str) -> Iterator[Form]:
+def _forms_of_versions(text: str) -> Iterator[Form]:
     for found in _VERSION.finditer(text):
         parts = found[0].split(".")
         sizes = range(2, len(parts) + 1)
         yield Form(found[0], tuple("dot".join(parts[:size]) for size in sizes))
 
 
-def _dates_in_numbers(text: str) -> Iterator[Form]:
+def _forms_of_dates_in_numbers(text: str) -> Iterator[Form]:
     for found in _YEAR_FIRST.finditer(text):
-        yield from _date(found[0], found[1], int(found[3]), int(found[4]))
+        yield from _forms_of_date(found[0], found[1], int(found[3]), int(found[4]))
     for found in _YEAR_LAST.finditer(text):
         first, second = int(found[1]), int(found[3])
-        yield from _date(found[0], found[4], second, first)
+        yield from _forms_of_date(found[0], found[4], second, first)
         if found[2] == "/" and first != second:  # Americans say the month first
-            yield from _date(found[0], found[4], first, second)
+            yield from _forms_of_date(found[0], found[4], first, second)
     for found in _YEAR_AND_MONTH.finditer(text):
-        yield from _date(found[0], found[1], int(found[2]), 0)
+        yield from _forms_of_date(found[0], found[1], int(found[2]), 0)
 
 
-def _dates_with_names(text: str) -> Iterator[Form]:
+def _forms_of_dates_with_names(text: str) -> Iterator[Form]:
     for found in _DAY_MONTH.finditer(text):
         if month := _MONTH.get(found[2].lower()):
-            yield from _date(found[0], found[3] or "", month, int(found[1]))
+            yield from _forms_of_date(found[0], found[3] or "", month, int(found[1]))
     for found in _MONTH_DAY.finditer(text):
-        yield from _month_first(text, found)
+        yield from _forms_of_date_with_month_first(text, found)
 
 
-def _month_first(text: str, found: re.Match[str]) -> Iterator[Form]:
+def _forms_of_date_with_month_first(text: str, found: re.Match[str]) -> Iterator[Form]:
     """March 5, March 5, 2026 or March 2026."""
     before = text[max(0, found.start() - _LONGEST_MONTH - 2) : found.start()].rstrip(".,")
-    name = _before(_WORD_BEFORE, before, len(before))
+    name = _text_before_form(_WORD_BEFORE, before, len(before))
     if month := _MONTH.get(name.lower()):
         source = f"{name}{found[0]}"
         if len(found[1]) == 4:
-            yield from _date(source, found[1], month, 0)
+            yield from _forms_of_date(source, found[1], month, 0)
         else:
-            yield from _date(source, found[2] or "", month, int(found[1]))
+            yield from _forms_of_date(source, found[2] or "", month, int(found[1]))
 
 
-def _date(source: str, year: str, month: int, day: int) -> Iterator[Form]:
+def _forms_of_date(source: str, year: str, month: int, day: int) -> Iterator[Form]:
     """The day, the day of whatever year, and the month of the year, each as one word."""
     if not 1 <= month <= 12 or not 0 <= day <= 31:
         return

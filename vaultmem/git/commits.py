@@ -82,11 +82,11 @@ class LocalCommits:
 
     def _writer_of_change(self, change: Change, writes: Sequence[WriteRecord]) -> str | None:
         """The agent whose write this is, as it left it; None for a person's edit."""
-        if not writes or writes[-1].version != self._version_on_disk(change):
+        if not writes or writes[-1].version != self._version_on_disk_to_commit(change):
             return None
         return writes[-1].client or "vaultmem"
 
-    def _version_on_disk(self, change: Change) -> str:
+    def _version_on_disk_to_commit(self, change: Change) -> str:
         try:
             return "" if change.gone else self._store.read(change.path).version
         except VaultmemError:
@@ -94,16 +94,18 @@ class LocalCommits:
 
     def changes_to_commit(self) -> list[Change]:
         """What can be committed now; nothing that is being typed, staged or half merged."""
-        while busy := self._paths_being_typed(self._repo.uncommitted_changes()):
+        while busy := self._paths_typed_too_late_to_commit(self._repo.uncommitted_changes()):
             if time.monotonic() >= self.quiet_until:
                 break
             time.sleep(0.1)
         found = []
         self._left.clear()
         changes = [
-            change for change in self._repo.uncommitted_changes() if not _is_machine_local(change)
+            change
+            for change in self._repo.uncommitted_changes()
+            if not _is_change_never_committed(change)
         ]
-        emptied = self._vault_looks_emptied(changes)
+        emptied = self._would_commits_empty_vault(changes)
         for change in changes:
             if emptied and change.gone:
                 self._left.append(SkippedFile(change.path, _EMPTIED))
@@ -113,7 +115,7 @@ class LocalCommits:
                 found.append(change)
         return found
 
-    def _vault_looks_emptied(self, changes: list[Change]) -> bool:
+    def _would_commits_empty_vault(self, changes: list[Change]) -> bool:
         """Most notes gone at once: a folder that is not there now, more likely than a wish."""
         gone = sum(change.gone and is_note(change.path) for change in changes)
         if gone < _MANY_GONE:
@@ -137,14 +139,14 @@ class LocalCommits:
                 return "it has conflict markers; vaultmem resolve, or edit it"
         return ""
 
-    def _paths_being_typed(self, changes: list[Change]) -> set[str]:
+    def _paths_typed_too_late_to_commit(self, changes: list[Change]) -> set[str]:
         quiet = self._store.settings["typing.quiet_seconds"]
         ours = {write.version for write in self._history.writes()}
         found = set()
         for change in changes:
             stamp = None if change.gone else self._store.stat(change.path)
             if stamp and 0 <= time.time() - stamp.mtime_ns / 1e9 < quiet:
-                if self._version_on_disk(change) not in ours:
+                if self._version_on_disk_to_commit(change) not in ours:
                     found.add(change.path)
         return found
 
@@ -172,7 +174,7 @@ class LocalCommits:
         self._committed.append(Committed(subject, done, client))
 
 
-def _is_machine_local(change: Change) -> bool:
+def _is_change_never_committed(change: Change) -> bool:
     """What belongs to this machine, also in a vault that does not tell git so."""
     name = change.path.rpartition("/")[2]
     if durable.is_temporary_name(name):
@@ -202,8 +204,8 @@ def commit_subject(
         return f"vault: {counted_changes(changes, _commit_verb(changes))}"
     if len(changes) == 1:
         done = writes[changes[0].path][-1].action
-        return f"memory: {done} {_one_line_text(changes[0].path.rpartition('/')[2].removesuffix('.md'))}"
-    return f"memory: {counted_changes(changes, f'by {_one_line_text(client)}')}"
+        return f"memory: {done} {_one_line_for_commit(changes[0].path.rpartition('/')[2].removesuffix('.md'))}"
+    return f"memory: {counted_changes(changes, f'by {_one_line_for_commit(client)}')}"
 
 
 def _commit_verb(changes: Sequence[Change]) -> str:
@@ -219,15 +221,15 @@ def counted_changes(changes: Sequence[Change], what: str) -> str:
 def commit_message(
     title: str, changes: Sequence[Change], writes: dict[str, list[WriteRecord]]
 ) -> str:
-    lines = [f"- {_one_line_text(change.path)}" for change in changes[:_NAMED]]
+    lines = [f"- {_one_line_for_commit(change.path)}" for change in changes[:_NAMED]]
     if len(changes) > _NAMED:
         lines.append(f"- and {len(changes) - _NAMED} more")
     trailers = []
     told = [write for change in changes for write in writes[change.path]]
     for write in told[:_TOLD]:
-        trailers.append(f"Vaultmem-Op: {_one_line_text(write.action)}")
-        trailers += [f"Vaultmem-Id: {_one_line_text(write.id)}"] if write.id else []
-        trailers.append(f"Vaultmem-Client: {_one_line_text(write.client or 'vaultmem')}")
+        trailers.append(f"Vaultmem-Op: {_one_line_for_commit(write.action)}")
+        trailers += [f"Vaultmem-Id: {_one_line_for_commit(write.id)}"] if write.id else []
+        trailers.append(f"Vaultmem-Client: {_one_line_for_commit(write.client or 'vaultmem')}")
     body = "\n".join(lines)
     return f"{title}\n\n{body}\n" + ("\n" + "\n".join(trailers) + "\n" if trailers else "")
 
@@ -236,16 +238,16 @@ def merge_message(upstream: Upstream, plan: MergePlan) -> str:
     where = upstream.tracking.removeprefix("refs/remotes/")
     lines = [f"Merge the memory of {where}", ""]
     lines += [
-        f"- {_one_line_text(answer.path)}: {_one_line_text(answer.what)}"
+        f"- {_one_line_for_commit(answer.path)}: {_one_line_for_commit(answer.what)}"
         for answer in plan.answers[:50]
     ]
     lines += [""] if plan.answers and plan.lost else []
     lines += [
-        f"Vaultmem-Lost: {_one_line_text(lost.path)}: {_one_line_text(lost.what)}"
+        f"Vaultmem-Lost: {_one_line_for_commit(lost.path)}: {_one_line_for_commit(lost.what)}"
         for lost in plan.lost[:50]
     ]
     return "\n".join(lines) + "\n"
 
 
-def _one_line_text(text: str) -> str:
+def _one_line_for_commit(text: str) -> str:
     return " ".join(printable(text).split())

@@ -68,14 +68,14 @@ class Settlement:
     @bounded()
     def conflicts(self, *, diffs: bool = True) -> Conflicts:
         """Everything that waits for a person: unfinished merges and sync services' copies."""
-        repo = self._repo()
-        found = [*self._unmerged_conflicts(repo, diffs), *self._marked_and_copies(repo, diffs)]
+        repo = self._repo_with_conflicts()
+        found = [*self._unmerged_conflicts(repo, diffs), *self._other_conflicts(repo, diffs)]
         seen: dict[str, ConflictView] = {}
         for view in found:
             seen.setdefault(view.path, view)
         return Conflicts(tuple(view for view in seen.values() if self._may_see_conflict(view)))
 
-    def _repo(self) -> Repo | None:
+    def _repo_with_conflicts(self) -> Repo | None:
         try:
             return Repo(self._view.store.root)
         except (InvalidInput, Unavailable):
@@ -91,7 +91,7 @@ class Settlement:
             return False
         return all(map(self._view.is_visible, notes))
 
-    def _may_see_sides(self, path: str, *sides: bytes | None) -> bool:
+    def _may_see_sides_of_conflict(self, path: str, *sides: bytes | None) -> bool:
         if not self._view.is_bound():
             return True
         notes = (
@@ -106,8 +106,8 @@ class Settlement:
             path = repo.vault_path(name)
             if path is None:
                 continue
-            ours, theirs = _unmerged_sides(repo, stages)
-            if not self._may_see_sides(path, ours, theirs):
+            ours, theirs = _sides_of_conflict(repo, stages)
+            if not self._may_see_sides_of_conflict(path, ours, theirs):
                 continue
             message = "Both sides changed the same lines."
             if ours is None or theirs is None:
@@ -116,9 +116,9 @@ class Settlement:
                 message = "Two different notes have this name."
             texts = ours or b"", theirs or b""
             diff = _conflict_diff(path, path, *texts, ("ours", "theirs")) if diffs else None
-            yield ConflictView(path, "unmerged", message, _resolve_command(path), diff=diff)
+            yield ConflictView(path, "unmerged", message, _conflict_command(path), diff=diff)
 
-    def _marked_and_copies(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
+    def _other_conflicts(self, repo: Repo | None, diffs: bool) -> Iterator[ConflictView]:
         listing = self._view.store.walk()
         by_id: dict[str, list[Note]] = defaultdict(list)
         named: list[Note] = []
@@ -129,25 +129,25 @@ class Settlement:
                 continue
             if any(problem.kind == "conflict-markers" for problem in note.problems):
                 message = "It has git's conflict markers in it."
-                yield ConflictView(path, "conflict-markers", message, _resolve_command(path))
+                yield ConflictView(path, "conflict-markers", message, _conflict_command(path))
             if note.id:
                 by_id[note.id.upper()].append(note)
             if file_names.name_of_conflict_original(note.title):
                 named.append(note)
-        copies = {c.path for same in by_id.values() for c, _ in _copies_with_same_id(same, listing)}
+        copies = {c.path for same in by_id.values() for c, _ in _conflict_copies(same, listing)}
         for same in by_id.values():
-            for copy, original in _copies_with_same_id(same, listing):
-                yield self._copy_conflict(repo, copy, original, diffs)
+            for copy, original in _conflict_copies(same, listing):
+                yield self._conflict_of_copy(repo, copy, original, diffs)
         for copy in named:
             if copy.path not in copies:
-                yield self._copy_conflict(repo, copy, self._named_original(copy), diffs)
+                yield self._conflict_of_copy(repo, copy, self._conflict_original(copy), diffs)
 
-    def _named_original(self, copy: Note) -> Note | str:
+    def _conflict_original(self, copy: Note) -> Note | str:
         name = file_names.name_of_conflict_original(copy.title) or ""
         path = posixpath.join(posixpath.dirname(copy.path), name + ".md")
         return self._view.store.note(path) if self._view.store.stat(path) else name
 
-    def _copy_conflict(
+    def _conflict_of_copy(
         self, repo: Repo | None, copy: Note, original: Note | str, diffs: bool
     ) -> ConflictView:
         problem = (
@@ -162,12 +162,12 @@ class Settlement:
         diff = ancestor = None
         if diffs:
             diff = _conflict_diff(original.path, copy.path, original.raw, copy.raw, ("", ""))
-            ancestor = self._copy_ancestor(repo, original, copy) is not None
+            ancestor = self._conflict_ancestor(repo, original, copy) is not None
         return ConflictView(
-            copy.path, problem, message, _resolve_command(copy.path), original.path, diff, ancestor
+            copy.path, problem, message, _conflict_command(copy.path), original.path, diff, ancestor
         )
 
-    def _copy_ancestor(self, repo: Repo | None, original: Note, copy: Note) -> bytes | None:
+    def _conflict_ancestor(self, repo: Repo | None, original: Note, copy: Note) -> bytes | None:
         """The version in the history that the copy is nearest to: it was made from that one."""
         if repo is None:
             return None
@@ -176,7 +176,9 @@ class Settlement:
         for commit in repo.note_commits(original.path):
             if copy.id and parse(commit.raw, names=copy.names).id.upper() != copy.id.upper():
                 continue
-            far = _line_distance(commit.raw.decode("utf-8", "surrogateescape").splitlines(), wanted)
+            far = _conflict_distance(
+                commit.raw.decode("utf-8", "surrogateescape").splitlines(), wanted
+            )
             if best is None or far < best[0]:
                 best = far, commit.raw
         return best[1] if best else None
@@ -190,15 +192,15 @@ class Settlement:
         self._writing.require_writable()
         if side not in SIDES:
             raise InvalidInput(f"The side must be one of {', '.join(SIDES)}, not {side!r}.")
-        repo = self._repo()
+        repo = self._repo_with_conflicts()
         path = self._conflict_named(note)
         unmerged = repo.unmerged_stages() if repo else {}
         if repo and repo.repo_path(path) in unmerged:
-            return self._resolve_merge(repo, path, unmerged[repo.repo_path(path)], side)
+            return self._settle_conflict(repo, path, unmerged[repo.repo_path(path)], side)
         found = self._view.store.note(path)
         if any(problem.kind == "conflict-markers" for problem in found.problems):
-            return self._resolve_markers(found, side)
-        return self._resolve_copy(repo, found, side)
+            return self._resolve_conflict_markers(found, side)
+        return self._resolve_conflict_copy(repo, found, side)
 
     def _conflict_named(self, ref: str) -> str:
         """The conflict that a path, a title or an id means."""
@@ -208,25 +210,29 @@ class Settlement:
         for view in known:
             if wanted in (view.path, view.path.removesuffix(".md")):
                 return view.path
-        near = [v.path for v in known if _is_titled(v.path, key)]
-        near = near or [v.path for v in known if v.original and _is_titled(v.original, key)]
-        near = near or [v.path for v in known if self._note_id_at(v.path) == wanted.upper()]
+        near = [v.path for v in known if _is_conflict_titled(v.path, key)]
+        near = near or [
+            v.path for v in known if v.original and _is_conflict_titled(v.original, key)
+        ]
+        near = near or [v.path for v in known if self._id_in_conflict(v.path) == wanted.upper()]
         if len(near) == 1:
             return near[0]
         if near:
             raise InvalidInput(f"{ref!r} could be any of these: {', '.join(near)}")
         raise NotFound(f"{ref!r} is in no conflict. Those there are: vaultmem conflicts")
 
-    def _note_id_at(self, path: str) -> str:
+    def _id_in_conflict(self, path: str) -> str:
         try:
             return self._view.store.note(path).id.upper()
         except VaultmemError:
             return ""
 
-    def _resolve_merge(self, repo: Repo, path: str, stages: dict[int, str], side: str) -> Resolved:
+    def _settle_conflict(
+        self, repo: Repo, path: str, stages: dict[int, str], side: str
+    ) -> Resolved:
         repo.trust.require_trusted()  # before a note is touched
         base = repo.blob_bytes(stages[1]) if 1 in stages else None
-        ours, theirs = _unmerged_sides(repo, stages)
+        ours, theirs = _sides_of_conflict(repo, stages)
         clean = True
         if ours is None or theirs is None:
             raw = {merge.OURS: ours, merge.THEIRS: theirs}.get(side, ours or theirs)
@@ -235,20 +241,20 @@ class Settlement:
         elif merge.different_notes(base, ours, theirs) and is_note(path):
             raw = theirs if side == merge.THEIRS else ours
             if side == merge.BOTH:
-                self._keep_theirs_beside(repo, path, theirs)
+                self._keep_their_side_of_conflict(repo, path, theirs)
         elif not is_note(path):
             raw = ours if side == merge.OURS else theirs
         else:
             names_ = self._view.settings.properties
             done = merge.merge_notes(base, ours, theirs, names=names_, favour=side)
             raw, clean = done.raw, done.clean
-        self._write_resolution(path, raw)
+        self._write_resolved_conflict(path, raw)
         repo.act("add", "--all", "--", repo.repo_path(path))
         left = len(repo.unmerged_stages())
         made = note_version(raw) if raw is not None else ""
-        return Resolved(path, side, made, clean, left, next=self._how_to_finish_merge(repo, left))
+        return Resolved(path, side, made, clean, left, next=self._how_to_end_conflicts(repo, left))
 
-    def _how_to_finish_merge(self, repo: Repo, left: int) -> str | None:
+    def _how_to_end_conflicts(self, repo: Repo, left: int) -> str | None:
         if left:
             return f"vaultmem conflicts shows the other {left}"
         if (self._view.store.local() / "git-merge").stat():
@@ -257,13 +263,13 @@ class Settlement:
             return "git rebase --continue finishes the rebase"
         return "git commit finishes the merge"
 
-    def _keep_theirs_beside(self, repo: Repo, path: str, raw: bytes) -> None:
+    def _keep_their_side_of_conflict(self, repo: Repo, path: str, raw: bytes) -> None:
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
         written = self._writing.place_note(folder, name.removesuffix(".md"), note)
         repo.act("add", "--", repo.repo_path(written.path))
 
-    def _write_resolution(self, path: str, raw: bytes | None) -> None:
+    def _write_resolved_conflict(self, path: str, raw: bytes | None) -> None:
         """The decision, as the note or file it is about; its last text is kept first."""
         if not is_note(path):
             file = self._view.store.paths.locate(path)
@@ -282,7 +288,7 @@ class Settlement:
         elif raw is not None:
             self._writing.rewrite_note(self._view.store.note(path), "resolve", lambda current: raw)
 
-    def _resolve_markers(self, note: Note, side: str) -> Resolved:
+    def _resolve_conflict_markers(self, note: Note, side: str) -> Resolved:
         """Markers that git knows nothing of any more: ours is what stands above."""
         text = resolve_markers(note.text, side)
         written = self._writing.rewrite_note(
@@ -291,14 +297,14 @@ class Settlement:
         left = len(self.conflicts(diffs=False).conflicts)
         return Resolved(note.path, side, written.version, side != merge.BOTH, left)
 
-    def _resolve_copy(self, repo: Repo | None, copy: Note, side: str) -> Resolved:
+    def _resolve_conflict_copy(self, repo: Repo | None, copy: Note, side: str) -> Resolved:
         view = next(v for v in self.conflicts(diffs=False).conflicts if v.path == copy.path)
         if view.original is None:
             raise InvalidInput(f"{view.message} {view.fix}")
         original = self._view.store.note(view.original)
         raw, clean = {merge.OURS: original.raw, merge.THEIRS: copy.raw}.get(side), True
         if raw is None:
-            base = self._copy_ancestor(repo, original, copy)
+            base = self._conflict_ancestor(repo, original, copy)
             marked = merge.merge_notes(base, original.raw, copy.raw, names=copy.names)
             done = merge.merge_notes(
                 base, original.raw, copy.raw, names=copy.names, favour=merge.BOTH
@@ -315,13 +321,13 @@ class Settlement:
 # --- sides and texts ------------------------------------------------------------------------
 
 
-def _unmerged_sides(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, bytes | None]:
+def _sides_of_conflict(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None, bytes | None]:
     """What is this machine's, and what is not; in a rebase git calls them the other way round."""
     ours, theirs = (repo.blob_bytes(stages[s]) if s in stages else None for s in (2, 3))
     return (theirs, ours) if repo.is_rebasing else (ours, theirs)
 
 
-def _copies_with_same_id(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
+def _conflict_copies(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
     """Of notes with one id: each copy, and what it was made from."""
     first = min(
         notes,
@@ -353,7 +359,7 @@ def resolve_markers(text: str, side: str) -> str:
     return "".join(kept)
 
 
-def _line_distance(a: list[str], b: list[str]) -> int:
+def _conflict_distance(a: list[str], b: list[str]) -> int:
     return len(a) + len(b) - 2 * sum(block.size for block in line_difference.equal_lines(a, b))
 
 
@@ -372,9 +378,9 @@ def _conflict_diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple
     return "\n".join(line_difference.unified_difference(before, after, (one, other)))
 
 
-def _resolve_command(path: str) -> str:
+def _conflict_command(path: str) -> str:
     return f"vaultmem resolve {path!r} --ours, --theirs or --both"
 
 
-def _is_titled(path: str, key: str) -> bool:
+def _is_conflict_titled(path: str, key: str) -> bool:
     return file_names.name_key(note_title(path)) == key

@@ -23,39 +23,41 @@ def run_merge_driver(arguments: Sequence[str]) -> int:
     path = arguments[4] if len(arguments) > 4 else ours.name
     try:
         versions = base.read_bytes() or None, ours.read_bytes(), theirs.read_bytes()
-        return _merge_versions(versions, ours, marker, path)
+        return _merge_versions_as_driver(versions, ours, marker, path)
     except OSError as error:
-        _say_to_git(path, f"the merge could not be written: {error.strerror}")
+        _say_as_merge_driver(path, f"the merge could not be written: {error.strerror}")
         return 129  # git takes this for a failure, and leaves both sides alone
 
 
-def _merge_versions(
+def _merge_versions_as_driver(
     versions: tuple[bytes | None, bytes, bytes], target: Path, marker: int, path: str
 ) -> int:
     from vaultmem.git import merge
 
     try:
         if path.lower().endswith(".md"):
-            done = merge.merge_notes(*versions, names=_vault_property_names(path), marker=marker)
+            done = merge.merge_notes(
+                *versions, names=_property_names_for_driver(path), marker=marker
+            )
         else:
             done = merge.merge_by_git(*versions, marker=marker)
     except Exception as error:  # an edge: git waits for an answer
-        _say_to_git(path, f"merged as plain text ({type(error).__name__}: {error})")
+        _say_as_merge_driver(path, f"merged as plain text ({type(error).__name__}: {error})")
         done = merge.merge_by_git(*versions, marker=marker)
     for line in done.lost:
-        _say_to_git(path, line)
+        _say_as_merge_driver(path, line)
     if not done.blended:
-        _say_to_git(path, "two different notes have this name; vaultmem sync keeps both")
+        _say_as_merge_driver(path, "two different notes have this name; vaultmem sync keeps both")
     elif done.raw != versions[1]:
         target.write_bytes(done.raw)
     return 0 if done.clean else 1
 
 
-def _say_to_git(path: str, text: str) -> None:
+def _say_as_merge_driver(path: str, text: str) -> None:
     print(f"vaultmem: {path}: {text}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
 
 
-def _vault_property_names(path: str) -> Mapping[str, str]:
+def _property_names_for_driver(path: str) -> Mapping[str, str]:
     """The vault's own names of our properties; git runs a driver at the top of the work tree."""
     from vaultmem.base import small_files
 

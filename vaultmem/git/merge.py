@@ -51,14 +51,16 @@ def merge_notes(
     if ours == base:
         return Merged(theirs, True)
     sides = [parse(raw, names=names) for raw in (ours, theirs)]
-    if _have_different_ids(base, *sides):
+    if _have_merge_sides_different_ids(base, *sides):
         return Merged(ours, False, blended=False)
     notes = _MergeSides(base, (ours, theirs), sides, names or {})
     side = {OURS: 1 if notes.swapped else 0, THEIRS: 0 if notes.swapped else 1}.get(favour)
-    style = _ClashStyle(side, favour == BOTH, marker, _side_labels(notes.first, notes.second))
-    for way in () if notes.unreadable else (_merged_head, _one_sides_head):
+    style = _ClashStyle(
+        side, favour == BOTH, marker, _labels_of_merge_sides(notes.first, notes.second)
+    )
+    for way in () if notes.unreadable else (_merged_head, _head_of_one_merge_side):
         try:
-            return _blend_notes(notes, style, way(notes, style))
+            return _merge_note_sides(notes, style, way(notes, style))
         except NoteMalformed:
             continue
     return _git_merge_file(base, *notes.raw, style) or Merged(ours, False)
@@ -68,10 +70,12 @@ def different_notes(
     base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str] | None = None
 ) -> bool:
     """Whether two versions are two memories that only share a name: they are never blended."""
-    return _have_different_ids(base, *(parse(raw, names=names) for raw in (ours, theirs)))
+    return _have_merge_sides_different_ids(
+        base, *(parse(raw, names=names) for raw in (ours, theirs))
+    )
 
 
-def _have_different_ids(base: bytes | None, ours: Note, theirs: Note) -> bool:
+def _have_merge_sides_different_ids(base: bytes | None, ours: Note, theirs: Note) -> bool:
     ids = ours.id.upper(), theirs.id.upper()
     return ids[0] != ids[1] and (all(ids) or (base is None and any(ids)))
 
@@ -91,8 +95,8 @@ class _MergeSides:
         self.raw = raw[::-1] if self.swapped else raw
         old = None if base is None else base.decode("utf-8", "surrogateescape")
         texts = [raw.decode("utf-8", "surrogateescape") for raw in self.raw]
-        self.newline = _chosen_trait(usual_line_end, old, texts, "\n")
-        self.bom = _chosen_trait(_bom_of, old, texts, "")
+        self.newline = _trait_chosen_in_merge(usual_line_end, old, texts, "\n")
+        self.bom = _trait_chosen_in_merge(_bom_to_merge, old, texts, "")
         mixed = len({usual_line_end(text) for text in (*texts, old) if text and "\n" in text}) > 1
         self.convert = mixed and self.newline == "\r\n"
 
@@ -101,7 +105,7 @@ class _MergeSides:
             return parse(note_bytes(with_unix_line_ends(text) if mixed else text), names=names)
 
         self.first, self.second = sides[::-1] if self.swapped else sides
-        if mixed or any(map(_bom_of, texts)):
+        if mixed or any(map(_bom_to_merge, texts)):
             self.first, self.second = map(note, texts)
         self.base = None if old is None else note(old)
         self.unreadable = any(
@@ -114,11 +118,11 @@ class _MergeSides:
         return note_bytes(self.bom + (text.replace("\n", "\r\n") if self.convert else text))
 
 
-def _bom_of(text: str) -> str:
+def _bom_to_merge(text: str) -> str:
     return BOM if text.startswith(BOM) else ""
 
 
-def _chosen_trait(
+def _trait_chosen_in_merge(
     trait: Callable[[str], str], base: str | None, texts: Sequence[str], without: str
 ) -> str:
     """A trait of the whole text: as the side has it that changed it."""
@@ -160,7 +164,7 @@ class _ClashStyle:
         return self.side is None and not self.both
 
 
-def _side_labels(first: Note, second: Note) -> tuple[str, str]:
+def _labels_of_merge_sides(first: Note, second: Note) -> tuple[str, str]:
     """Names of the sides that are the same on every machine."""
     times = first.string("updated"), second.string("updated")
     if all(times) and times[0] != times[1]:
@@ -178,20 +182,20 @@ class _MergedHead:
     clean: bool = True
 
 
-def _blend_notes(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Merged:
+def _merge_note_sides(notes: _MergeSides, style: _ClashStyle, top: _MergedHead) -> Merged:
     head = top.text
     body = line_merge.merge_lines(
         line_merge.line_units(notes.base) if notes.base else None,
         line_merge.line_units(notes.first),
         line_merge.line_units(notes.second),
     )
-    text = _blended_body(body.parts, style)
+    text = _body_as_merged(body.parts, style)
     marked = bool(body.clashes) and style.writes_markers
     shown = parse(note_bytes(head + text)).problems if marked else ()
     if marked and not any(problem.kind == "conflict-markers" for problem in shown):
         # They stand in a code block: say it above.
         whole = LineClash((LineUnit(notes.first.body),), (LineUnit(notes.second.body),))
-        text = _blended_body((whole,), style) + "\n"
+        text = _body_as_merged((whole,), style) + "\n"
     after = parse(note_bytes(head + text), names=notes.first.names)
     if not same_property_value(dict(after.properties), dict(top.values)) or after.body != text:
         raise NoteMalformed("The merged text would be read as something else.")
@@ -207,13 +211,13 @@ def _merged_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
         return _MergedHead("", {})
     found = merge_properties.merge_properties(base, first, second, notes.first.names)
     if not found.values:
-        return _MergedHead(_empty_frontmatter(notes), {}, found.lost)
+        return _MergedHead(_empty_frontmatter_in_merge(notes), {}, found.lost)
     newline = "\r\n" if notes.newline == "\r\n" and not notes.convert else "\n"
     text = with_line_ends(found.text, newline)
     return _MergedHead(f"---{newline}{text}---{newline}", found.values, found.lost)
 
 
-def _one_sides_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
+def _head_of_one_merge_side(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
     """Properties on one line, say, that cannot be taken apart: one side's, whole."""
     sides = (notes.first, notes.second)
     old = dict(notes.base.properties) if notes.base else None
@@ -229,13 +233,13 @@ def _one_sides_head(notes: _MergeSides, style: _ClashStyle) -> _MergedHead:
     return _MergedHead(kept.text[: kept.body_start], kept.properties, lost, agreed)
 
 
-def _empty_frontmatter(notes: _MergeSides) -> str:
+def _empty_frontmatter_in_merge(notes: _MergeSides) -> str:
     """Fences without properties, if a side has them so."""
     bare = (note for note in (notes.second, notes.first) if not note.properties)
     return next((note.text[: note.body_start] for note in bare), "")
 
 
-def _blended_body(parts: tuple[Part, ...], style: _ClashStyle) -> str:
+def _body_as_merged(parts: tuple[Part, ...], style: _ClashStyle) -> str:
     found: list[str] = []
     for part in parts:
         found += [part.text] if isinstance(part, LineUnit) else style.clash_lines(part)

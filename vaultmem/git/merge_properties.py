@@ -54,11 +54,11 @@ def property_side(note: Note | None) -> PropertySide:
     if len(names) != len(note.properties):
         raise NoteMalformed(f"{note.path} has a property in two spellings; keep one.")
     values = {name.casefold(): value for name, value in note.properties.items()}
-    lines = {key.casefold(): text for key, text in _property_segments(block)}
+    lines = {key.casefold(): text for key, text in _segments_of_property_side(block)}
     return PropertySide(note, values, lines, names, block)
 
 
-def _property_segments(block: FrontmatterBlock) -> Iterator[tuple[str, str]]:
+def _segments_of_property_side(block: FrontmatterBlock) -> Iterator[tuple[str, str]]:
     """Each property with its lines; comments belong to what follows them."""
     start = 0
     for number, (key, value) in enumerate(block.pairs):
@@ -89,12 +89,14 @@ def merge_properties(
     for key in merged_order(*map(list, (base.values, first.values, second.values))):
         was, one, other = base.get(key), first.get(key), second.get(key)
         name = _property_name(key, base, first, second)
-        value = _merged_value(ours.get(key, key), was, one, other, _newer_side(first, second), lost)
+        value = _merged_property_value(
+            ours.get(key, key), was, one, other, _newer_property_side(first, second), lost
+        )
         if value is not _MISSING:
             values[name] = value
-            lines[name] = _property_lines(key, name, value, (base, first, second))
+            lines[name] = _lines_of_merged_property(key, name, value, (base, first, second))
     text = "".join(lines.values())
-    return Properties(values, _checked_text(text, values), tuple(lost))
+    return Properties(values, _checked_merged_properties(text, values), tuple(lost))
 
 
 def _property_name(key: str, base: PropertySide, first: PropertySide, second: PropertySide) -> str:
@@ -102,7 +104,7 @@ def _property_name(key: str, base: PropertySide, first: PropertySide, second: Pr
     return (one if other in (None, old) else other) or other or old or key
 
 
-def _newer_side(first: PropertySide, second: PropertySide) -> int | None:
+def _newer_property_side(first: PropertySide, second: PropertySide) -> int | None:
     """Which of two sides an agent changed last: 0, 1 or None."""
     never = dt.datetime.min.replace(tzinfo=dt.UTC)
     one, other = ((side.note and side.note.updated) or never for side in (first, second))
@@ -114,7 +116,7 @@ def _newer_side(first: PropertySide, second: PropertySide) -> int | None:
 _SPECIAL: Final = ("id", "created", "updated", "forgotten", "tags", "tag")
 
 
-def _merged_value(
+def _merged_property_value(
     name: str,
     was: PropertyValue,
     one: PropertyValue,
@@ -122,43 +124,45 @@ def _merged_value(
     newer: int | None,
     lost: list[str],
 ) -> PropertyValue:
-    if _values_equal(one, other):
+    if _are_property_values_equal(one, other):
         return other
     if name == "id":
         return other if one is _MISSING else one
-    if _values_equal(one, was):
+    if _are_property_values_equal(one, was):
         return other
-    if _values_equal(other, was):
+    if _are_property_values_equal(other, was):
         return one
     if isinstance(one, list) or isinstance(other, list):
-        return _merged_list(name, was, one, other)
+        return _merged_property_list(name, was, one, other)
     if one is _MISSING or other is _MISSING:
         return other if one is _MISSING else one
-    if name in ("created", "updated") and (found := _value_by_time(one, other, name == "updated")):
+    if name in ("created", "updated") and (
+        found := _property_by_time(one, other, name == "updated")
+    ):
         return found
     if name == "forgotten" and True in (one, other):
         return True
     if newer is None:
-        newer = 1 if _value_rank(other) >= _value_rank(one) else 0
+        newer = 1 if _rank_of_property_to_merge(other) >= _rank_of_property_to_merge(one) else 0
     kept, gone = (other, one) if newer == 1 else (one, other)
     lost.append(f"{name}: kept {shown_value(kept)}, not {shown_value(gone)}")
     return kept
 
 
-def _values_equal(a: PropertyValue, b: PropertyValue) -> bool:
+def _are_property_values_equal(a: PropertyValue, b: PropertyValue) -> bool:
     if a is _MISSING or b is _MISSING:
         return a is b
     return same_property_value(a, b)
 
 
-def _value_by_time(one: PropertyValue, other: PropertyValue, latest: bool) -> PropertyValue:
+def _property_by_time(one: PropertyValue, other: PropertyValue, latest: bool) -> PropertyValue:
     a, b = moment(str(one)), moment(str(other))
     if a is None or b is None:
         return None if a is b else (other if a is None else one)
     return (one if (a > b) == latest else other) if a != b else max(str(one), str(other))
 
 
-def _value_rank(value: PropertyValue) -> tuple[str, str]:
+def _rank_of_property_to_merge(value: PropertyValue) -> tuple[str, str]:
     return type(value).__name__, repr(value)
 
 
@@ -169,10 +173,10 @@ def shown_value(value: PropertyValue) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _merged_list(
+def _merged_property_list(
     name: str, was: PropertyValue, one: PropertyValue, other: PropertyValue
 ) -> PropertyValue:
-    old, a, b = (_list_items(name, value) for value in (was, one, other))
+    old, a, b = (_items_of_property_to_merge(name, value) for value in (was, one, other))
     kept = {key for key in old if key in a and key in b}
     keep = {*kept, *(a.keys() - old.keys()), *(b.keys() - old.keys())}
     items = {**a, **b}
@@ -182,7 +186,7 @@ def _merged_list(
     return found
 
 
-def _list_items(name: str, value: PropertyValue) -> dict[Hashable, PropertyValue]:
+def _items_of_property_to_merge(name: str, value: PropertyValue) -> dict[Hashable, PropertyValue]:
     """The items of a list by what makes two the same; one value is a list of one."""
     if value is _MISSING or value is None:
         return {}
@@ -197,7 +201,7 @@ def _list_items(name: str, value: PropertyValue) -> dict[Hashable, PropertyValue
 # --- lines ----------------------------------------------------------------------------------
 
 
-def _property_lines(
+def _lines_of_merged_property(
     key: str,
     name: str,
     value: PropertyValue,
@@ -207,20 +211,20 @@ def _property_lines(
     base, first, second = sides
     changed = [side for side in (second, first) if side.lines.get(key) != base.lines.get(key)]
     for side in (*changed, second, first):
-        if _values_equal(side.get(key), value):
+        if _are_property_values_equal(side.get(key), value):
             return side.lines[key]
     if isinstance(value, list) and value:
-        return _list_lines(key, name, value, (second, first))
+        return _merged_list_lines(key, name, value, (second, first))
     return yaml_writer.render_yaml_property(name, value) + "\n"
 
 
-def _list_lines(
+def _merged_list_lines(
     key: str, name: str, items: Sequence[PropertyValue], sides: Sequence[PropertySide]
 ) -> str:
     rows: dict[Hashable, str] = {}
     comments = ""
     for side in sides:
-        found, head = _list_rows(side, key)
+        found, head = _merged_property_rows(side, key)
         comments = comments or head
         for item, row in found:
             rows.setdefault(list_item_key(key, item), row)
@@ -231,7 +235,9 @@ def _list_lines(
     return f"{comments}{yaml_writer.render_yaml(name, inline=True)}:\n{''.join(texts)}"
 
 
-def _list_rows(side: PropertySide, key: str) -> tuple[list[tuple[PropertyValue, str]], str]:
+def _merged_property_rows(
+    side: PropertySide, key: str
+) -> tuple[list[tuple[PropertyValue, str]], str]:
     """The items of a side's list, each as the lines of a row; and the comments above it."""
     block, name, value = side.block, side.names.get(key), side.get(key)
     if block is None or name is None or not isinstance(value, list):
@@ -241,19 +247,21 @@ def _list_rows(side: PropertySide, key: str) -> tuple[list[tuple[PropertyValue, 
     if not isinstance(node, yaml.SequenceNode):
         return [], ""
     rows = (
-        [_flow_row(block, n) for n in node.value] if node.flow_style else _block_rows(block, node)
+        [_flow_row_to_merge(block, n) for n in node.value]
+        if node.flow_style
+        else _block_rows_to_merge(block, node)
     )
     return list(zip(value, rows, strict=True)), head[0] if head else ""
 
 
-def _flow_row(block: FrontmatterBlock, node: yaml.Node) -> str:
+def _flow_row_to_merge(block: FrontmatterBlock, node: yaml.Node) -> str:
     spelling = block.text[node.start_mark.index : node.end_mark.index].strip()
     if "\n" in spelling:
         raise NoteMalformed("A list in the properties spreads over several lines.")
     return f"  - {spelling}\n"
 
 
-def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[str]:
+def _block_rows_to_merge(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[str]:
     """The lines of each item, comments before it included, indented as Obsidian does."""
     spans = block.row_spans(node)
     column, start = node.start_mark.column, spans[0][0]
@@ -267,20 +275,20 @@ def _block_rows(block: FrontmatterBlock, node: yaml.SequenceNode) -> Iterator[st
         start = end
 
 
-def _checked_text(text: str, values: Mapping[str, PropertyValue]) -> str:
+def _checked_merged_properties(text: str, values: Mapping[str, PropertyValue]) -> str:
     """The text, if both YAML dialects read it; or the same properties printed anew."""
-    if _frontmatter_reads_as(text, values):
+    if _do_merged_properties_read_as(text, values):
         return text
     try:
         text = "".join(yaml_writer.render_yaml_property(k, v) + "\n" for k, v in values.items())
     except InvalidInput as error:
         raise NoteMalformed(str(error)) from None
-    if not _frontmatter_reads_as(text, values):
+    if not _do_merged_properties_read_as(text, values):
         raise NoteMalformed("The merged properties would not be readable.")
     return text
 
 
-def _frontmatter_reads_as(text: str, values: Mapping[str, PropertyValue]) -> bool:
+def _do_merged_properties_read_as(text: str, values: Mapping[str, PropertyValue]) -> bool:
     try:
         found: Any = read_frontmatter(with_unix_line_ends(text))
     except MalformedFrontmatter:

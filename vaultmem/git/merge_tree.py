@@ -58,10 +58,10 @@ class TreeMerge:
     def merge_plan(self) -> MergePlan:
         tree, files, renamed = self._ask_merge_tree()
         for old, one, other in renamed:
-            self._merge_renamed(files, old, one, other)
+            self._merge_file_renamed_in_tree(files, old, one, other)
         for path in sorted(files):
             if stages := files.get(path):
-                self._decide_path(path, stages)
+                self._decide_path_in_tree(path, stages)
         plan = self.plan
         plan.tree = self.repo.write_tree_with(tree, plan.put, plan.gone - plan.put.keys())
         return plan
@@ -91,33 +91,33 @@ class TreeMerge:
             mode, oid, stage = info.split(" ")
             files.setdefault(path, {})[int(stage)] = _TreeFile(mode, oid)
             at += 1
-        return fields[0], files, list(_both_renames(fields[at + 1 :]))
+        return fields[0], files, list(_both_renames_in_tree(fields[at + 1 :]))
 
     # --- deciding --------------------------------------------------------------------------
 
-    def _decide_path(self, path: str, stages: dict[int, _TreeFile]) -> None:
+    def _decide_path_in_tree(self, path: str, stages: dict[int, _TreeFile]) -> None:
         base, ours, theirs = (stages.get(stage) for stage in (1, 2, 3))
         if not all(file is None or file.mode.startswith("100") for file in (base, ours, theirs)):
             self.plan.clashes.append(path)  # a link or a repository of its own
         elif ours and theirs:
-            self._merge_file(path, base, ours, theirs)
+            self._merge_file_in_tree(path, base, ours, theirs)
         elif base and (ours or theirs):
-            self._keep_edited(path, base, ours, theirs)
+            self._keep_edited_file_in_tree(path, base, ours, theirs)
         elif ours or theirs:
             self.plan.clashes.append(path)  # a file where the other side has a folder
 
-    def _merge_file(
+    def _merge_file_in_tree(
         self, path: str, base: _TreeFile | None, ours: _TreeFile, theirs: _TreeFile
     ) -> None:
-        raw = None if base is None else self._file_bytes(base)
-        versions = raw, self._file_bytes(ours), self._file_bytes(theirs)
+        raw = None if base is None else self._bytes_of_tree_file(base)
+        versions = raw, self._bytes_of_tree_file(ours), self._bytes_of_tree_file(theirs)
         if not is_note(path):
             done = merge.merge_by_git(*versions)
         else:
             done = merge.merge_notes(*versions, names=self.names)
             self.plan.merged.append(path)
         if not done.blended:
-            self._keep_both_notes(path, versions, ours, theirs)
+            self._keep_both_notes_in_tree(path, versions, ours, theirs)
             return
         mode = max(ours.mode, theirs.mode)
         self.plan.put[path] = (mode, self.repo.write_blob(done.raw))
@@ -125,7 +125,7 @@ class TreeMerge:
         if not done.clean:
             self.plan.clashes.append(path)
 
-    def _keep_both_notes(
+    def _keep_both_notes_in_tree(
         self,
         path: str,
         versions: tuple[bytes | None, bytes, bytes],
@@ -138,7 +138,7 @@ class TreeMerge:
         ids = [parse(raw, names=self.names).id.upper() for raw in sides]
         elder = 0 if (ids[0] != old.upper(), ids[0]) < (ids[1] != old.upper(), ids[1]) else 1
         first, second = (ours, theirs) if elder == 0 else (theirs, ours)
-        name = self._free_note_path(path)
+        name = self._free_path_in_merged_tree(path)
         self.plan.put |= {path: (first.mode, first.oid), name: (second.mode, second.oid)}
         self.plan.answers.append(
             FileOutcome(
@@ -146,13 +146,15 @@ class TreeMerge:
             )
         )
 
-    def _keep_edited(
+    def _keep_edited_file_in_tree(
         self, path: str, base: _TreeFile, ours: _TreeFile | None, theirs: _TreeFile | None
     ) -> None:
         """Deleted on one side, changed on the other: it stays, where the other side put it."""
         edited = ours or theirs
         assert edited is not None
-        where = self._renamed_path(self._file_bytes(base), deleted_by=1 if ours else 0)
+        where = self._path_renamed_in_tree(
+            self._bytes_of_tree_file(base), deleted_by=1 if ours else 0
+        )
         if where is None:
             self.plan.put[path] = (edited.mode, edited.oid)
             self.plan.answers.append(
@@ -161,12 +163,12 @@ class TreeMerge:
             return
         place, file = where
         self.plan.gone.add(path)
-        self._merge_file(place, base, *((edited, file) if ours else (file, edited)))
+        self._merge_file_in_tree(place, base, *((edited, file) if ours else (file, edited)))
         self.plan.answers.append(
             FileOutcome(place, f"changed on one side, renamed from {path}: both")
         )
 
-    def _renamed_path(self, raw: bytes, deleted_by: int) -> tuple[str, _TreeFile] | None:
+    def _path_renamed_in_tree(self, raw: bytes, deleted_by: int) -> tuple[str, _TreeFile] | None:
         """Where a note went that git no longer knew again: identity is the id."""
         wanted = parse(raw, names=self.names).id.upper()
         if not wanted:
@@ -181,7 +183,7 @@ class TreeMerge:
                     return path, _TreeFile(mode, oid)
         return None
 
-    def _merge_renamed(
+    def _merge_file_renamed_in_tree(
         self, files: dict[str, dict[int, _TreeFile]], old: str, one: str, other: str
     ) -> None:
         """Each side gave the note another name: the first of them stays, the other is an alias."""
@@ -194,19 +196,21 @@ class TreeMerge:
             files.pop(path, None)
         kept, dropped = sorted((one, other))
         self.plan.gone |= {old, dropped}
-        self._merge_file(kept, base, ours, theirs)
+        self._merge_file_in_tree(kept, base, ours, theirs)
         if kept not in self.plan.clashes and kept in self.plan.put:
             mode, oid = self.plan.put[kept]
-            raw = _raw_with_alias(self.repo.blob_bytes(oid), _note_title(dropped), self.names)
+            raw = _tree_note_with_alias(
+                self.repo.blob_bytes(oid), _title_in_tree(dropped), self.names
+            )
             self.plan.put[kept] = (mode, self.repo.write_blob(raw))
         self.plan.answers.append(FileOutcome(kept, f"renamed on both sides; it was also {dropped}"))
 
     # --- names and contents ----------------------------------------------------------------
 
-    def _file_bytes(self, file: _TreeFile) -> bytes:
+    def _bytes_of_tree_file(self, file: _TreeFile) -> bytes:
         return self.repo.blob_bytes(file.oid)
 
-    def _free_note_path(self, path: str) -> str:
+    def _free_path_in_merged_tree(self, path: str) -> str:
         """A name that no file of either side has, nor one given just now."""
         if self._taken is None:
             listed = (
@@ -215,9 +219,9 @@ class TreeMerge:
                 for name in self.repo.git("ls-tree", "-r", "-z", "--name-only", commit).names
             )
             self._taken = {
-                file_names.name_key(_note_title(name)) for name in listed if is_note(name)
+                file_names.name_key(_title_in_tree(name)) for name in listed if is_note(name)
             }
-        title = file_names.unique_name(_note_title(path), self._taken)
+        title = file_names.unique_name(_title_in_tree(path), self._taken)
         self._taken.add(file_names.name_key(title))
         return posixpath.join(posixpath.dirname(path), title + ".md")
 
@@ -240,11 +244,11 @@ def is_note(path: str) -> bool:
     return path.lower().endswith(".md")
 
 
-def _note_title(path: str) -> str:
+def _title_in_tree(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
 
 
-def _both_renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
+def _both_renames_in_tree(messages: list[str]) -> Iterator[tuple[str, str, str]]:
     """What git says about notes that both sides renamed: the old name, and each new one."""
     at = 0
     while at < len(messages) and messages[at].isdigit():
@@ -255,7 +259,7 @@ def _both_renames(messages: list[str]) -> Iterator[tuple[str, str, str]]:
         at += count + 3
 
 
-def _raw_with_alias(raw: bytes, title: str, properties: Mapping[str, str]) -> bytes:
+def _tree_note_with_alias(raw: bytes, title: str, properties: Mapping[str, str]) -> bytes:
     try:
         return edit_note(parse(raw, names=properties), AddItems("aliases", (printable(title),)))
     except VaultmemError:

@@ -36,9 +36,11 @@ class Remote:
         """Of each address that is pushed to: what its folder would run, if it is one."""
         asked = ["remote", "get-url", "--push", "--all", "--", self.upstream.remote]
         said = self.repo.git(*asked, check=False).text.splitlines()
-        return [self._trust_of_address(address) for address in said or [self.upstream.remote]]
+        return [
+            self._trust_of_remote_address(address) for address in said or [self.upstream.remote]
+        ]
 
-    def _trust_of_address(self, address: str) -> Trust | None:
+    def _trust_of_remote_address(self, address: str) -> Trust | None:
         folder = local_remote_folder(address, self.repo.top)
         place = git_folder_in(folder) if folder else None
         return self.repo.trust_in(folder, place) if folder and place else None
@@ -55,11 +57,11 @@ class Remote:
         if not self.upstream.configured:
             asked.append("--set-upstream")
         if not self.repo.trust.is_given:
-            asked.append(f"--receive-pack={self._receive_pack()}")
+            asked.append(f"--receive-pack={self._receive_pack_of_remote()}")
         asked += ["--", self.upstream.remote, f"HEAD:{self.upstream.ref}"]
         return self.repo.act(*asked, check=False, timeout=NETWORK_SECONDS)
 
-    def _receive_pack(self) -> str:
+    def _receive_pack_of_remote(self) -> str:
         """The command for the other half; elsewhere than in a folder only its name is known."""
         if all(found is not None and not found.is_given for found in self._remote_trusts):
             return f"{shlex.quote(self.repo.program)} {_RECEIVE}"

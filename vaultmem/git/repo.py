@@ -225,7 +225,7 @@ class Repo:
         for name, what, ending in _UNDER_WAY:
             if self.git_file(name).exists():
                 raise InvalidInput(f"{what} is under way here. Finish it first: {ending}")
-        self._wait_for_index_lock()
+        self._wait_for_lock_of_repo()
         branch = self.git("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
         if branch.code:
             raise InvalidInput("No branch is checked out here. Go back to yours: git switch main")
@@ -242,7 +242,7 @@ class Repo:
         numbers = self.git("version").text.split()[2].split(".")
         return tuple(int(number) for number in numbers[:2] if number.isdigit())
 
-    def _wait_for_index_lock(self) -> None:
+    def _wait_for_lock_of_repo(self) -> None:
         lock = self.git_file("index.lock")
         end = time.monotonic() + LOCK_SECONDS
         while lock.exists():
@@ -274,9 +274,11 @@ class Repo:
         asked = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"]
         asked.append("--ignore-submodules=all")
         found = self.git(*asked, "--", self.prefix or ".", timeout=None).names
-        return [change for entry in found if (change := self._change_of_status(entry)) is not None]
+        return [
+            change for entry in found if (change := self._change_in_repo_status(entry)) is not None
+        ]
 
-    def _change_of_status(self, entry: str) -> Change | None:
+    def _change_in_repo_status(self, entry: str) -> Change | None:
         kind, _, rest = entry.partition(" ")
         if kind == "?":
             path = self.vault_path(rest)

@@ -146,23 +146,23 @@ class Share:
         report.branch = self.repo.require_syncable()
         require_plain_gitignore(self.repo)
         start = self.repo.head
-        if not self._finish_left_merge():
+        if not self._finish_merge_left_by_share():
             return report
         self.commits.quiet_until = time.monotonic() + self.quiet_seconds
-        remote = self._harmless_remote()
+        remote = self._harmless_remote_to_share()
         self.commits.commit_local_changes()
         if remote is None:
             report.messages.append(
                 "There is no remote, so the notes are committed here alone. "
                 "Name one with: git remote add origin ADDRESS"
             )
-        elif self._fetch_remote(remote):
-            self._merge_and_push(remote)
+        elif self._fetch_to_share(remote):
+            self._merge_and_push_to_share(remote)
         if start != self.repo.head and report.status != "conflicts":
-            report.pulled = self._paths_pulled(start)
+            report.pulled = self._paths_pulled_by_share(start)
         return report
 
-    def _harmless_remote(self) -> Remote | None:
+    def _harmless_remote_to_share(self) -> Remote | None:
         upstream = self.repo.branch_upstream(self.report.branch)
         if upstream is None:
             return None
@@ -171,42 +171,42 @@ class Share:
         remote.require_harmless_remote()
         return remote
 
-    def _merge_plan(self, ours: str, theirs: str) -> MergePlan:
+    def _plan_of_shared_merge(self, ours: str, theirs: str) -> MergePlan:
         return TreeMerge(self.repo, ours, theirs, self.store.settings.properties).merge_plan()
 
-    def _paths_pulled(self, start: str) -> list[str]:
+    def _paths_pulled_by_share(self, start: str) -> list[str]:
         """What others changed: everything that differs now, less what was committed here."""
         mine = {path for commit in self.report.committed for path in commit.paths}
         return [p for p in self.repo.paths_changed_between(start, self.repo.head) if p not in mine]
 
     # --- sharing ---------------------------------------------------------------------------
 
-    def _fetch_remote(self, remote: Remote) -> bool:
+    def _fetch_to_share(self, remote: Remote) -> bool:
         done = remote.fetch_remote()
         if done.code == 0:
             return True
-        self._report_offline(done.git_reason())
+        self._report_share_offline(done.git_reason())
         return False
 
-    def _report_offline(self, why: str) -> None:
+    def _report_share_offline(self, why: str) -> None:
         self.report.status = "offline"
         self.report.messages.append(
             f"The remote did not answer as hoped ({why}). What is here is committed; "
             "the next sync shares it."
         )
 
-    def _merge_and_push(self, remote: Remote) -> None:
+    def _merge_and_push_to_share(self, remote: Remote) -> None:
         """Merge and push until both sides are the same, or somebody must be asked."""
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(random.uniform(0, 0.2 * attempt))
                 self.commits.commit_local_changes()
-                if not self._fetch_remote(remote):
+                if not self._fetch_to_share(remote):
                     return
-            if not self._merge_remote(remote):
+            if not self._merge_fetched_to_share(remote):
                 if self.report.status != "waiting":
                     return
-            elif self._push_head(remote):
+            elif self._push_shared_head(remote):
                 self.report.status = "done"
                 return
             if self.report.status == "offline":
@@ -215,50 +215,50 @@ class Share:
         others = "Others were faster each time; sync again in a moment."
         self.report.messages.append(self._trouble or others)
 
-    def _merge_remote(self, remote: Remote) -> bool:
+    def _merge_fetched_to_share(self, remote: Remote) -> bool:
         theirs, ours = self.repo.commit_oid(remote.upstream.tracking), self.repo.head
-        if not theirs or theirs == ours or self._commit_contains(ours, theirs):
+        if not theirs or theirs == ours or self._does_shared_commit_contain(ours, theirs):
             return True
         refuse_own_state(self.repo, ours, theirs)
-        if not ours or self._commit_contains(theirs, ours):
-            return self._fast_forward(theirs)
-        plan = self._merge_plan(ours, theirs)
+        if not ours or self._does_shared_commit_contain(theirs, ours):
+            return self._fast_forward_to_shared(theirs)
+        plan = self._plan_of_shared_merge(ours, theirs)
         if plan.clashes:
-            self._leave_clashes(plan, theirs)
+            self._leave_clashes_of_share(plan, theirs)
             return False
-        self._report_plan(plan)
+        self._report_plan_of_share(plan)
         message = commits.merge_message(remote.upstream, plan)
         signed = ["-S"] if self.repo.git_setting("commit.gpgSign") == "true" else []
         asked = ["commit-tree", plan.tree, "-p", ours, "-p", theirs, *signed, "-F", "-"]
         commit = self.repo.act(*asked, input=message.encode("utf-8", "replace"))
-        return self._fast_forward(commit.text)
+        return self._fast_forward_to_shared(commit.text)
 
-    def _commit_contains(self, commit: str, other: str) -> bool:
+    def _does_shared_commit_contain(self, commit: str, other: str) -> bool:
         asked = self.repo.git("merge-base", "--is-ancestor", other, commit, check=False)
         return asked.code == 0
 
-    def _fast_forward(self, commit: str) -> bool:
+    def _fast_forward_to_shared(self, commit: str) -> bool:
         """Move the branch forward, and the files with it; our own writers wait meanwhile."""
         with self.store.writing():
             asked = ["merge", "--ff-only", "--quiet", "--no-edit", commit]
-            done = self.repo.act(*asked, check=False, settings=self._merge_settings())
+            done = self.repo.act(*asked, check=False, settings=self._settings_of_shared_merge())
         self.report.status = "waiting" if done.code else "done"
-        self._trouble = _files_in_the_way(done.err) if done.code else ""
+        self._trouble = _files_in_the_way_of_share(done.err) if done.code else ""
         return done.code == 0
 
-    def _merge_settings(self) -> dict[str, str]:
+    def _settings_of_shared_merge(self) -> dict[str, str]:
         """Ours, and no options of the branch's own: what is merged and how is decided."""
         options = f"branch.{self.report.branch}.mergeOptions"
         return merge_driver_settings(merge_driver_command()) | {options: ""}
 
-    def _report_plan(self, plan: MergePlan) -> None:
+    def _report_plan_of_share(self, plan: MergePlan) -> None:
         for outcomes, told in ((plan.answers, self.report.answers), (plan.lost, self.report.lost)):
             for outcome in outcomes:
                 path = self.repo.vault_path(outcome.path)
                 if path is not None and replace(outcome, path=path) not in told:
                     told.append(replace(outcome, path=path))
 
-    def _push_head(self, remote: Remote) -> bool:
+    def _push_shared_head(self, remote: Remote) -> bool:
         head = self.repo.head
         if not head or head == self.repo.commit_oid(remote.upstream.tracking):
             return True  # the same, or an empty vault with nothing to share yet
@@ -267,12 +267,12 @@ class Share:
             self.report.pushed = True
             return True
         if not any(said in done.err for said in _PUSH_RACES):
-            self._report_offline(done.git_reason())
+            self._report_share_offline(done.git_reason())
         return False
 
     # --- when a person must choose ---------------------------------------------------------
 
-    def _leave_clashes(self, plan: MergePlan, theirs: str) -> None:
+    def _leave_clashes_of_share(self, plan: MergePlan, theirs: str) -> None:
         """Leave git's own unfinished merge, in which everything else is answered already."""
         self.report.status = "conflicts"
         self.report.conflicts = [self.repo.vault_path(path) or path for path in plan.clashes]
@@ -285,19 +285,19 @@ class Share:
         self._mark.write(theirs.encode("ascii"))
         with self.store.writing():
             asked = ["merge", "--no-commit", "--no-ff", "--quiet", theirs]
-            done = self.repo.act(*asked, check=False, settings=self._merge_settings())
+            done = self.repo.act(*asked, check=False, settings=self._settings_of_shared_merge())
             if not self.repo.git_file("MERGE_HEAD").exists():
                 self._mark.remove()
                 raise Unavailable(
                     f"git merge said: {done.git_reason()}. Nothing was merged; commit or put back what "
                     "is staged, then sync again."
                 )
-            self._stage_answers(plan)
-        self._report_plan(plan)
+            self._stage_answers_of_share(plan)
+        self._report_plan_of_share(plan)
         changed = self.repo.paths_changed_between(self.repo.head, plan.tree)
         self.report.pulled = [path for path in changed if path not in self.report.conflicts]
 
-    def _stage_answers(self, plan: MergePlan) -> None:
+    def _stage_answers_of_share(self, plan: MergePlan) -> None:
         """Put into the unfinished merge what the plan has an answer for."""
         staged = self.repo.staged_objects(plan.put)
         wanted = {path for path, (_, oid) in plan.put.items() if staged.get(path) != oid}
@@ -306,7 +306,7 @@ class Share:
             asked = ["restore", f"--source={plan.tree}", "--staged", "--worktree"]
             self.repo.act(*asked, *FROM_STDIN, input=pathspec_bytes(sorted(wanted)))
 
-    def _finish_left_merge(self) -> bool:
+    def _finish_merge_left_by_share(self) -> bool:
         """Bring a merge to its end that we left to a person, or that we died in."""
         head = self.repo.git_file("MERGE_HEAD")
         if not head.exists():
@@ -319,11 +319,13 @@ class Share:
                 "A merge is under way here that vaultmem did not start. Finish it with git commit "
                 "(vaultmem conflicts shows what is open), or undo it with git merge --abort"
             )
-        plan = self._merge_plan(self.repo.head, theirs)
+        plan = self._plan_of_shared_merge(self.repo.head, theirs)
         if {*self.repo.unmerged_stages()} - {*plan.clashes}:
             with self.store.writing():
-                self._stage_answers(plan)
-        settled = [path for path in self.repo.unmerged_stages() if self._has_no_markers_left(path)]
+                self._stage_answers_of_share(plan)
+        settled = [
+            path for path in self.repo.unmerged_stages() if self._has_shared_file_no_markers(path)
+        ]
         if settled:
             self.repo.act("add", *FROM_STDIN, input=pathspec_bytes(settled))
         if left := [self.repo.vault_path(path) or path for path in self.repo.unmerged_stages()]:
@@ -335,7 +337,7 @@ class Share:
         self.report.messages.append("The merge that was waiting for you is finished.")
         return True
 
-    def _has_no_markers_left(self, name: str) -> bool:
+    def _has_shared_file_no_markers(self, name: str) -> bool:
         """Whether a person took the markers out of a note; of other files only git can tell."""
         path = self.repo.vault_path(name)
         if path is None or not is_note(path):
@@ -357,19 +359,19 @@ class Share:
         if unmerged := self.repo.unmerged_stages():
             report.status, report.conflicts = "conflicts", [*unmerged]
             return report
-        remote = self._harmless_remote()
+        remote = self._harmless_remote_to_share()
         changes = self.commits.changes_to_commit()
         if changes:
             subject = commits.counted_changes(changes, "to be committed")
             report.committed.append(Committed(subject, tuple(c.path for c in changes)))
-        if remote and self._fetch_remote(remote):
+        if remote and self._fetch_to_share(remote):
             theirs, ours = self.repo.commit_oid(remote.upstream.tracking), self.repo.head
-            if theirs and ours and not self._commit_contains(ours, theirs):
-                plan = self._merge_plan(ours, theirs)
+            if theirs and ours and not self._does_shared_commit_contain(ours, theirs):
+                plan = self._plan_of_shared_merge(ours, theirs)
                 report.pulled = self.repo.paths_changed_between(ours, plan.tree)
                 report.conflicts = [self.repo.vault_path(path) or path for path in plan.clashes]
                 report.status = "conflicts" if plan.clashes else "done"
-                self._report_plan(plan)
+                self._report_plan_of_share(plan)
         return report
 
 
@@ -382,7 +384,7 @@ _PUSH_RACES: Final = (
 )
 
 
-def _files_in_the_way(said: str) -> str:
+def _files_in_the_way_of_share(said: str) -> str:
     """With the files that git names, one to a line, behind a tab."""
     files = [line.strip() for line in said.splitlines() if line.startswith("\t")]
     named = ", ".join(files[:5]) or said.strip().replace("\n", " ")
@@ -403,8 +405,8 @@ def refuse_own_state(repo: Repo, ours: str, theirs: str) -> None:
     A commit may hold `.vaultmem/local` as a file or a link. Git takes what is ignored for
     expendable: merging that commit would silently delete the history that this machine keeps.
     """
-    known = _state_entries(repo, ours) if ours else {}
-    for path, (mode, oid) in _state_entries(repo, theirs).items():
+    known = _own_state_in_shared_commit(repo, ours) if ours else {}
+    for path, (mode, oid) in _own_state_in_shared_commit(repo, theirs).items():
         place = repo.vault_path(path) or path
         shared = mode in _PLAIN and (place in _SHARED or place.startswith(f"{TRASH}/"))
         if not shared and known.get(path) != (mode, oid):
@@ -415,7 +417,7 @@ def refuse_own_state(repo: Repo, ours: str, theirs: str) -> None:
             )
 
 
-def _state_entries(repo: Repo, commit: str) -> dict[str, tuple[str, str]]:
+def _own_state_in_shared_commit(repo: Repo, commit: str) -> dict[str, tuple[str, str]]:
     """Path, mode and content of what a commit has in the places of our own."""
     places = [repo.repo_path(name) for name in (STATE, TRASH)]
     listed = repo.git("ls-tree", "-r", "-z", commit, "--", *places)

@@ -99,14 +99,16 @@ class Trust:
     @property
     def is_given(self) -> bool:
         """Whether the person named this folder in settings that are not the repository's."""
-        places = (os.path.realpath(os.path.expanduser(p)) for p in self._own_values(SETTING) if p)
+        places = (
+            os.path.realpath(os.path.expanduser(p)) for p in self._trusted_values(SETTING) if p
+        )
         return os.path.realpath(self.folder) in places
 
     @property
     def hooks_path(self) -> str:
         """The person's own folder of hooks; none that lies in the repository."""
-        named = self._own_hooks_path()
-        return str(named) if named and not _is_inside(named, self.folder) else NO_HOOKS
+        named = self._trusted_hooks_path()
+        return str(named) if named and not _is_inside_untrusted(named, self.folder) else NO_HOOKS
 
     def require_trusted(self, events: Sequence[str] = HOOKS) -> None:
         """Refuse to go on where programs are named and not allowed; say which, and how."""
@@ -123,22 +125,22 @@ class Trust:
         """What the repository itself would have git run."""
         for entry in self.settings:
             if entry.is_repositorys and entry.value:  # an empty one names nothing
-                if _PROGRAMS.fullmatch(entry.name) or _names_helper(entry):
+                if _PROGRAMS.fullmatch(entry.name) or _names_untrusted_helper(entry):
                     yield entry.name
-        named = self._own_hooks_path()
-        if named is None or _is_inside(named, self.folder):
+        named = self._trusted_hooks_path()
+        if named is None or _is_inside_untrusted(named, self.folder):
             hooks = named or self.own_hooks
             yield from (f"the hook {event}" for event in events if _is_hook_file(hooks / event))
 
-    def _own_hooks_path(self) -> Path | None:
-        named = self._own_values("core.hookspath")
+    def _trusted_hooks_path(self) -> Path | None:
+        named = self._trusted_values("core.hookspath")
         return self.folder / os.path.expanduser(named[-1]) if named and named[-1] else None
 
-    def _own_values(self, name: str) -> list[str]:
+    def _trusted_values(self, name: str) -> list[str]:
         return [e.value for e in self.settings if e.name == name and not e.is_repositorys]
 
 
-def _names_helper(entry: ConfigLine) -> bool:
+def _names_untrusted_helper(entry: ConfigLine) -> bool:
     """An address that only a program of its own can reach: ext::sh -c …, gcrypt::…"""
     found = re.match(r"([\w+.-]*)(::|://)", entry.value)
     if not found or not _ADDRESS.fullmatch(entry.name):
@@ -150,7 +152,7 @@ def _is_hook_file(file: Path) -> bool:
     return file.is_file() and (os.name == "nt" or os.access(file, os.X_OK))
 
 
-def _is_inside(place: Path, folder: Path) -> bool:
+def _is_inside_untrusted(place: Path, folder: Path) -> bool:
     real, top = Path(os.path.realpath(place)), Path(os.path.realpath(folder))
     return real == top or top in real.parents
 

@@ -49,14 +49,14 @@ class HintBacklog:
         self._pause = min(LONGEST_PAUSE, self._pause * 2 or 1.0)
         self._at = time.monotonic() + self._pause
 
-    def clear(self) -> None:
+    def clear_followed_hints(self) -> None:
         self._hint, self._pause = None, 0.0
 
     @property
     def is_waiting(self) -> bool:
         return self._hint is not None and time.monotonic() < self._at
 
-    def due(self) -> WatchHint | None:
+    def hint_due_to_follow(self) -> WatchHint | None:
         return None if self.is_waiting else self._hint
 
 
@@ -88,7 +88,9 @@ class Follower:
         self._backlog = HintBacklog()
         self._hints: queue.SimpleQueue[WatchHint] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="vaultmem-follow", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_follower, name="vaultmem-follow", daemon=True
+        )
         self._embedding: threading.Thread | None = None
         self._tidying: threading.Thread | None = None
         self._remembered = -math.inf
@@ -116,22 +118,22 @@ class Follower:
 
     # --- in the thread -----------------------------------------------------------------
 
-    def _run(self) -> None:
-        self._clear_up()
+    def _run_follower(self) -> None:
+        self._clear_up_while_following()
         last_error = ""
         while not self._stopping.is_set():
             try:
-                if self._is_away():
+                if self._is_followed_vault_away():
                     self._stopping.wait(1)
                     continue
                 held = lock.try_to_lock(self.reconciler.store.local() / lock.LEADER_LOCK)
                 if held is None:
-                    self._remember()
+                    self._remember_vault_to_follow()
                     self._stopping.wait(TAKEOVER_SECONDS)
                     self._retry()
                     continue
                 try:
-                    self._lead()
+                    self._lead_followers()
                 finally:
                     self.leading = False
                     held.release()
@@ -144,7 +146,7 @@ class Follower:
                 log.exception("following the files stopped; trying again")
                 self._stopping.wait(TAKEOVER_SECONDS)
 
-    def _is_away(self) -> bool:
+    def _is_followed_vault_away(self) -> bool:
         """Whether the vault is; says so once. What we hold in a folder that came back as another
         one is held there anew."""
         reason = self._home.trouble()
@@ -156,54 +158,56 @@ class Follower:
             self._renew()
         return bool(reason)
 
-    def _remember(self) -> None:
+    def _remember_vault_to_follow(self) -> None:
         """Who does not lead does not look through the vault, and must know it again too."""
         if time.monotonic() - self._remembered > REMEMBER_SECONDS:
             self._remembered = time.monotonic()
             self._home.remember(self.reconciler.index.inventory.some_paths())
 
-    def _lead(self) -> None:
+    def _lead_followers(self) -> None:
         self.leading = True
-        self._reconcile(_EVERYTHING)
+        self._follow_hint(_EVERYTHING)
         if self._watch:
             store = self.reconciler.store
             self.watcher = Watcher(store.root, store.paths.is_note, self._hints.put)
             self.watcher.start()
         try:
-            self._follow()
+            self._follow_vault()
         finally:
             if self.watcher is not None:
                 self.watcher.stop()
 
-    def _follow(self) -> None:
+    def _follow_vault(self) -> None:
         """Bring in what is hinted at, while the backlog is embedded in a thread of its own."""
         if self._embedding is None or not self._embedding.is_alive():
             self._embedding = threading.Thread(
-                target=self._embed, name="vaultmem-embed", daemon=True
+                target=self._embed_while_following, name="vaultmem-embed", daemon=True
             )
             self._embedding.start()
         if self._upkeep is not None and (self._tidying is None or not self._tidying.is_alive()):
-            self._tidying = threading.Thread(target=self._tidy, name="vaultmem-upkeep", daemon=True)
+            self._tidying = threading.Thread(
+                target=self._upkeep_while_following, name="vaultmem-upkeep", daemon=True
+            )
             self._tidying.start()
         checked, mine = time.monotonic(), self._home.generation
         while not self._stopping.is_set():
-            hint = self._next_hint(1.0)
-            if self._is_away():
+            hint = self._next_hint_to_follow(1.0)
+            if self._is_followed_vault_away():
                 checked = -math.inf
                 continue
             if self._home.generation != mine:
                 return  # the lock and the watch are those of the folder that was here before
             overdue = time.monotonic() - checked > SAFETY_SECONDS
             if hint is None:
-                hint = self._backlog.due() or self._idle(overdue)
+                hint = self._backlog.hint_due_to_follow() or self._idle_while_following(overdue)
             if hint is not None and not self._stopping.is_set():
-                self._reconcile(hint)
+                self._follow_hint(hint)
                 checked = time.monotonic() if hint.everything else checked
 
-    def _idle(self, overdue: bool) -> WatchHint | None:
+    def _idle_while_following(self, overdue: bool) -> WatchHint | None:
         """Nothing was hinted at: see that the index is well, and what it may lack."""
         if overdue:
-            self._clear_up()
+            self._clear_up_while_following()
         try:
             self._retry()
             if overdue or not (self._backlog.is_waiting or self.reconciler.index.is_whole):
@@ -214,28 +218,28 @@ class Follower:
             self._backlog.add(_EVERYTHING)
         return None
 
-    def _tidy(self) -> None:
+    def _upkeep_while_following(self) -> None:
         assert self._upkeep is not None
         try:
             self._upkeep(self._stopping)
         except Exception:
             log.exception("upkeep stopped")
 
-    def _clear_up(self) -> None:
+    def _clear_up_while_following(self) -> None:
         """What sessions left behind whose processes are dead."""
         try:
             if gone := self._sweep():
-                self._reconcile(WatchHint(frozenset(gone)))
+                self._follow_hint(WatchHint(frozenset(gone)))
         except (OSError, VaultmemError) as error:
             log.warning("clearing up after sessions waits: %s", error)
 
-    def _next_hint(self, seconds: float) -> WatchHint | None:
+    def _next_hint_to_follow(self, seconds: float) -> WatchHint | None:
         try:
             return self._hints.get(timeout=seconds)
         except queue.Empty:
             return None
 
-    def _embed(self) -> None:
+    def _embed_while_following(self) -> None:
         embedder = self._embedder()
         while embedder is not None and not self._stopping.is_set():
             try:
@@ -251,7 +255,7 @@ class Follower:
                 log.exception("embedding failed; trying again")
                 self._stopping.wait(5)
 
-    def _reconcile(self, hint: WatchHint) -> None:
+    def _follow_hint(self, hint: WatchHint) -> None:
         try:
             if hint.everything:
                 self.reconciler.index.take_language()
@@ -264,7 +268,7 @@ class Follower:
             log.warning("the index stays behind: %s", error)
             self._backlog.add(hint)
             return
-        if hint == self._backlog.due() or hint.everything:
-            self._backlog.clear()
+        if hint == self._backlog.hint_due_to_follow() or hint.everything:
+            self._backlog.clear_followed_hints()
         if report.touched:
             self._on_change(report)

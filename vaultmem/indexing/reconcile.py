@@ -100,19 +100,19 @@ class _BatchAttempt:
         self.report = ReconcileReport()
         self.batch = Batch([*paths, *run.missing])
 
-    def skip_note(self, note: SkippedNote) -> None:
+    def skip_unreconciled(self, note: SkippedNote) -> None:
         """What cannot be read stays as it was; it may be readable again."""
         self.batch.skipped.append(note)
         self.report.problems.append((note.path, note.reason))
 
-    def leave_out_note(self, note: SkippedNote) -> None:
+    def leave_out_unreconciled(self, note: SkippedNote) -> None:
         """What is there and cannot be indexed must not be found by what it was before."""
         if note.path in self.known:
             self.batch.removed.append(note.path)
             self.report.removed.append(note.path)
-        self.skip_note(note)
+        self.skip_unreconciled(note)
 
-    def succeed(self) -> None:
+    def succeed_reconciling(self) -> None:
         self.run.missing = self.missing
         self.run.report.add(self.report)
 
@@ -150,19 +150,23 @@ class Reconciler:
         else:
             unseen = [path for path, _ in listing.unread]
             look = changes.compare_stamps(
-                known_stamps(known, skips), self._with_returned(known, listing.notes), unseen
+                known_stamps(known, skips),
+                self._stamps_with_returned_notes(known, listing.notes),
+                unseen,
             )
             run = _ReconcileRun(known, look.missing, report)
             left = {known[path].id for path in run.missing}
             heirs = (path for path, skip in skips.items() if skip.id and skip.id in left)
             suspects = look.suspects | {p: s for p in heirs if (s := listing.notes.get(p))}
-            self._bring_in(suspects, run, progress, first)
-            self._note_skipped(_unusable_in_listing(listing), skips, look.missing)
+            self._reconcile_suspects(suspects, run, progress, first)
+            self._reconcile_skipped_notes(
+                _not_reconcilable_in_listing(listing), skips, look.missing
+            )
             self._let_heirs_in(report)
             left_out = self.index.inventory.skips().values()
             report.problems += ((note.path, note.reason) for note in left_out)
             self.index.finished(begun)
-        return self._finished(report, started)
+        return self._finished_reconcile_report(report, started)
 
     def these(self, paths: Iterable[str], *, written: bool = False) -> ReconcileReport:
         """The same for some notes only: those a hint named, or that we have just `written`."""
@@ -170,38 +174,41 @@ class Reconciler:
         self.store.home.require()
         wanted = [path for path in dict.fromkeys(paths) if is_unicode_name(path)]
         known, skips = self.index.inventory.known(wanted), self.index.inventory.skips(wanted)
-        seen = self._stats(wanted)
+        seen = self._stamps_to_reconcile(wanted)
         report = ReconcileReport()
         look = changes.compare_stamps(
-            known_stamps(known, skips), seen if written else self._with_returned(known, seen)
+            known_stamps(known, skips),
+            seen if written else self._stamps_with_returned_notes(known, seen),
         )
         run = _ReconcileRun(known, look.missing, report)
         left = [known[path].id for path in run.missing]
-        suspects = look.suspects | self._stats(self.index.inventory.twins(left))
-        self._bring_in(suspects, run)
-        self._note_skipped({}, skips, look.missing)
+        suspects = look.suspects | self._stamps_to_reconcile(self.index.inventory.twins(left))
+        self._reconcile_suspects(suspects, run)
+        self._reconcile_skipped_notes({}, skips, look.missing)
         self._let_heirs_in(report)
-        return self._finished(report, started)
+        return self._finished_reconcile_report(report, started)
 
-    def _stats(self, paths: Iterable[str]) -> dict[str, FileStamp]:
+    def _stamps_to_reconcile(self, paths: Iterable[str]) -> dict[str, FileStamp]:
         return {path: stamp for path in paths if (stamp := self.store.stat(path)) is not None}
 
-    def _with_returned(
+    def _stamps_with_returned_notes(
         self, known: dict[str, KnownNote], seen: dict[str, FileStamp]
     ) -> dict[str, FileStamp]:
         """And the notes that were away only because an editor was writing them anew."""
         away = [path for path in known if path not in seen]
         files = ((path, os.path.join(self.store.root, path)) for path in away)
         back = set(away).difference(absence.lasting_absences(files)) if away else ()
-        return seen | self._stats(back) if back else seen
+        return seen | self._stamps_to_reconcile(back) if back else seen
 
-    def _finished(self, report: ReconcileReport, started: float) -> ReconcileReport:
+    def _finished_reconcile_report(
+        self, report: ReconcileReport, started: float
+    ) -> ReconcileReport:
         report.problems = list(dict.fromkeys(report.problems))
         report.seconds = time.monotonic() - started
         report.revision = self.index.revision
         return report
 
-    def _bring_in(
+    def _reconcile_suspects(
         self,
         suspects: dict[str, FileStamp],
         run: _ReconcileRun,
@@ -211,8 +218,8 @@ class Reconciler:
         """Add before remove: a note that turns up elsewhere keeps its identity. What seems gone
         with the whole vault is not removed."""
         done = 0
-        for paths in _batches_of_suspects(suspects, first):
-            self._take(paths, run)
+        for paths in _batches_to_reconcile(suspects, first):
+            self._reconcile_batch(paths, run)
             done += len(paths)
             if progress:
                 progress(done, len(suspects))
@@ -224,9 +231,9 @@ class Reconciler:
             self.index.apply(Batch(gone, removed=gone))
             run.report.removed += gone
 
-    def _take(self, paths: Sequence[str], run: _ReconcileRun) -> None:
+    def _reconcile_batch(self, paths: Sequence[str], run: _ReconcileRun) -> None:
         attempt = _BatchAttempt(run, paths)
-        attempt.batch.put = self._entries_to_index(paths, attempt)
+        attempt.batch.put = self._entries_to_reconcile(paths, attempt)
         try:
             self.index.apply(attempt.batch)
         except (StorageFull, Busy, ReadOnly, Away, IndexDamaged):
@@ -234,7 +241,7 @@ class Reconciler:
         except Exception as error:
             self._find_culprit(paths, run, error)
         else:
-            attempt.succeed()
+            attempt.succeed_reconciling()
 
     def _find_culprit(self, paths: Sequence[str], run: _ReconcileRun, error: Exception) -> None:
         """One note that the index does not take must not keep out the others: halves of the
@@ -244,16 +251,18 @@ class Reconciler:
         run.known.update(self.index.inventory.known(paths))  # to be done again
         if len(paths) > 1:
             half = len(paths) // 2
-            self._take(paths[:half], run)
-            self._take(paths[half:], run)
+            self._reconcile_batch(paths[:half], run)
+            self._reconcile_batch(paths[half:], run)
             return
         attempt = _BatchAttempt(run, paths)
         stat = self.store.stat(paths[0]) or UNSETTLED_STAMP
-        attempt.leave_out_note(SkippedNote(paths[0], _apology_for_note(error), stat=stat))
+        attempt.leave_out_unreconciled(
+            SkippedNote(paths[0], _apology_for_not_reconciling(error), stat=stat)
+        )
         self.index.apply(attempt.batch)
-        attempt.succeed()
+        attempt.succeed_reconciling()
 
-    def _note_skipped(
+    def _reconcile_skipped_notes(
         self, found: dict[str, SkippedNote], known: dict[str, SkippedNote], gone: Iterable[str]
     ) -> None:
         """Write down what cannot be a note, and forget what is no longer there."""
@@ -268,24 +277,26 @@ class Reconciler:
         before: list[str] = []
         while (heirs := self.index.inventory.heirs()) != before:
             before = heirs
-            seen = self._stats(heirs)
+            seen = self._stamps_to_reconcile(heirs)
             gone = [path for path in heirs if path not in seen]
-            self._note_skipped({}, self.index.inventory.skips(heirs), gone)
-            self._bring_in(seen, _ReconcileRun(self.index.inventory.known(heirs), (), report))
+            self._reconcile_skipped_notes({}, self.index.inventory.skips(heirs), gone)
+            self._reconcile_suspects(
+                seen, _ReconcileRun(self.index.inventory.known(heirs), (), report)
+            )
 
-    def _entries_to_index(
+    def _entries_to_reconcile(
         self, paths: Sequence[str], attempt: _BatchAttempt
     ) -> Iterator[IndexEntry]:
         """Read while the index works: it takes each note as soon as it is parsed."""
-        found = (self._entry_to_index(path, attempt) for path in paths)
+        found = (self._entry_to_reconcile(path, attempt) for path in paths)
         return (entry for entry in found if entry is not None)
 
-    def _entry_to_index(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
+    def _entry_to_reconcile(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
         """Read a suspect and say where it belongs; the answer is what is to be indexed.
 
         Whatever is wrong with a note, it can only spoil itself.
         """
-        stored = self._read(path, attempt)
+        stored = self._read_to_reconcile(path, attempt)
         before = attempt.known.get(path)
         if stored is None:
             return None
@@ -295,45 +306,47 @@ class Reconciler:
         try:
             entry = self.entry(stored)
         except Exception as error:  # ours: notes may be anything
-            attempt.leave_out_note(SkippedNote(path, _apology_for_note(error), stat=stored.stat))
+            attempt.leave_out_unreconciled(
+                SkippedNote(path, _apology_for_not_reconciling(error), stat=stored.stat)
+            )
             return None
-        return entry if self._place_among_known(entry, attempt) else None
+        return entry if self._reconcile_with_known_notes(entry, attempt) else None
 
-    def _read(self, path: str, attempt: _BatchAttempt) -> StoredNote | None:
+    def _read_to_reconcile(self, path: str, attempt: _BatchAttempt) -> StoredNote | None:
         try:
             return self.store.read(path)
         except Away:
             raise
         except NoteMalformed as error:  # too large
             stat = self.store.stat(path) or UNSETTLED_STAMP
-            attempt.leave_out_note(SkippedNote(path, str(error), stat=stat))
+            attempt.leave_out_unreconciled(SkippedNote(path, str(error), stat=stat))
         except NotFound as error:
             if self.store.stat(path) is not None:  # it is there, and cannot be read
-                attempt.skip_note(SkippedNote(path, str(error)))
+                attempt.skip_unreconciled(SkippedNote(path, str(error)))
             elif path in attempt.known:
                 attempt.missing[path] = None
         except VaultmemError as error:
-            attempt.skip_note(SkippedNote(path, str(error)))
+            attempt.skip_unreconciled(SkippedNote(path, str(error)))
         return None
 
-    def _place_among_known(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
+    def _reconcile_with_known_notes(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
         """Where a note belongs among those that are known; False if it has no place there."""
         path, report = entry.note.path, attempt.report
         known = path in attempt.known
-        if not known and (old := self._moved_from(entry, attempt)) is not None:
+        if not known and (old := self._path_before_reconciling(entry, attempt)) is not None:
             attempt.missing.pop(old, None)
             attempt.batch.moved[path] = old
             report.moved.append((old, path))
-        elif (twin := self._twin(entry)) is not None:
+        elif (twin := self._twin_of_reconciled_note(entry)) is not None:
             reason = f"It has the same id as {twin}, so only that one is indexed. {_TWIN_CURE}"
-            attempt.leave_out_note(SkippedNote(path, reason, entry.id, entry.stat))
+            attempt.leave_out_unreconciled(SkippedNote(path, reason, entry.id, entry.stat))
             return False
         else:
             (report.changed if known else report.added).append(path)
         report.problems += [(path, problem.message) for problem in entry.note.problems]
         return True
 
-    def _moved_from(self, entry: IndexEntry, attempt: _BatchAttempt) -> str | None:
+    def _path_before_reconciling(self, entry: IndexEntry, attempt: _BatchAttempt) -> str | None:
         """The path of a note that is no longer there and is this one."""
         found = attempt.run.departed.find(entry.version, entry.id, attempt.missing)
         if found is None and entry.id:
@@ -342,7 +355,7 @@ class Reconciler:
                 found = owner
         return found
 
-    def _twin(self, entry: IndexEntry) -> str | None:
+    def _twin_of_reconciled_note(self, entry: IndexEntry) -> str | None:
         """Another note in the vault with the same id: a conflict copy, or its original."""
         owner = self.index.inventory.owner(entry.id)
         if not owner or owner == entry.note.path or self.store.stat(owner) is None:
@@ -363,40 +376,42 @@ class Reconciler:
         No lock is held meanwhile. A note that changed since it was indexed is brought in
         first, so that nothing stale is embedded.
         """
-        while waiting := self._without_vector(embedder.identity, notes):
-            texts = self._texts_without_vector(embedder, [path for path, _ in waiting])
+        while waiting := self._reconciled_without_vector(embedder.identity, notes):
+            texts = self._reconciled_texts_without_vector(embedder, [path for path, _ in waiting])
             if some := dict(list(texts.items())[:MOST_TEXTS]):
-                self._embed_texts(embedder, some)
+                self._embed_reconciled_texts(embedder, some)
                 return len(some)
             self.these([path for path, _ in waiting])
             self._hopeless.update(waiting)  # as they were: what has changed is tried again
         return 0
 
-    def _without_vector(self, identity: str, notes: int) -> list[tuple[str, str]]:
+    def _reconciled_without_vector(self, identity: str, notes: int) -> list[tuple[str, str]]:
         """Paths and versions of some notes. One that cannot be read now, and will be looked at
         again with everything, must not keep the others waiting."""
-        paths = self.index.vectors.notes_without(identity, notes + len(self._hopeless))
+        paths = self.index.vectors.notes_without_vectors(identity, notes + len(self._hopeless))
         known = self.index.inventory.known(paths)
         found = ((path, known[path].version) for path in paths if path in known)
         return [each for each in found if each not in self._hopeless][:notes]
 
     def embed_note(self, embedder: Embedder, path: str, most: int) -> bool:
         """Embed one note at once if it is short; says whether all of it has vectors now."""
-        texts = self._texts_without_vector(embedder, [path])
+        texts = self._reconciled_texts_without_vector(embedder, [path])
         if texts and len(texts) <= most:
-            self._embed_texts(embedder, texts)
+            self._embed_reconciled_texts(embedder, texts)
         return len(texts) <= most
 
-    def _texts_without_vector(self, embedder: Embedder, paths: Iterable[str]) -> dict[bytes, str]:
-        texts = {passage_hash(t): t for path in paths for t in self._texts_of_note(path)}
-        missing = self.index.vectors.missing(embedder.identity, texts)
+    def _reconciled_texts_without_vector(
+        self, embedder: Embedder, paths: Iterable[str]
+    ) -> dict[bytes, str]:
+        texts = {passage_hash(t): t for path in paths for t in self._texts_of_reconciled_note(path)}
+        missing = self.index.vectors.hashes_without_vectors(embedder.identity, texts)
         return {key: text for key, text in texts.items() if key in missing}
 
-    def _embed_texts(self, embedder: Embedder, texts: dict[bytes, str]) -> None:
+    def _embed_reconciled_texts(self, embedder: Embedder, texts: dict[bytes, str]) -> None:
         vectors = embedder.embed(list(texts.values()))
         self.index.vectors.add(embedder.identity, list(texts), vectors)
 
-    def _texts_of_note(self, path: str) -> list[str]:
+    def _texts_of_reconciled_note(self, path: str) -> list[str]:
         try:
             note = self.store.note(path)
             return passages_in_context(note, passages(note))
@@ -404,7 +419,7 @@ class Reconciler:
             return []
 
 
-def _batches_of_suspects(
+def _batches_to_reconcile(
     suspects: dict[str, FileStamp], first: Container[str] = frozenset()
 ) -> Iterator[Sequence[str]]:
     """Small notes together, each large one alone and last: it delays nobody.
@@ -438,7 +453,7 @@ def known_stamps(
     return {path: each.stat for notes in (known, skips) for path, each in notes.items()}
 
 
-def _unusable_in_listing(listing: Listing) -> dict[str, SkippedNote]:
+def _not_reconcilable_in_listing(listing: Listing) -> dict[str, SkippedNote]:
     """What the walk itself has found to be no note, or could not look at."""
     found = {p: SkippedNote(p, f"{why.reason} {why.cure}") for p, why in listing.refused.items()}
     for path, reason in listing.unread:
@@ -447,7 +462,7 @@ def _unusable_in_listing(listing: Listing) -> dict[str, SkippedNote]:
     return found
 
 
-def _apology_for_note(error: Exception) -> str:
+def _apology_for_not_reconciling(error: Exception) -> str:
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"It could not be indexed ({printable(' '.join(message.split()))[:200]}). The file is as it "

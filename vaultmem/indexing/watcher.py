@@ -83,7 +83,7 @@ class Watcher:
     def start(self) -> None:
         if self._thread is None:
             self._mode = "starting"
-            thread = threading.Thread(target=self._run, name="vaultmem-watch", daemon=True)
+            thread = threading.Thread(target=self._run_watcher, name="vaultmem-watch", daemon=True)
             thread.start()
             self._thread = thread  # whoever stops it meanwhile finds it running, or nothing
 
@@ -93,53 +93,55 @@ class Watcher:
         if self._thread not in (None, threading.current_thread()):
             self._thread.join(0.9)
 
-    def _run(self) -> None:
+    def _run_watcher(self) -> None:
         pause = min(TICK, self._poll_seconds)
         while not self._stopping.is_set():
             try:
-                self._tend()
+                self._tend_watch()
                 if self._news.arrived.wait(pause):
-                    self._deliver()
+                    self._deliver_watch_hint()
             except Exception:
                 log.exception("The file watcher stumbled; it goes on.")
                 self._stopping.wait(TICK)
-        self._let_go()
+        self._let_go_of_watch()
 
-    def _tend(self) -> None:
+    def _tend_watch(self) -> None:
         """Keep a watch on the vault, or poll it; while its folder is away do neither."""
         if not os.path.isdir(self._root):
-            self._let_go()
+            self._let_go_of_watch()
             self._mode, self._tried_at = "starting", -math.inf
             self._trouble = f"The vault's folder {self._root} is not there; it is waited for."
             return
         now = time.monotonic()
         if self._native is None:
             if now >= self._tried_at + RETRY:
-                self._watch()
-        elif not self._native.healthy():
-            self._watch()
+                self._watch_natively()
+        elif not self._native.is_watch_healthy():
+            self._watch_natively()
         elif now >= self._check_at:
-            self._check(self._native)
+            self._check_native_watch(self._native)
         if self._mode == "polling" and now >= self._poll_at:
             self._poll_at = now + self._poll_seconds
-            self._news.doubt()
+            self._news.doubt_watched_news()
 
-    def _watch(self) -> None:
-        self._let_go()
+    def _watch_natively(self) -> None:
+        self._let_go_of_watch()
         if kind := network_drive(self._root):
-            self._poll(f"The vault is on a network drive ({kind}), which does not report changes")
+            self._poll_instead_of_watching(
+                f"The vault is on a network drive ({kind}), which does not report changes"
+            )
             return
         try:
             self._native = _NativeWatch(self._root, self._news)
         except (OSError, ImportError, RuntimeError) as error:
-            self._poll(_reason_why_unwatched(error))
+            self._poll_instead_of_watching(_reason_why_unwatched(error))
             return
         self._mode, self._trouble = "native", ""
         self._tried_at, self._check_at = time.monotonic(), 0.0
-        self._news.doubt()
+        self._news.doubt_watched_news()
 
-    def _poll(self, reason: str) -> None:
-        self._let_go()
+    def _poll_instead_of_watching(self, reason: str) -> None:
+        self._let_go_of_watch()
         every = f"{self._poll_seconds:g} seconds"
         trouble = f"{reason}; the vault is looked through every {every} instead."
         if trouble != self._trouble:
@@ -147,38 +149,40 @@ class Watcher:
         self._mode, self._trouble = "polling", trouble
         self._tried_at, self._poll_at = time.monotonic(), 0.0
 
-    def _check(self, native: _NativeWatch) -> None:
+    def _check_native_watch(self, native: _NativeWatch) -> None:
         """Compare the folders that are watched with those that exist.
 
         watchdog says nothing when the system refuses it a watch, and keeps the watches of
         folders that were moved out of the vault. It may also just be late: only a
         difference that lasts counts, and an old watch deserves a second try.
         """
-        missing, stale = native.differences()
+        missing, stale = native.folders_not_watched()
         suspects = missing | stale
         if suspects and suspects == self._suspects:
             if missing and time.monotonic() < self._tried_at + 60:
-                self._poll(f"{len(missing)} of the vault's folders cannot be watched ({_WATCHES})")
+                self._poll_instead_of_watching(
+                    f"{len(missing)} of the vault's folders cannot be watched ({_WATCHES})"
+                )
             else:
-                self._watch()
+                self._watch_natively()
             suspects = frozenset()
         else:
             self._check_at = time.monotonic() + TICK if suspects else math.inf
         self._suspects = suspects
 
-    def _let_go(self) -> None:
+    def _let_go_of_watch(self) -> None:
         native, self._native = self._native, None
         if native:
             native.close()
 
-    def _deliver(self) -> None:
-        while (seconds := self._news.unripe()) and not self._stopping.is_set():
+    def _deliver_watch_hint(self) -> None:
+        while (seconds := self._news.seconds_until_watched_news()) and not self._stopping.is_set():
             self._stopping.wait(seconds)
-        paths, everything, folders = self._news.take()
+        paths, everything, folders = self._news.take_watched_news()
         if folders and not self._suspects:
             self._check_at = 0.0
         if not everything:
-            self._settle(paths)
+            self._wait_until_watched_files_settle(paths)
         if self._stopping.is_set() or not os.path.isdir(self._root):
             return
         try:
@@ -186,23 +190,25 @@ class Watcher:
         except Exception:
             log.exception("A change in the vault could not be followed.")
 
-    def _settle(self, paths: frozenset[str]) -> None:
+    def _wait_until_watched_files_settle(self, paths: frozenset[str]) -> None:
         """Wait, half a second at most, until nobody is in the middle of saving these files.
 
         Editors empty a file before they fill it, or take it away before they put it back.
         """
-        looks = {path: self._look(path) for path in paths}
+        looks = {path: self._look_at_watched_file(path) for path in paths}
         if gone := [path for path, look in looks.items() if look is None]:
             self._stopping.wait(0.1)
-            looks |= {path: self._look(path) for path in gone}
-        moving = {path for path, look in looks.items() if look and _is_freshly_saved(*look)}
+            looks |= {path: self._look_at_watched_file(path) for path in gone}
+        moving = {
+            path for path, look in looks.items() if look and _is_watched_file_freshly_saved(*look)
+        }
         end = time.monotonic() + 0.5
         while moving and time.monotonic() < end and not self._stopping.wait(0.03):
-            again = {path: self._look(path) for path in moving}
+            again = {path: self._look_at_watched_file(path) for path in moving}
             moving = {path for path in moving if again[path] != looks[path]}
             looks |= again
 
-    def _look(self, path: str) -> tuple[int, int] | None:
+    def _look_at_watched_file(self, path: str) -> tuple[int, int] | None:
         try:
             found = os.lstat(os.path.join(self._root, path))
         except OSError:
@@ -221,69 +227,69 @@ class _WatchedNews:
         self._is_note = is_note
         self._quiet, self._longest, self._many = quiet, longest, many
         self._lock = threading.Lock()
-        self._clear()
+        self._clear_watched_news()
 
-    def _clear(self) -> None:
+    def _clear_watched_news(self) -> None:
         self._paths: set[str] = set()
         self._everything = self._folders = False
         self._first = self._last = self._git = 0.0
 
-    def hear(self, event: FileSystemEvent) -> None:
+    def hear_watched_event(self, event: FileSystemEvent) -> None:
         for name in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
             path = name[len(self._top) :].replace(os.sep, "/")
             if not name.startswith(self._top):
                 continue
             if path.startswith(".") or "/." in path:
                 if path in _GIT_STATE:
-                    self.doubt(git=True)
+                    self.doubt_watched_news(git=True)
             elif not event.is_directory and self._is_note(path):
-                self._add(path)
+                self._add_watched_path(path)
             # Windows does not say whether it was a file or a folder that is gone.
             elif event.is_directory or (sys.platform == "win32" and event.event_type == "deleted"):
-                self.doubt(folders=True)
+                self.doubt_watched_news(folders=True)
 
-    def _add(self, path: str) -> None:
+    def _add_watched_path(self, path: str) -> None:
         with self._lock:
-            self._arrive()
+            self._watched_news_arrive()
             self._paths.add(path)
             if len(self._paths) > self._many:
                 self._everything = True
                 self._paths.clear()
 
-    def doubt(self, *, folders: bool = False, git: bool = False) -> None:
+    def doubt_watched_news(self, *, folders: bool = False, git: bool = False) -> None:
         with self._lock:
-            self._arrive()
+            self._watched_news_arrive()
             self._everything = True
             self._folders |= folders
             self._git = self._last if git else self._git
 
-    def _arrive(self) -> None:
+    def _watched_news_arrive(self) -> None:
         self._last = time.monotonic()
         self._first = self._first or self._last
         self.arrived.set()
 
-    def unripe(self) -> float:
+    def seconds_until_watched_news(self) -> float:
         """The seconds for which a hint should still wait for more news."""
         with self._lock:
             now = time.monotonic()
             patience = self._first + GIT_SECONDS - now
             longest = max(self._first, self._git) + self._longest - now
             rest = min(self._last + self._quiet - now, longest, patience)
-        if rest <= 0 < patience and self._git_is_at_work():
+        if rest <= 0 < patience and self._is_git_at_work_on_watched():
             return 0.05
         return max(rest, 0.0)
 
-    def _git_is_at_work(self) -> bool:
+    def _is_git_at_work_on_watched(self) -> bool:
         try:
             age = time.time() - os.stat(f"{self._top}.git/index.lock").st_mtime
         except OSError:
             return False
         return abs(age) < GIT_SECONDS
 
-    def take(self) -> tuple[frozenset[str], bool, bool]:
+    def take_watched_news(self) -> tuple[frozenset[str], bool, bool]:
         with self._lock:
             taken = frozenset(self._paths), self._everything, self._folders
-            self._clear()
+            self._clear_watched_news()
             self.arrived.clear()
             return taken
 
@@ -296,7 +302,7 @@ class _NativeWatch:
 
         class Ear(events.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
-                news.hear(event)
+                news.hear_watched_event(event)
 
         # Not the opening and closing of files: our own reading would be reported.
         wanted: list[type[FileSystemEvent]] = [
@@ -318,13 +324,13 @@ class _NativeWatch:
             self.close()
             raise
 
-    def healthy(self) -> bool:
+    def is_watch_healthy(self) -> bool:
         """Whether all threads live and the watched folder is still the one at this path."""
         reader = getattr(self._observer, "_inotify_fd", self._observer)
         threads = (self._observer, reader, *self._observer.emitters)
         if self._overflow.broken or not all(thread.is_alive() for thread in threads):
             return False
-        watches = self._watches()
+        watches = self._watches_of_watchdog()
         if watches is not None and os.fsencode(self._root) not in watches:
             return False  # unmounted, and perhaps mounted again
         try:
@@ -332,13 +338,13 @@ class _NativeWatch:
         except OSError:
             return False
 
-    def differences(self) -> tuple[frozenset[str], frozenset[str]]:
+    def folders_not_watched(self) -> tuple[frozenset[str], frozenset[str]]:
         """Folders without a watch, and watches without their folder."""
         existing: set[str] = set()
         for folder, inner, _ in os.walk(self._root, onerror=lambda e: existing.add(e.filename)):
             inner[:] = [name for name in inner if not name.startswith(".")]
             existing.add(folder)
-        watches = self._watches()
+        watches = self._watches_of_watchdog()
         if watches is None:
             return frozenset(), frozenset()
         watched = {os.fsdecode(path) for path in list(watches)}
@@ -346,7 +352,7 @@ class _NativeWatch:
         stale = frozenset(p for p in watched - existing if hidden not in p[start:])
         return frozenset(existing - watched), stale
 
-    def _watches(self) -> Mapping[bytes, int] | None:
+    def _watches_of_watchdog(self) -> Mapping[bytes, int] | None:
         """watchdog's own table of watches, where it has one."""
         try:
             (emitter,) = self._observer.emitters
@@ -383,10 +389,10 @@ class _WatchOverflow(logging.Handler):
         message = record.getMessage()
         self.broken |= "Unable to rebuild" in message
         if self.broken or "queue overflowed" in message:
-            self._news.doubt(folders=True)
+            self._news.doubt_watched_news(folders=True)
 
 
-def _is_freshly_saved(size: int, mtime_ns: int) -> bool:
+def _is_watched_file_freshly_saved(size: int, mtime_ns: int) -> bool:
     return size == 0 or abs(time.time() - mtime_ns / 1e9) < 0.05
 
 

@@ -48,10 +48,10 @@ def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
     scope = note.string("scope")
     project = _unlinked_attribute(note.string("project"))
     if not project and scope in ("", "project"):  # promoted to its user, it left the project
-        project = _project_by_folder(note.path, settings)
+        project = _project_attribute_by_folder(note.path, settings)
     plain = ("user", "room", "session", "kind")
     return {
-        "type": note.string("type") or _type_by_folder(note.path, settings),
+        "type": note.string("type") or _type_attribute_by_folder(note.path, settings),
         "scope": scope or ("project" if project else "user"),
         "project": project,
         **{name: _unlinked_attribute(note.string(name)) for name in plain},
@@ -80,7 +80,7 @@ def belongs_to_caller(
 
 def _unclear_attribute(note: Note) -> str:
     unreadable = note.problems and any(_problems_with_attributes(note))
-    if not unreadable and not any(_doubts_about_owner(note)):
+    if not unreadable and not any(_doubts_about_owner_attributes(note)):
         return ""
     return SESSION_UNCLEAR if note.path.startswith(_VOLATILE) else OWNER_UNCLEAR
 
@@ -94,31 +94,31 @@ def _problems_with_attributes(note: Note) -> Iterator[bool]:
     yield "conflict-markers" in kinds and (not note.block or "\n<<<<<<< " in f"\n{head}")
 
 
-def _doubts_about_owner(note: Note) -> Iterator[bool]:
+def _doubts_about_owner_attributes(note: Note) -> Iterator[bool]:
     """What else keeps one from saying whose the note is."""
     if note.block is None:
         yield not note.text or note.text.isspace()
-        yield _looks_like_properties(note, 0)
+        yield _look_like_lines_of_attributes(note, 0)
         return
     for name in _OWNERS:
         yield note.key_of(name) is not None and not _unlinked_attribute(note.string(name))
     spelt = Counter(key.casefold() for key in note.properties)
     yield any(spelt[note.names.get(name, name).casefold()] > 1 for name in _BINDING)
     second = _SECOND_BLOCK.match(note.text, note.body_start)
-    yield second is not None and _looks_like_properties(note, second.end())
+    yield second is not None and _look_like_lines_of_attributes(note, second.end())
 
 
-def _looks_like_properties(note: Note, start: int) -> bool:
+def _look_like_lines_of_attributes(note: Note, start: int) -> bool:
     """Whether the first lines name a user or project as properties do: a fence of theirs is
     broken, or a line came before it."""
     text = note.text[start : start + _FIRST].lower()
     names = (note.names.get(name, name).lower() for name in _OWNERS)
-    if not any(_is_line_of_property(name, text) for name in names):
+    if not any(_is_line_of_attribute(name, text) for name in names):
         return False
     return bool(start or _NAMING.match(text.lstrip()) or _DASHES.search(text))
 
 
-def _is_line_of_property(name: str, text: str) -> bool:
+def _is_line_of_attribute(name: str, text: str) -> bool:
     at = text.find(name)
     while at >= 0:
         if _VALUE.match(text, at + len(name)):
@@ -139,13 +139,13 @@ def _unlinked_attribute(value: str) -> str:
     return value
 
 
-def _project_by_folder(path: str, settings: Settings) -> str:
+def _project_attribute_by_folder(path: str, settings: Settings) -> str:
     top = settings["folders.memories"].strip("/") + "/"
     inner = path.removeprefix(top) if path.startswith(top) else ""
     return inner.partition("/")[0] if "/" in inner else ""
 
 
-def _type_by_folder(path: str, settings: Settings) -> str:
+def _type_attribute_by_folder(path: str, settings: Settings) -> str:
     for name, kind in (("entities", "entity"), ("sessions", "session")):
         if path.startswith(settings[f"folders.{name}"].strip("/") + "/"):
             return kind

@@ -150,7 +150,7 @@ def note_from_nothing(
     them."""
     values = {names.get(name, name): value for name, value in values.items()}
     rank = {name: i for i, name in enumerate(PROPERTIES)}
-    post = frontmatter.Post(_require_usable_text(body), ObsidianHandler())
+    post = frontmatter.Post(_require_usable_text_for_edit(body), ObsidianHandler())
     post.metadata = dict(sorted(values.items(), key=lambda pair: rank.get(pair[0], len(rank))))
     raw = frontmatter.dumps(post).encode()
     wanted = {name: property_value_read_back(value) for name, value in values.items()}
@@ -169,21 +169,21 @@ def _apply_edit(note: Note, change: NoteEdit) -> Note:
         case SetProperty(name, value):
             return _edit_property(note, name, value)
         case RemoveProperty(name):
-            return _remove_property(note, name)
+            return _edit_removing_property(note, name)
         case AddItems(name, items):
-            return _add_items(note, name, items)
+            return _edit_adding_items(note, name, items)
         case RemoveItems(name, items):
-            return _remove_items(note, name, items)
+            return _edit_removing_items(note, name, items)
         case ReplaceBody(text, as_it_is):
             return _edited_body(note, text if as_it_is else _lines_for_edit(note, text))
         case ReplaceSection(heading, text):
-            return _replace_section(note, heading, text)
+            return _edit_replacing_section(note, heading, text)
         case AppendToSection(heading, text):
-            return _append_to_section(note, heading, text)
+            return _edit_appending_to_section(note, heading, text)
         case ReplaceLine():
-            return _replace_lines(note, (change,))
+            return _edit_replacing_lines(note, (change,))
         case ReplaceLines(lines):
-            return _replace_lines(note, lines)
+            return _edit_replacing_lines(note, lines)
         case ReplaceText(old, new):
             body = quotation.replace_quotation(note.body, old, _lines_for_edit(note, new))
             return _edited_body(note, body)
@@ -199,7 +199,7 @@ def _apply_edit(note: Note, change: NoteEdit) -> Note:
 
 def _lines_for_edit(note: Note, text: str) -> str:
     """The text with the note's own line ending."""
-    return with_line_ends(_require_usable_text(text), _newline_for_edit(note))
+    return with_line_ends(_require_usable_text_for_edit(text), _newline_for_edit(note))
 
 
 def _newline_for_edit(note: Note) -> str:
@@ -207,7 +207,7 @@ def _newline_for_edit(note: Note) -> str:
     return usual_line_end(note.text[: note.body_start]) if note.block else note.newline
 
 
-def _require_usable_text(text: str) -> str:
+def _require_usable_text_for_edit(text: str) -> str:
     if "\0" in text:
         raise InvalidInput("The text has a NUL character in it; a note cannot hold one.")
     try:
@@ -232,7 +232,7 @@ def _edited_body(note: Note, body: str) -> Note:
     return after
 
 
-def _replace_section(note: Note, heading: str, text: str) -> Note:
+def _edit_replacing_section(note: Note, heading: str, text: str) -> Note:
     place = _section_to_edit(note, heading)
     if place is None:
         raise NotFound(f"{note.path} has no heading {heading!r}.")
@@ -250,14 +250,14 @@ def _replace_section(note: Note, heading: str, text: str) -> Note:
     return _edited_section(note, new, heading, content)
 
 
-def _append_to_section(note: Note, heading: str, text: str) -> Note:
+def _edit_appending_to_section(note: Note, heading: str, text: str) -> Note:
     body, newline = note.body, _newline_for_edit(note)
     lines = _lines_for_edit(note, text).strip("\r\n")
     place = _section_to_edit(note, heading)
     if place is None:
         breaks = body[len(body.rstrip("\r\n")) :].count("\n")
         gap = newline * max(0, 2 - breaks) if body.strip() else ""
-        new = f"{body}{gap}## {_heading_to_write(heading)}{newline * 2}{lines}{newline}"
+        new = f"{body}{gap}## {_heading_for_edit(heading)}{newline * 2}{lines}{newline}"
         return _edited_section(note, new, heading, lines)
     start, end = place
     content = body[start:end].rstrip()
@@ -269,7 +269,7 @@ def _append_to_section(note: Note, heading: str, text: str) -> Note:
     return _edited_section(note, new, heading, lines)
 
 
-def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
+def _edit_replacing_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
     body, pieces, at = note.body, [""], 0
     for line in sorted(lines, key=lambda line: line.start):
         if "\n" in line.new or "\r" in line.new:
@@ -277,7 +277,7 @@ def _replace_lines(note: Note, lines: Sequence[ReplaceLine]) -> Note:
         starts_line = line.start == 0 or body[line.start - 1 : line.start] == "\n"
         if not starts_line or body[line.start : end_of_line(body, line.start)] != line.old:
             raise Conflict(f"{note.path} was changed meanwhile; look at it again.")
-        pieces += [body[at : line.start], _require_usable_text(line.new)]
+        pieces += [body[at : line.start], _require_usable_text_for_edit(line.new)]
         at = line.start + len(line.old)
     return _edited_body(note, "".join([*pieces, body[at:]]))
 
@@ -317,8 +317,8 @@ def _section_to_edit(note: Note, heading: str) -> tuple[int, int] | None:
     return markdown.markdown_section(note.headings, name, len(note.body))
 
 
-def _heading_to_write(heading: str) -> str:
-    heading = re.sub(r"\A#{1,6}[ \t]+", "", _require_usable_text(heading)).strip()
+def _heading_for_edit(heading: str) -> str:
+    heading = re.sub(r"\A#{1,6}[ \t]+", "", _require_usable_text_for_edit(heading)).strip()
     if not heading or "\n" in heading or "\r" in heading:
         raise InvalidInput("A heading needs some text, on one line.")
     return heading
@@ -342,7 +342,7 @@ def _edit_property(note: Note, name: str, value: WritableValue) -> Note:
     return _verified_edit(note, text, {**note.properties, key: wanted}, key)
 
 
-def _remove_property(note: Note, name: str) -> Note:
+def _edit_removing_property(note: Note, name: str) -> Note:
     key = _editable_key(note, name)
     if key not in note.properties:
         return note
@@ -350,7 +350,7 @@ def _remove_property(note: Note, name: str) -> Note:
     return _verified_edit(note, FrontmatterBlock(note).remove(key), left, key)
 
 
-def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
+def _edit_adding_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     current = _list_to_edit(note, name)
     new, known = list(current), {list_item_key(name, item) for item in current}
     for item in items:
@@ -360,7 +360,7 @@ def _add_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     return note if len(new) == len(current) else _edit_property(note, name, new)
 
 
-def _remove_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
+def _edit_removing_items(note: Note, name: str, items: tuple[WritableValue, ...]) -> Note:
     current = _list_to_edit(note, name)
     gone = {list_item_key(name, item) for item in items}
     left = [old for old in current if list_item_key(name, old) not in gone]
@@ -399,10 +399,12 @@ def _verified_edit(note: Note, text: str, wanted: Mapping[str, PropertyValue], k
     _verify_edited_values(after, wanted, key)
     if after.body != note.body:
         raise _refused_edit(note.path, key)
-    old, new = _yaml11(note), _yaml11(after)
+    old, new = _edited_properties_in_yaml11(note), _edited_properties_in_yaml11(after)
     if any(repr(old.get(k)) != repr(new.get(k)) for k in old.keys() | new.keys() if k != key):
         raise _refused_edit(note.path, key)
-    if key in wanted and not _agrees_in_yaml11(wanted[key], new.get(key), note.properties.get(key)):
+    if key in wanted and not _does_edit_agree_in_yaml11(
+        wanted[key], new.get(key), note.properties.get(key)
+    ):
         raise _refused_edit(note.path, key)
     return after
 
@@ -421,33 +423,36 @@ def _refused_edit(path: str, key: str) -> NoteMalformed:
     )
 
 
-def _yaml11(note: Note) -> dict[str, Any]:
+def _edited_properties_in_yaml11(note: Note) -> dict[str, Any]:
     """The properties as a YAML 1.1 reader (PyYAML, python-frontmatter) sees each of them."""
     if note.block is None:
         return {}
     loader = yaml.CSafeLoader(note.text[slice(*note.block)])
     try:
         root = loader.get_single_node()
-        return {k.value: _yaml11_value(loader, v) for k, v in root.value} if root else {}
+        return {k.value: _edited_value_in_yaml11(loader, v) for k, v in root.value} if root else {}
     finally:
         loader.dispose()
 
 
-def _yaml11_value(loader: yaml.CSafeLoader, node: yaml.Node) -> Any:
+def _edited_value_in_yaml11(loader: yaml.CSafeLoader, node: yaml.Node) -> Any:
     try:
         return loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, TypeError):
         return f"unreadable: {node.value!r}"  # 2026-13-45, say
 
 
-def _agrees_in_yaml11(ours: PropertyValue, theirs: Any, before: PropertyValue) -> bool:
+def _does_edit_agree_in_yaml11(ours: PropertyValue, theirs: Any, before: PropertyValue) -> bool:
     """Whether a YAML 1.1 reader sees what we wrote; what stood there before may differ."""
     if isinstance(ours, list):
         if not isinstance(theirs, list) or len(ours) != len(theirs):
             return False
         kept = set(map(property_value_key, before if isinstance(before, list) else [before]))
         pairs = zip(ours, theirs, strict=True)
-        return all(property_value_key(a) in kept or _agrees_in_yaml11(a, b, None) for a, b in pairs)
+        return all(
+            property_value_key(a) in kept or _does_edit_agree_in_yaml11(a, b, None)
+            for a, b in pairs
+        )
     if isinstance(theirs, dt.date):
         return yaml_writer.is_yaml_date(ours)
     return same_property_value(ours, theirs)

@@ -57,7 +57,7 @@ def plain_scalar(text: str) -> Scalar:
     if text in _NULL:
         return None
     if text[0] in _NUMBER_START:
-        return _number_scalar(text)
+        return _number_in_frontmatter(text)
     if text in _TRUE:
         return True
     if text in _FALSE:
@@ -65,7 +65,7 @@ def plain_scalar(text: str) -> Scalar:
     return text
 
 
-def _number_scalar(text: str) -> Scalar:
+def _number_in_frontmatter(text: str) -> Scalar:
     if len(text) > 400:
         return text
     if _INT.match(text):
@@ -134,11 +134,11 @@ def read_simple_frontmatter(text: str) -> dict[str, PropertyValue] | None:
 
 def read_yaml_frontmatter(text: str) -> dict[str, PropertyValue]:
     root = compose_frontmatter(text)
-    return {} if root is None else _FrontmatterBuilder().mapping(root, 1)
+    return {} if root is None else _FrontmatterBuilder().mapping_in_frontmatter(root, 1)
 
 
 @functools.cache
-def _yaml_loader() -> Any:
+def _frontmatter_loader() -> Any:
     import yaml
 
     class Loader(yaml.CSafeLoader):
@@ -156,7 +156,7 @@ def compose_frontmatter(text: str) -> yaml.MappingNode | None:
 
     _guard_frontmatter(text)
     try:
-        root = yaml.compose(text, Loader=_yaml_loader())
+        root = yaml.compose(text, Loader=_frontmatter_loader())
     except (yaml.YAMLError, ValueError) as error:
         raise _malformed_frontmatter(error) from None
     if root is not None and not isinstance(root, yaml.MappingNode):
@@ -180,7 +180,7 @@ def _guard_frontmatter(text: str) -> None:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if depth > MAX_DEPTH:
-                raise _malformed_at_node(event, "nested too deeply")
+                raise _malformed_frontmatter_at(event, "nested too deeply")
     except (yaml.YAMLError, ValueError) as error:
         raise _malformed_frontmatter(error) from None
 
@@ -191,7 +191,9 @@ def _malformed_frontmatter(error: Exception) -> MalformedFrontmatter:
     return MalformedFrontmatter(_MALFORMED, str(problem), (mark.line if mark else 0) + 2)
 
 
-def _malformed_at_node(node: Any, message: str, kind: str = _MALFORMED) -> MalformedFrontmatter:
+def _malformed_frontmatter_at(
+    node: Any, message: str, kind: str = _MALFORMED
+) -> MalformedFrontmatter:
     return MalformedFrontmatter(kind, message, node.start_mark.line + 2)
 
 
@@ -207,31 +209,31 @@ class _FrontmatterBuilder:
     def __init__(self) -> None:
         self.left = MAX_VALUES
 
-    def value(self, node: Any, depth: int) -> PropertyValue:
+    def value_in_frontmatter(self, node: Any, depth: int) -> PropertyValue:
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
-            raise _malformed_at_node(node, "too many values, or values nested too deeply")
+            raise _malformed_frontmatter_at(node, "too many values, or values nested too deeply")
         tag = node.tag
         if tag == "plain":
             return plain_scalar(node.value)
         if tag == "text":
             return node.value
         if tag == "list":
-            return [self.value(item, depth + 1) for item in node.value]
+            return [self.value_in_frontmatter(item, depth + 1) for item in node.value]
         if tag == "map":
-            return self.mapping(node, depth + 1)
+            return self.mapping_in_frontmatter(node, depth + 1)
         if tag in _TAGGED and node.id == "scalar":
             return _TAGGED[tag](node.value)
-        raise _malformed_at_node(node, f"the YAML tag {tag} has no meaning in a note")
+        raise _malformed_frontmatter_at(node, f"the YAML tag {tag} has no meaning in a note")
 
-    def mapping(self, node: Any, depth: int) -> dict[str, PropertyValue]:
+    def mapping_in_frontmatter(self, node: Any, depth: int) -> dict[str, PropertyValue]:
         result: dict[str, PropertyValue] = {}
         for key, value in node.value:
             if key.id != "scalar":
-                raise _malformed_at_node(key, "a property name must be plain text")
+                raise _malformed_frontmatter_at(key, "a property name must be plain text")
             if key.value in result:
-                raise _malformed_at_node(
+                raise _malformed_frontmatter_at(
                     key, f"the property {key.value!r} stands twice", "duplicate-key"
                 )
-            result[key.value] = self.value(value, depth)
+            result[key.value] = self.value_in_frontmatter(value, depth)
         return result

@@ -123,12 +123,12 @@ class FrontmatterBlock:
     def insert(self, key: str, value: WritableValue, names: Mapping[str, str]) -> str:
         lines = yaml_writer.render_yaml_property(key, value).split("\n")
         text = "".join(f"{self.indent}{line}\n" if line else "\n" for line in lines)
-        at = self._place_of_new_property(key, names)
+        at = self._place_for_new_frontmatter(key, names)
         if at == len(self.text) and self.text and not self.text.endswith("\n"):
             text = "\n" + text
         return self.spliced(at, at, text)
 
-    def _place_of_new_property(self, key: str, names: Mapping[str, str]) -> int:
+    def _place_for_new_frontmatter(self, key: str, names: Mapping[str, str]) -> int:
         """Behind the last property that comes before it in the format's order, else at the end."""
         order = [names.get(name, name) for name in PROPERTIES]
         if key not in order:
@@ -170,9 +170,9 @@ class FrontmatterBlock:
         name, node = self.pair(key)
         if isinstance(node, yaml.SequenceNode) and isinstance(old, list):
             if node.flow_style:
-                return self._with_flow_list(node, items, old)
+                return self._frontmatter_with_flow_list(node, items, old)
             if items:
-                return self._with_block_list(node, items, old)
+                return self._frontmatter_with_block_list(node, items, old)
         colon = self.colon(name)
         value_end = max(self.end_of(node), colon)
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
@@ -183,12 +183,14 @@ class FrontmatterBlock:
         head = head if head.strip() else ""
         if head and not head[0].isspace():
             head = " " + head
-        rows = "".join("\n" + self._new_row(item, node, old) for item in items)
+        rows = "".join("\n" + self._new_row_in_frontmatter(item, node, old) for item in items)
         return self.spliced(
             colon, end_of_line(self.text, value_end), f"{head}{rows}" if items else f" []{head}"
         )
 
-    def _new_row(self, item: WritableValue, node: yaml.Node, old: PropertyValue) -> str:
+    def _new_row_in_frontmatter(
+        self, item: WritableValue, node: yaml.Node, old: PropertyValue
+    ) -> str:
         """A row of a new list; the value that was there alone keeps its spelling."""
         spelling = self.text[node.start_mark.index : self.end_of(node)]
         kept = isinstance(node, yaml.ScalarNode) and spelling and "\n" not in spelling
@@ -196,7 +198,7 @@ class FrontmatterBlock:
             return f"{self.indent}  - {spelling}"
         return render_yaml_item(item, f"{self.indent}  - ")
 
-    def _with_block_list(
+    def _frontmatter_with_block_list(
         self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]
     ) -> str:
         """A block list, changed row by row: rows that stay keep every byte."""
@@ -240,7 +242,7 @@ class FrontmatterBlock:
         )
         return list(zip(dashes, ends, strict=True))
 
-    def _with_flow_list(
+    def _frontmatter_with_flow_list(
         self, node: yaml.SequenceNode, items: list[Any], old: list[PropertyValue]
     ) -> str:
         """`[a, b]`, on one line or several: items that stay keep their spelling and their place."""

@@ -61,7 +61,7 @@ def line_units(note: Note) -> list[LineUnit]:
     ids = _list_item_ids_to_merge(note, lines)
     found, at = [], 0
     while at < len(lines):
-        end = _end_of_item(lines, at) if at in ids else at + 1
+        end = _end_of_item_to_merge(lines, at) if at in ids else at + 1
         found.append(LineUnit("\n".join(lines[at:end]), ids.get(at, "")))
         at = end
     return found
@@ -80,7 +80,7 @@ def _list_item_ids_to_merge(note: Note, lines: list[str]) -> dict[int, str]:
     return {line: id_ for line, id_ in found.items() if times[id_] == 1}
 
 
-def _end_of_item(lines: list[str], at: int) -> int:
+def _end_of_item_to_merge(lines: list[str], at: int) -> int:
     end = at + 1
     for number in range(at + 1, len(lines)):
         if _MORE.match(lines[number]):
@@ -102,7 +102,7 @@ def merge_lines(
         base = _common_lines(first, second)
     settled = dict(_settle_merged_items(base, first, second, lost))
     sides = ([_keyed_unit(unit, settled) for unit in side] for side in (base, first, second))
-    parts = _merge_units(*sides)
+    parts = _merge_line_units(*sides)
     return MergedBody(tuple(_each_unit_id_once(part for _, part in parts)), tuple(lost))
 
 
@@ -153,12 +153,12 @@ def _merged_item(base: LineUnit | None, first: LineUnit, second: LineUnit, lost:
     )
 
 
-def _merge_units(
+def _merge_line_units(
     base: list[_KeyedUnit], first: list[_KeyedUnit], second: list[_KeyedUnit]
 ) -> list[_KeyedUnit]:
     result: list[_KeyedUnit] = []
     at = 0
-    for ones, others in _overlapping_changes(
+    for ones, others in _overlapping_line_changes(
         _line_changes(base, first), _line_changes(base, second)
     ):
         start = min(edit.start for edit in (*ones, *others))
@@ -168,9 +168,9 @@ def _merge_units(
         if not ones or not others:
             result += a if ones else b
         elif start == end:
-            result += _merge_both_added(a, b, base[start - 1 : start], base[end : end + 1])
+            result += _merge_lines_both_added(a, b, base[start - 1 : start], base[end : end + 1])
         else:
-            result += _merge_both_changed(base[start:end], a, b)
+            result += _merge_lines_both_changed(base[start:end], a, b)
         at = end
     return result + base[at:]
 
@@ -184,7 +184,9 @@ class _LineChange(NamedTuple):
 def _line_changes(base: list[_KeyedUnit], side: list[_KeyedUnit]) -> list[_LineChange]:
     changes = [
         _LineChange(i, j, side[k:m])
-        for op, i, j, k, m in line_difference.line_opcodes(_aligned_keys(base), _aligned_keys(side))
+        for op, i, j, k, m in line_difference.line_opcodes(
+            _aligned_unit_keys(base), _aligned_unit_keys(side)
+        )
         if op != "equal"
     ]
     return [small for change in changes for small in _finer_line_changes(base, change)]
@@ -215,7 +217,7 @@ def _are_lines_alike(old: _KeyedUnit, new: _KeyedUnit) -> bool:
     return 4 * shared > len(words) + len(others)
 
 
-def _aligned_keys(side: list[_KeyedUnit]) -> list[Key]:
+def _aligned_unit_keys(side: list[_KeyedUnit]) -> list[Key]:
     """A blank line is like another only behind the same line: they stand everywhere."""
     keys: list[Key] = []
     before: Key = ("",)
@@ -226,7 +228,7 @@ def _aligned_keys(side: list[_KeyedUnit]) -> list[Key]:
     return keys
 
 
-def _overlapping_changes(
+def _overlapping_line_changes(
     ones: list[_LineChange], others: list[_LineChange]
 ) -> Iterator[tuple[list[_LineChange], list[_LineChange]]]:
     """Changes of both sides that overlap go together; neighbours do not overlap."""
@@ -238,13 +240,13 @@ def _overlapping_changes(
     while rest:
         group = [rest.pop()]
         start, end = group[0][0].start, group[0][0].end
-        while rest and _does_change_overlap(start, end, rest[-1][0]):
+        while rest and _does_line_change_overlap(start, end, rest[-1][0]):
             group.append(rest.pop())
             end = max(end, group[-1][0].end)
         yield [c for c, side in group if side == 0], [c for c, side in group if side == 1]
 
 
-def _does_change_overlap(start: int, end: int, change: _LineChange) -> bool:
+def _does_line_change_overlap(start: int, end: int, change: _LineChange) -> bool:
     if start == end or change.start == change.end:
         return start < change.start < end or start == change.start == end == change.end
     return change.start < end
@@ -263,17 +265,17 @@ def _with_line_changes(
 # --- both at one place ----------------------------------------------------------------------
 
 
-def _merge_both_added(
+def _merge_lines_both_added(
     first: list[_KeyedUnit],
     second: list[_KeyedUnit],
     before: list[_KeyedUnit],
     after: list[_KeyedUnit],
 ) -> list[_KeyedUnit]:
     """Both stay. A heading or an item that both made is one."""
-    common = _shared_units(first, second)
+    common = _line_units_both_have(first, second)
     if common:
-        return _merge_units(common, first, second)
-    head, ones, others, tail = _without_common_ends(first, second)
+        return _merge_line_units(common, first, second)
+    head, ones, others, tail = _units_without_common_ends(first, second)
     one_begins_blank = ones and others and _is_blank_unit(ones[0]) != _is_blank_unit(others[0])
     if one_begins_blank and _is_blank_unit(ones[0]):
         ones, others = others, ones
@@ -287,28 +289,28 @@ def _merge_both_added(
     return [*head, _line_clash(ones, others), *tail]
 
 
-def _shared_units(first: list[_KeyedUnit], second: list[_KeyedUnit]) -> list[_KeyedUnit]:
-    blocks = line_difference.equal_lines(_aligned_keys(first), _aligned_keys(second))
+def _line_units_both_have(first: list[_KeyedUnit], second: list[_KeyedUnit]) -> list[_KeyedUnit]:
+    blocks = line_difference.equal_lines(_aligned_unit_keys(first), _aligned_unit_keys(second))
     kept = (first[i : i + size] for i, _, size in blocks)
     return [unit for block in kept if not all(map(_is_blank_unit, block)) for unit in block]
 
 
-def _merge_both_changed(
+def _merge_lines_both_changed(
     base: list[_KeyedUnit], first: list[_KeyedUnit], second: list[_KeyedUnit]
 ) -> list[_KeyedUnit]:
-    head, ones, others, tail = _without_common_ends(first, second)
+    head, ones, others, tail = _units_without_common_ends(first, second)
     if not ones and not others:
         return [*head, *tail]
     if _units_without_blanks(base) == _units_without_blanks(first):
         return second
     if _units_without_blanks(base) == _units_without_blanks(second):
         return first
-    if (items := _merge_as_set_of_items(base, first, second)) is not None:
+    if (items := _merge_lines_as_set_of_items(base, first, second)) is not None:
         return items
     return [*head, _line_clash(ones, others), *tail]
 
 
-def _merge_as_set_of_items(
+def _merge_lines_as_set_of_items(
     base: list[_KeyedUnit], first: list[_KeyedUnit], second: list[_KeyedUnit]
 ) -> list[_KeyedUnit] | None:
     """Items of a list as a set, where each can be told from the others; None elsewhere.
@@ -355,7 +357,7 @@ def merged_order(base: Sequence[K], first: Sequence[K], second: Sequence[K]) -> 
     return ordered
 
 
-def _without_common_ends(
+def _units_without_common_ends(
     first: list[_KeyedUnit], second: list[_KeyedUnit]
 ) -> tuple[list[_KeyedUnit], list[_KeyedUnit], list[_KeyedUnit], list[_KeyedUnit]]:
     """What both begin with, what each has alone, what both end with."""

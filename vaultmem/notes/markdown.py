@@ -104,20 +104,20 @@ def markdown_outline(text: str) -> Outline:
     said = mask_private(text)
     seen = visible_text(said)
     heads = markdown_headings(said, seen)
-    links, spans = _links_in_text(said, seen) if "[" in seen else ((), [])
-    tags = _tags_in_text(seen, spans) if "#" in seen else []
-    blocks = _block_ids(seen) if "^" in seen else ()
+    links, spans = _links_in_markdown(said, seen) if "[" in seen else ((), [])
+    tags = _tags_in_markdown(seen, spans) if "#" in seen else []
+    blocks = _block_ids_in_markdown(seen) if "^" in seen else ()
     said, seen = "\n" + said, "\n" + seen
-    entries = _log_entries_in_text(said, seen, heads) if "*" in seen else ()
-    noted = _category_observations_in_text(said, seen, tags) if "[" in seen else ()
+    entries = _entries_in_markdown(said, seen, heads) if "*" in seen else ()
+    noted = _markdown_observations(said, seen, tags) if "[" in seen else ()
     return Outline(
         headings=heads,
-        tags=_each_tag_once(name for _, name in tags) if tags else (),
+        tags=_each_markdown_tag_once(name for _, name in tags) if tags else (),
         links=links,
         blocks=blocks,
-        facts=tuple(_facts_in_text(said, seen, heads)) if ":" in seen else (),
+        facts=tuple(_facts_in_markdown(said, seen, heads)) if ":" in seen else (),
         observations=(*entries, *noted),
-        relations=tuple(_relations_in_text(said, seen)) if links else (),
+        relations=tuple(_relations_in_markdown(said, seen)) if links else (),
     )
 
 
@@ -173,7 +173,7 @@ def _underlined_headings(text: str, seen: str) -> Iterator[Heading]:
             yield Heading(1 if m[1][0] == "=" else 2, title, start, m.end())
 
 
-def _block_ids(seen: str) -> tuple[Block, ...]:
+def _block_ids_in_markdown(seen: str) -> tuple[Block, ...]:
     return tuple(
         Block(m[1], seen.rfind("\n", 0, m.start()) + 1)
         for m in _BLOCK.finditer(seen)
@@ -181,14 +181,14 @@ def _block_ids(seen: str) -> tuple[Block, ...]:
     )
 
 
-def _tags_in_text(seen: str, links: list[tuple[int, int]]) -> list[tuple[int, str]]:
+def _tags_in_markdown(seen: str, links: list[tuple[int, int]]) -> list[tuple[int, str]]:
     """Each tag with its place; `links` are spans in which a `#` is none."""
     found = []
     links.sort()
     i = reach = 0
     for match in TAG.finditer(seen):
         start, name = match.start(), match[1].rstrip("/")
-        if not name or name.isdigit() or not _tag_may_start(seen, start):
+        if not name or name.isdigit() or not _markdown_tag_may_start(seen, start):
             continue
         while i < len(links) and links[i][0] < start:
             reach = max(reach, links[i][1])
@@ -198,31 +198,31 @@ def _tags_in_text(seen: str, links: list[tuple[int, int]]) -> list[tuple[int, st
     return found
 
 
-def _each_tag_once(names: Iterable[str]) -> tuple[str, ...]:
+def _each_markdown_tag_once(names: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for name in names:
         found.setdefault(name.casefold(), name)
     return tuple(found.values())
 
 
-def _tag_may_start(seen: str, at: int) -> bool:
+def _markdown_tag_may_start(seen: str, at: int) -> bool:
     if at == 0 or seen[at - 1].isspace():
         return True
     return seen[at - 1] == "(" and seen[at - 2 : at - 1] != "]"
 
 
-def _links_in_text(said: str, seen: str) -> tuple[tuple[Link, ...], list[tuple[int, int]]]:
+def _links_in_markdown(said: str, seen: str) -> tuple[tuple[Link, ...], list[tuple[int, int]]]:
     """The links, and the spans of those in which a `#` could pass for a tag."""
     found: list[Link] = []
     spans: list[tuple[int, int]] = []
     for match in _WIKI.finditer(seen):
         if not is_escaped(seen, match.start()):
-            found.append(_wiki_link(said, match))
+            found.append(_markdown_wiki_link(said, match))
             if "#" in match[0]:
                 spans.append(match.span())
     if "(" in seen and "](" in seen:
         for match in _INLINE.finditer(seen):
-            if link := _inline_link(said, match):
+            if link := _markdown_inline_link(said, match):
                 found.append(link)
             if "#" in match[0]:
                 spans.append((seen.index("]", match.start()), match.end()))
@@ -231,15 +231,15 @@ def _links_in_text(said: str, seen: str) -> tuple[tuple[Link, ...], list[tuple[i
 
 def property_links(text: str, place: str) -> list[Link]:
     """The links in a property's text."""
-    links = [
-        _wiki_link(text, m, place) for m in _WIKI.finditer(text) if not is_escaped(text, m.start())
-    ]
+    found = (m for m in _WIKI.finditer(text) if not is_escaped(text, m.start()))
+    links = [_markdown_wiki_link(text, m, place) for m in found]
     if "](" in text:
-        links += [link for m in _INLINE.finditer(text) if (link := _inline_link(text, m, place))]
+        inline = (_markdown_inline_link(text, m, place) for m in _INLINE.finditer(text))
+        links += filter(None, inline)
     return links
 
 
-def _wiki_link(text: str, match: re.Match[str], place: str = "") -> Link:
+def _markdown_wiki_link(text: str, match: re.Match[str], place: str = "") -> Link:
     start, end = match.span()
     name, _, display = text[start + 2 : end - 2].partition("|")
     target, _, anchor = name.rstrip("\\").partition("#")  # tables escape the bar: [[A\|b]]
@@ -247,8 +247,8 @@ def _wiki_link(text: str, match: re.Match[str], place: str = "") -> Link:
     return Link(target.strip(), anchor.strip(), display.strip(), embed, place)
 
 
-def _inline_link(text: str, match: re.Match[str], place: str = "") -> Link | None:
-    address = _group_in_text(text, match, 1) or _group_in_text(text, match, 2)
+def _markdown_inline_link(text: str, match: re.Match[str], place: str = "") -> Link | None:
+    address = _group_in_markdown(text, match, 1) or _group_in_markdown(text, match, 2)
     if _SCHEME.match(address) or is_escaped(text, match.start()):
         return None
     target, _, anchor = unquote(address).partition("#")
@@ -257,7 +257,7 @@ def _inline_link(text: str, match: re.Match[str], place: str = "") -> Link | Non
     return Link(target, anchor, display, embed, place)
 
 
-def _group_in_text(text: str, match: re.Match[str], group: int | str) -> str:
+def _group_in_markdown(text: str, match: re.Match[str], group: int | str) -> str:
     """A group as the text has it: in the copy that was searched, code is blanked out."""
     start, end = match.span(group)
     return text[start:end] if start >= 0 else ""
@@ -292,35 +292,37 @@ def markdown_section(heads: tuple[Heading, ...], name: str, end: int) -> tuple[i
 
     `## **Log**:` is found as "Log" when no heading is just that.
     """
-    wanted, bare = name.casefold(), _bare_heading(name)
+    wanted, bare = name.casefold(), _bare_markdown_heading(name)
     at = next((i for i, h in enumerate(heads) if h.text.casefold() == wanted), None)
     if at is None and bare:
-        at = next((i for i, h in enumerate(heads) if _bare_heading(h.text) == bare), None)
+        at = next((i for i, h in enumerate(heads) if _bare_markdown_heading(h.text) == bare), None)
     if at is None:
         return None
     later = (h.start for h in heads[at + 1 :] if h.level <= heads[at].level)
     return heads[at].end, next(later, end)
 
 
-def _bare_heading(title: str) -> str:
+def _bare_markdown_heading(title: str) -> str:
     return title.lstrip("*_ ").rstrip("*_ \t:;.,!?…").casefold()
 
 
-def _matches_in_section(
+def _found_in_markdown_section(
     pattern: re.Pattern[str], name: str, seen: str, heads: tuple[Heading, ...]
 ) -> Iterator[re.Match[str]]:
     if span := markdown_section(heads, name, len(seen) - 1):
         yield from pattern.finditer(seen, span[0] + 1, span[1] + 1)
 
 
-def _facts_in_text(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Fact]:
-    for m in _matches_in_section(_FACT, "Facts", seen, heads):
+def _facts_in_markdown(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Fact]:
+    for m in _found_in_markdown_section(_FACT, "Facts", seen, heads):
         start, line_end = m.end(), end_of_line(said, m.end())
-        stop, block = _line_without_block_id(seen, start, line_end)
-        stop = _trimmed_span(seen, start, stop)[1]
-        opening = _fact_qualifier_start(seen, start, stop)
+        stop, block = _markdown_line_stop(seen, start, line_end)
+        stop = _trimmed_markdown_span(seen, start, stop)[1]
+        opening = _fact_qualifier_in_markdown(seen, start, stop)
         qualities = (
-            _fact_qualities(said, seen, opening, stop) if opening >= 0 else ("", "", None, "")
+            _markdown_fact_qualities(said, seen, opening, stop)
+            if opening >= 0
+            else ("", "", None, "")
         )
         yield Fact(
             said[m.start(1) : seen.index("::", m.start(1))].strip(),
@@ -332,19 +334,19 @@ def _facts_in_text(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator
         )
 
 
-def _fact_qualifier_start(seen: str, start: int, end: int) -> int:
+def _fact_qualifier_in_markdown(seen: str, start: int, end: int) -> int:
     """Where the `(FROM → TO; …)` opens with which the line ends; -1 without one."""
     if seen[end - 1 : end] != ")" or (arrow := seen.rfind("→", start, end)) < 0:
         return -1
     # The partner of the last parenthesis, or, where they do not pair, the one before the arrow.
-    for at in (_partner_of_parenthesis(seen, start, end), seen.rfind("(", start, arrow)):
+    for at in (_parenthesis_in_markdown(seen, start, end), seen.rfind("(", start, arrow)):
         if at > 0 and seen[at - 1] in " \t" and (found := _QUALIFIER.match(seen, at, end)):
             if found[1] == ";" or found.end() == end:
                 return at
     return -1
 
 
-def _partner_of_parenthesis(seen: str, start: int, end: int) -> int:
+def _parenthesis_in_markdown(seen: str, start: int, end: int) -> int:
     depth = 0
     for at in range(end - 1, start - 1, -1):
         if seen[at] == ")":
@@ -356,19 +358,19 @@ def _partner_of_parenthesis(seen: str, start: int, end: int) -> int:
     return -1
 
 
-def _fact_qualities(
+def _markdown_fact_qualities(
     said: str, seen: str, opening: int, end: int
 ) -> tuple[str, str, float | None, str]:
     arrow = seen.index("→", opening)
     rest = seen.find(";", arrow, end)
     rest = end - 1 if rest < 0 else rest
     more = [part.strip() for part in said[rest + 1 : end - 1].split(";", 1)]
-    confidence = _fact_confidence(more[0])
+    confidence = _fact_confidence_in_markdown(more[0])
     provenance = "; ".join(part for part in (more if confidence is None else more[1:]) if part)
     return said[opening + 1 : arrow].strip(), said[arrow + 1 : rest].strip(), confidence, provenance
 
 
-def _fact_confidence(text: str) -> float | None:
+def _fact_confidence_in_markdown(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
@@ -376,19 +378,17 @@ def _fact_confidence(text: str) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-def _log_entries_in_text(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Observation]:
-    for m in _matches_in_section(_ENTRY, "Log", seen, heads):
+def _entries_in_markdown(said: str, seen: str, heads: tuple[Heading, ...]) -> Iterator[Observation]:
+    for m in _found_in_markdown_section(_ENTRY, "Log", seen, heads):
         start, line_end = m.end(), end_of_line(said, m.end())
-        stop, block = _line_without_block_id(
-            said, start, line_end
-        )  # a code span may run past the id
+        stop, block = _markdown_line_stop(said, start, line_end)  # code may run past the id
         if block:  # the line is an agent's, whose blanks count: one of them is before the id
             stop = max(start, stop - 1)
         else:
-            start, stop = _trimmed_span(said, start, line_end)
-        stop, tags = _line_without_tags(said, start, stop)
-        more, end = _indented_continuation(said, line_end)
-        kept = _verbatim_log_entry(more) if start == stop and _ULID.fullmatch(block) else None
+            start, stop = _trimmed_markdown_span(said, start, line_end)
+        stop, tags = _markdown_line_without_tags(said, start, stop)
+        more, end = _indented_markdown_behind(said, line_end)
+        kept = _verbatim_markdown(more) if start == stop and _ULID.fullmatch(block) else None
         yield Observation(
             content=said[start:stop] + more if kept is None else kept,
             category=m["category"] or "",
@@ -400,7 +400,7 @@ def _log_entries_in_text(said: str, seen: str, heads: tuple[Heading, ...]) -> It
         )
 
 
-def _line_without_tags(said: str, start: int, end: int) -> tuple[int, tuple[str, ...]]:
+def _markdown_line_without_tags(said: str, start: int, end: int) -> tuple[int, tuple[str, ...]]:
     """Where a line ends before the tags at its end, and these."""
     names: list[str] = []
     if said.find("#", start, end) >= 0:
@@ -412,7 +412,7 @@ def _line_without_tags(said: str, start: int, end: int) -> tuple[int, tuple[str,
     return end, tuple(reversed(names))
 
 
-def _indented_continuation(said: str, line_end: int) -> tuple[str, int]:
+def _indented_markdown_behind(said: str, line_end: int) -> tuple[str, int]:
     """The indented lines after a line, and where they end."""
     found = _MORE.match(said, said.find("\n", line_end) if line_end < len(said) else line_end)
     if found is None or not found[0]:
@@ -422,7 +422,7 @@ def _indented_continuation(said: str, line_end: int) -> tuple[str, int]:
     return (more[:-1], end - 1) if more.endswith("\r") else (more, end)
 
 
-def _verbatim_log_entry(more: str) -> str | None:
+def _verbatim_markdown(more: str) -> str | None:
     """What an agent's entry keeps in a code block, because as Markdown it would not survive."""
     block = _VERBATIM.fullmatch(more)
     if block is None or block[2] == "text":
@@ -436,14 +436,14 @@ def _verbatim_log_entry(more: str) -> str | None:
     return kept if isinstance(kept, str) else None
 
 
-def _category_observations_in_text(
+def _markdown_observations(
     said: str, seen: str, tags: list[tuple[int, str]]
 ) -> Iterator[Observation]:
     places = [place + 1 for place, _ in tags]
     for m in _NOTED.finditer(seen):
         start, line_end = m.end(), end_of_line(said, m.end())
-        end, block = _line_without_block_id(seen, start, line_end)
-        end = stop = _trimmed_span(seen, start, end)[1]
+        end, block = _markdown_line_stop(seen, start, line_end)
+        end = stop = _trimmed_markdown_span(seen, start, end)[1]
         if seen[end - 1 : end] == ")":
             at = seen.rfind("(", start, end)
             if at > start and seen[at - 1] in " \t" and seen.find(")", at, end) == end - 1:
@@ -452,7 +452,7 @@ def _category_observations_in_text(
         yield Observation(
             content=said[start:stop].strip(),
             category=said[m.start(1) : seen.index("]", m.start(1))].strip(),
-            tags=_each_tag_once(name for _, name in within),
+            tags=_each_markdown_tag_once(name for _, name in within),
             context=said[stop + 1 : end - 1].strip() if stop < end else "",
             block=block,
             start=m.start(),
@@ -460,28 +460,28 @@ def _category_observations_in_text(
         )
 
 
-def _relations_in_text(said: str, seen: str) -> Iterator[Relation]:
+def _relations_in_markdown(said: str, seen: str) -> Iterator[Relation]:
     """Lines without a link are passed over: every list has many."""
     link = seen.find("[[")
     while link >= 0:
         if m := _RELATION.match(seen, seen.rfind("\n", 0, link)):
-            yield from _relation_in_line(said, seen, m)
+            yield from _relation_in_markdown_line(said, seen, m)
         next_line = seen.find("\n", link)
         link = seen.find("[[", next_line) if next_line >= 0 else -1
 
 
-def _relation_in_line(said: str, seen: str, m: re.Match[str]) -> Iterator[Relation]:
+def _relation_in_markdown_line(said: str, seen: str, m: re.Match[str]) -> Iterator[Relation]:
     start, named = m.end(), m.start("kind")
     if kind := _KIND.fullmatch(seen, named, seen.index("[[", named)):
-        end, _ = _line_without_block_id(seen, start, end_of_line(said, start))
-        start, end = _trimmed_span(seen, start, end)
+        end, _ = _markdown_line_stop(seen, start, end_of_line(said, start))
+        start, end = _trimmed_markdown_span(seen, start, end)
         if start < end and not _CONTEXT.fullmatch(seen, start, end):
             return
         context = said[start + 1 : end - 1].strip() if start < end else ""
-        yield Relation(kind[1], _group_in_text(said, m, "target").strip(), context, m.start())
+        yield Relation(kind[1], _group_in_markdown(said, m, "target").strip(), context, m.start())
 
 
-def _trimmed_span(text: str, start: int, end: int) -> tuple[int, int]:
+def _trimmed_markdown_span(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without the blanks around it."""
     line = text[start:end]
     bare = line.lstrip(" \t")
@@ -489,9 +489,9 @@ def _trimmed_span(text: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(bare.rstrip(" \t"))
 
 
-def _line_without_block_id(seen: str, start: int, end: int) -> tuple[int, str]:
+def _markdown_line_stop(seen: str, start: int, end: int) -> tuple[int, str]:
     """Where a line ends before its ` ^id`, and the id."""
-    end = _trimmed_span(seen, start, end)[1]
+    end = _trimmed_markdown_span(seen, start, end)[1]
     at = seen.rfind("^", start, end)
     if at < 0 or seen[at - 1] not in " \t" or not _BLOCK_ID.fullmatch(seen, at + 1, end):
         return end, ""

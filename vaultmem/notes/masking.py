@@ -43,15 +43,15 @@ def visible_text(text: str) -> str:
     """The text with code, math, comments and private passages blanked out."""
     text = mask_private(text)
     indented = "\n    " in text or ("\t" in text and "\n\t" in text)
-    if "`" in text or "~" in text or "$" in text or _has_comments(text):
+    if "`" in text or "~" in text or "$" in text or _has_comments_to_mask(text):
         text = _mask_spans(text, _MaskedSpans(text))
-    return _mask_spans(text, _indented_code(text)) if indented else text
+    return _mask_spans(text, _indented_code_to_mask(text)) if indented else text
 
 
 def text_without_comments(text: str) -> str:
     """The text as a reader may see it: comments and private passages blanked out, code kept."""
     text = mask_private(text)
-    if not _has_comments(text):
+    if not _has_comments_to_mask(text):
         return text
     return _mask_spans(text, (span for span in _MaskedSpans(text) if span.kind == "comment"))
 
@@ -139,48 +139,50 @@ def without_private(text: str) -> str:
     for _ in range(_ROUNDS):
         if not (spans := private_spans(text)):
             return text
-        text = _text_without_spans(text, spans)
+        text = _text_without_masked_spans(text, spans)
     left = private_spans(text)
     return text[: left[0].start] if left else text
 
 
 def public_part(text: str) -> str:
     """What a reader gets of a text: all but its private passages, once."""
-    return _text_without_spans(text, private_spans(text))
+    return _text_without_masked_spans(text, private_spans(text))
 
 
 def public_value(value: Any) -> Any:
     """A property's value without what is private in it; a list is read as one text."""
-    leaves = list(_texts_in_value(value))
+    leaves = list(_texts_to_mask_in_value(value))
     whole = "\n\n".join(leaves)
     if not (spans := private_spans(whole)):
         return value
     kept, at = [], 0
     for leaf in leaves:
         inside = [_MaskedSpan(max(0, s - at), min(len(leaf), e - at), k) for s, e, k in spans]
-        kept.append(_text_without_spans(leaf, [span for span in inside if span.start < span.end]))
+        kept.append(
+            _text_without_masked_spans(leaf, [span for span in inside if span.start < span.end])
+        )
         at += len(leaf) + 2
-    return _rebuilt_public_value(value, iter(kept))
+    return _value_without_masked_texts(value, iter(kept))
 
 
-def _texts_in_value(value: Any) -> Iterator[str]:
+def _texts_to_mask_in_value(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, item in value.items():
-            yield from (name, *_texts_in_value(item))
+            yield from (name, *_texts_to_mask_in_value(item))
     elif isinstance(value, list):
         for item in value:
-            yield from _texts_in_value(item)
+            yield from _texts_to_mask_in_value(item)
 
 
-def _rebuilt_public_value(value: Any, kept: Iterator[str]) -> Any:
+def _value_without_masked_texts(value: Any, kept: Iterator[str]) -> Any:
     if isinstance(value, str):
         return next(kept)
     if isinstance(value, dict):
-        return {next(kept): _rebuilt_public_value(item, kept) for item in value.values()}
+        return {next(kept): _value_without_masked_texts(item, kept) for item in value.values()}
     if isinstance(value, list):
-        return [_rebuilt_public_value(item, kept) for item in value]
+        return [_value_without_masked_texts(item, kept) for item in value]
     return value
 
 
@@ -190,7 +192,7 @@ def exposes_private(before: str, after: str) -> bool:
     return any((Counter(before[s:e] for s, e, _ in private_spans(before)) - kept).values())
 
 
-def _text_without_spans(text: str, spans: list[_MaskedSpan]) -> str:
+def _text_without_masked_spans(text: str, spans: list[_MaskedSpan]) -> str:
     pieces, at = [], 0
     for start, end, _ in spans:
         pieces.append(text[at:start])
@@ -238,7 +240,7 @@ def list_items(text: str) -> dict[int, int]:
     return found
 
 
-def _has_comments(text: str) -> bool:
+def _has_comments_to_mask(text: str) -> bool:
     return ("%" in text and "%%" in text) or ("<" in text and "<!--" in text)
 
 
@@ -252,7 +254,7 @@ def _mask_spans(text: str, spans: Iterable[_MaskedSpan]) -> str:
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-def _indented_code(text: str) -> Iterator[_MaskedSpan]:
+def _indented_code_to_mask(text: str) -> Iterator[_MaskedSpan]:
     """Blocks indented by four after a blank line, unless a list item owns them."""
     for match in _INDENTED.finditer(text):
         before = text[max(0, match.start() - 2000) : match.start()].rstrip().rpartition("\n")[2]
@@ -284,28 +286,28 @@ class _MaskedSpans:
             start, mark = match.start(), match[0]
             if mark[0] in "`$" and is_escaped(self.text, start):
                 at = start + 1
-            elif span := self._span(start, match.end(), mark):
+            elif span := self._span_to_mask(start, match.end(), mark):
                 yield span
                 at = span.end
             else:
                 at = match.end()
 
-    def _span(self, start: int, at: int, mark: str) -> _MaskedSpan | None:
-        if len(mark) >= 3 and mark[0] in "`~" and (fence := self._fence(start, at, mark)):
+    def _span_to_mask(self, start: int, at: int, mark: str) -> _MaskedSpan | None:
+        if len(mark) >= 3 and mark[0] in "`~" and (fence := self._fence_to_mask(start, at, mark)):
             return fence
         if mark[0] == "`":
-            end, kind = self._code_end(at, len(mark)), "inline"
+            end, kind = self._end_of_masked_code(at, len(mark)), "inline"
         elif mark[0] == "$":
-            end, kind = self._math_end(start, at), "math"
+            end, kind = self._end_of_masked_math(start, at), "math"
         elif mark == "%%":
-            end, kind = self._find(at, mark, "%%"), "comment"
+            end, kind = self._end_of_masked_mark(at, mark, "%%"), "comment"
         elif mark == "<!--":
-            end, kind = self._find(at, mark, "-->"), "comment"
+            end, kind = self._end_of_masked_mark(at, mark, "-->"), "comment"
         else:
             return None
         return _MaskedSpan(start, end, kind) if end is not None else None
 
-    def _find(self, at: int, mark: str, closing: str) -> int | None:
+    def _end_of_masked_mark(self, at: int, mark: str, closing: str) -> int | None:
         if mark in self.unpaired:
             return None
         end = self.text.find(closing, at)
@@ -314,25 +316,25 @@ class _MaskedSpans:
             return None
         return end + len(closing)
 
-    def _math_end(self, start: int, at: int) -> int | None:
+    def _end_of_masked_math(self, start: int, at: int) -> int | None:
         """Math is a block of lines without a blank one, or stands within a line."""
-        end = self._find(at, "$$", "$$")
+        end = self._end_of_masked_mark(at, "$$", "$$")
         if end is None:
             return None
         if self.text.find("\n", at, end) < 0:
             return end
-        before = self._line_before(start)
+        before = self._line_before_masked_span(start)
         is_block = before is not None and _BEFORE_FENCE.fullmatch(before)
         return end if is_block and not _BLANK_LINE.search(self.text, at, end) else None
 
-    def _code_end(self, at: int, length: int) -> int | None:
+    def _end_of_masked_code(self, at: int, length: int) -> int | None:
         if at > self.paragraph_end:
-            self._read_paragraph(at)
+            self._read_paragraph_to_mask(at)
         starts = self.ticks.get(length, [])
         i = bisect_left(starts, at)
         return starts[i] + length if i < len(starts) else None
 
-    def _read_paragraph(self, at: int) -> None:
+    def _read_paragraph_to_mask(self, at: int) -> None:
         """A code span ends with its paragraph at the latest."""
         text = self.text
         quoted = text[text.rfind("\n", 0, at) + 1 : at].lstrip(" \t").startswith(">")
@@ -342,14 +344,14 @@ class _MaskedSpans:
         for run in _TICKS.finditer(text, at, self.paragraph_end):
             self.ticks.setdefault(run.end() - run.start(), []).append(run.start())
 
-    def _line_before(self, start: int) -> str | None:
+    def _line_before_masked_span(self, start: int) -> str | None:
         """What stands before this on its line; None when that is too long for a prefix."""
         newline = self.text.rfind("\n", max(0, start - 200), start)
         return None if newline < 0 and start > 200 else self.text[newline + 1 : start]
 
-    def _fence(self, start: int, at: int, mark: str) -> _MaskedSpan | None:
+    def _fence_to_mask(self, start: int, at: int, mark: str) -> _MaskedSpan | None:
         """A fenced block, to its closing line or the end of what it stands in."""
-        prefix = self._line_before(start)
+        prefix = self._line_before_masked_span(start)
         if prefix is None or not _BEFORE_FENCE.fullmatch(prefix):
             return None
         first = self.text.find("\n", at)
@@ -363,13 +365,15 @@ class _MaskedSpans:
         else:
             columns = self.items.get(line, 0) if prefix else 0
         if quoted or columns:
-            return _MaskedSpan(line, *self._end_inside(first, mark, quoted, columns))
+            return _MaskedSpan(line, *self._end_of_masked_inner_fence(first, mark, quoted, columns))
         for end in _FENCE_END.finditer(self.text, first):
             if end[1].startswith(mark):
                 return _MaskedSpan(line, end.end(), "fence")
         return _MaskedSpan(line, len(self.text), "open fence")
 
-    def _end_inside(self, first: int, mark: str, quoted: bool, columns: int) -> tuple[int, str]:
+    def _end_of_masked_inner_fence(
+        self, first: int, mark: str, quoted: bool, columns: int
+    ) -> tuple[int, str]:
         """Where a fence ends that a block quote or a list item holds, and its kind."""
         for line in _LINE.finditer(self.text, first):
             blanks, quote, rest = line[1], line[2], line[3].rstrip()

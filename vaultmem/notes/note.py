@@ -84,7 +84,7 @@ class Note:
         """The note's tags, those of the properties first, each once."""
         found: dict[str, str] = {}
         for name in ("tags", "tag"):
-            for tag in _tag_names_in_property(self.get(name)):
+            for tag in _tag_names_in_note_property(self.get(name)):
                 found.setdefault(tag.casefold(), tag)
         for tag in self.body_tags:
             found.setdefault(tag.casefold(), tag)
@@ -112,10 +112,10 @@ class Note:
         wanted = self.names.get(name, name)
         if wanted in self.properties:
             return wanted
-        return self._spellings.get(wanted.casefold())
+        return self._spellings_of_note_properties.get(wanted.casefold())
 
     @cached_property
-    def _spellings(self) -> dict[str, str]:
+    def _spellings_of_note_properties(self) -> dict[str, str]:
         return {key.casefold(): key for key in reversed(list(self.properties))}
 
     @cached_property
@@ -136,14 +136,16 @@ class Note:
         value = self.get(name)
         if value is None or isinstance(value, (list, dict)):
             return ""
-        return _property_as_text(value).strip()
+        return _note_property_as_text(value).strip()
 
     def strings(self, name: str) -> tuple[str, ...]:
         """A list property, read leniently: one value is a list of one."""
         value = self.get(name)
         items = value if isinstance(value, list) else [value]
         texts = (
-            _property_as_text(i).strip() for i in items if not isinstance(i, (dict, type(None)))
+            _note_property_as_text(i).strip()
+            for i in items
+            if not isinstance(i, (dict, type(None)))
         )
         return tuple(text for text in texts if text)
 
@@ -165,12 +167,14 @@ class Note:
 
 def parse(raw: bytes, path: str = "", names: Mapping[str, str] | None = None) -> Note:
     """Never raises and never changes a byte: what is wrong becomes a Problem."""
-    read = _parsed_bytes if len(raw) <= _READ_ONCE else _parsed_bytes.__wrapped__
+    read = (
+        _note_parsed_from_bytes if len(raw) <= _READ_ONCE else _note_parsed_from_bytes.__wrapped__
+    )
     return replace(read(raw), path=path, names=names or {})
 
 
 @lru_cache(maxsize=8)
-def _parsed_bytes(raw: bytes) -> Note:
+def _note_parsed_from_bytes(raw: bytes) -> Note:
     """A note without its name. What was just written is read again a moment later, for the index
     and for its vectors: the same bytes are parsed once."""
     problems: list[Problem] = []
@@ -183,11 +187,11 @@ def _parsed_bytes(raw: bytes) -> Note:
         problems.append(Problem("binary", "This is not text: it has NUL bytes in it."))
         return Note("", text, None, 0, {}, text, *Outline(), tuple(problems), {})
     start = len(BOM) if text.startswith(BOM) else 0
-    block, body_start = _frontmatter_span(text, start)
+    block, body_start = _frontmatter_span_of_note(text, start)
     values = _read_note_properties(text, start, block, problems)
     body = text[body_start:]
     if "<<<<<<< " in text:
-        problems += _conflict_markers(text)
+        problems += _conflict_markers_in_note(text)
     if len(body) > MAX_SCANNED:
         problems.append(Problem("too-long", "Only the first 4 million characters are read."))
     outline = markdown.markdown_outline(body[:MAX_SCANNED])
@@ -199,10 +203,10 @@ def _parsed_bytes(raw: bytes) -> Note:
 def note_body(raw: bytes) -> str:
     """The text below the properties, without parsing either."""
     text = raw.decode("utf-8", "surrogateescape")
-    return text[_frontmatter_span(text, len(BOM) if text.startswith(BOM) else 0)[1] :]
+    return text[_frontmatter_span_of_note(text, len(BOM) if text.startswith(BOM) else 0)[1] :]
 
 
-def _frontmatter_span(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
+def _frontmatter_span_of_note(text: str, start: int) -> tuple[tuple[int, int] | None, int]:
     """The span between the fences, and where the body starts."""
     opening = _FENCE.match(text, start)
     # From the opening's own newline on: the block may be empty.
@@ -230,7 +234,7 @@ def _read_note_properties(
         return {}
 
 
-def _conflict_markers(text: str) -> Iterator[Problem]:
+def _conflict_markers_in_note(text: str) -> Iterator[Problem]:
     lines = "\n" + markdown.visible_text(text[:MAX_SCANNED])
     start = lines.find("\n<<<<<<< ")
     between = _BETWEEN_SIDES.search(lines, start) if start >= 0 else None
@@ -290,18 +294,18 @@ def property_links(values: Mapping[str, PropertyValue]) -> Iterator[Link]:
                 yield from markdown.property_links(item, name)
 
 
-def _tag_names_in_property(value: PropertyValue) -> Iterator[str]:
+def _tag_names_in_note_property(value: PropertyValue) -> Iterator[str]:
     items = value if isinstance(value, list) else [value]
     for item in items:
         if item is None or isinstance(item, (list, dict)):
             continue
-        text = _property_as_text(item)
+        text = _note_property_as_text(item)
         for word in (text,) if _ONE_WORD.fullmatch(text) else _SEPARATORS.split(text):
             if name := bare_tag(word.strip()).rstrip("/"):
                 yield name
 
 
-def _property_as_text(value: PropertyValue) -> str:
+def _note_property_as_text(value: PropertyValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():

@@ -29,27 +29,27 @@ _ALSO_PEOPLES: Final = frozenset(("type", "project", "user", "kind", "about", "s
 def own_property_lines(note: Note) -> str:
     if note.block is None or not note.properties:
         return ""
-    left_out = _names_left_out(bool(note.id), tuple(note.names.items()))
+    left_out = _not_own_properties(bool(note.id), tuple(note.names.items()))
     if all(name.casefold() in left_out for name in note.properties):  # most notes of agents
         return ""
     head = note.text[slice(*note.block)][:_MOST]
     private = masking.private_spans(head)
     kept = []
-    for name, start, end in _lines_of_properties(head):
+    for name, start, end in _lines_of_each_property(head):
         hidden = any(span.start < end and start < span.end for span in private)
-        if name.casefold() not in left_out and not hidden and _says_something(note, name):
+        if name.casefold() not in left_out and not hidden and _says_own_property(note, name):
             kept.append(head[start:end].rstrip("\r\n"))
     return printable("\n".join(kept)).replace("\r\n", "\n")
 
 
 @lru_cache(maxsize=16)
-def _names_left_out(is_ours: bool, mapped: tuple[tuple[str, str], ...]) -> frozenset[str]:
+def _not_own_properties(is_ours: bool, mapped: tuple[tuple[str, str], ...]) -> frozenset[str]:
     names = dict(mapped)
     ours = PROPERTIES if is_ours else [name for name in PROPERTIES if name not in _ALSO_PEOPLES]
     return _OF_OBSIDIAN.union(names.get(name, name).casefold() for name in ours)
 
 
-def _lines_of_properties(head: str) -> Iterator[tuple[str, int, int]]:
+def _lines_of_each_property(head: str) -> Iterator[tuple[str, int, int]]:
     """Each property with where its lines begin and end; comments of YAML belong to none."""
     at, name, start, end = 0, "", 0, 0
     for line in head.splitlines(keepends=True):
@@ -65,6 +65,6 @@ def _lines_of_properties(head: str) -> Iterator[tuple[str, int, int]]:
         yield name, start, end
 
 
-def _says_something(note: Note, name: str) -> bool:
+def _says_own_property(note: Note, name: str) -> bool:
     value = note.shown.get(name)
     return value not in (None, "", []) and value == note.properties.get(name)

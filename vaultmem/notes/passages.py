@@ -71,7 +71,7 @@ def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
     after, or each new entry of a journal would change the one before."""
     title, day = printable(note.title), day_of_note(note)
     heads = {p.heading: _head_of_passage(title, p.heading, day) for p in found}
-    texts = [_without_runs_of_blanks(p.text) for p in found]
+    texts = [_passage_without_runs_of_blanks(p.text) for p in found]
     before = ["", *texts]
     return [
         "\n".join(
@@ -105,10 +105,10 @@ def places_around_passage(found: Sequence[Passage], place: int) -> list[int]:
     if own.kind != "observation" or not _is_short_passage(own):
         return []
     near = (*range(max(0, place - _NEAR), place), *range(place + 1, place + 1 + _NEAR))
-    return [i for i in near if i < len(found) and _is_said_near(found[i], own)]
+    return [i for i in near if i < len(found) and _is_passage_said_near(found[i], own)]
 
 
-def _is_said_near(passage: Passage, own: Passage) -> bool:
+def _is_passage_said_near(passage: Passage, own: Passage) -> bool:
     if passage.kind == "properties":
         return False
     return _is_short_passage(passage) and (not passage.block or passage.block != own.block)
@@ -125,7 +125,7 @@ def passage_observations(found: Sequence[Passage], numbers: Sequence[int]) -> di
     return {number: first.setdefault(block, number) for number, block in alone}
 
 
-def _without_runs_of_blanks(text: str) -> str:
+def _passage_without_runs_of_blanks(text: str) -> str:
     """Runs of blanks say nothing, and each of them is a token."""
     if not any(blanks in text for blanks in _ODD_BLANKS):  # by far the most texts
         while "\n\n" in text:
@@ -135,15 +135,15 @@ def _without_runs_of_blanks(text: str) -> str:
 
 
 def beginning_of_tokens(text: str, most: int) -> str:
-    return text[: _characters_fitting_tokens(text, most)].rstrip()
+    return text[: _passage_length_for_tokens(text, most)].rstrip()
 
 
 def ending_of_tokens(text: str, most: int) -> str:
-    length = _characters_fitting_tokens(text[::-1], most)
+    length = _passage_length_for_tokens(text[::-1], most)
     return text[len(text) - length :].lstrip()
 
 
-def _characters_fitting_tokens(text: str, most: int) -> int:
+def _passage_length_for_tokens(text: str, most: int) -> int:
     """How many characters have at most so many tokens."""
     if len(text) <= most and text.isascii():  # a byte is a token at most
         return len(text)
@@ -160,7 +160,7 @@ def passages(note: Note) -> list[Passage]:
     text = printable(markdown.text_without_comments(note.body[:MAX_SCANNED]))
     own = sorted(_facts_and_observations_as_passages(note, text), key=lambda p: p.start)
     taken = [(p.start, p.end) for p in own]
-    found = own + list(_merged_passages(text, _stretches_of_text(note, text, taken)))
+    found = own + list(_merged_passages(text, _stretches_for_passages(note, text, taken)))
     found.sort(key=lambda p: p.start)
     return [*found, *_properties_as_passages(note)]
 
@@ -206,7 +206,7 @@ def _bounded_passages(text: str, said: str, whole: Passage) -> Iterator[Passage]
     if len(said) <= MOST_OF_PASSAGE or tokens_at_most(said) <= MOST_OF_PASSAGE:
         yield whole
         return
-    for start, end in _gathered_paragraphs(text, whole.start, whole.end):
+    for start, end in _paragraphs_for_one_passage(text, whole.start, whole.end):
         yield Passage(text[start:end].strip(), whole.heading, start, end, whole.kind, whole.block)
 
 
@@ -219,13 +219,15 @@ class _Stretch(NamedTuple):
     end: int
 
 
-def _stretches_of_text(note: Note, text: str, taken: list[tuple[int, int]]) -> Iterator[_Stretch]:
+def _stretches_for_passages(
+    note: Note, text: str, taken: list[tuple[int, int]]
+) -> Iterator[_Stretch]:
     done = 0  # of what is taken
     for trail, lead, start, end in _sections_for_passages(note, len(text)):
         while done < len(taken) and taken[done][1] <= start:
             done += 1
-        for a, b in _stretch_without_taken(taken, done, start, end):
-            for first, last in _gathered_paragraphs(text, a, b):
+        for a, b in _stretches_between_passages(taken, done, start, end):
+            for first, last in _paragraphs_for_one_passage(text, a, b):
                 yield _Stretch(trail, lead if lead >= 0 else first, first, last)
                 lead = -1
 
@@ -248,7 +250,7 @@ def _merged_passages(text: str, stretches: Iterator[_Stretch]) -> Iterator[Passa
     alone = True
     for each in stretches:
         if held is not None and _fit_in_one_passage(text, held, each):
-            shared = _shared_headings(held.trail, each.trail)
+            shared = _headings_shared_by_passages(held.trail, each.trail)
             held, alone = _Stretch(shared, held.lead, held.lead, each.end), False
             continue
         if held is not None:
@@ -265,7 +267,7 @@ def _fit_in_one_passage(text: str, one: _Stretch, other: _Stretch) -> bool:
     return tokens_at_most(text[one.lead : other.end]) <= GOOD_PASSAGE
 
 
-def _shared_headings(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def _headings_shared_by_passages(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1
@@ -278,7 +280,7 @@ def _passage_of_stretch(text: str, stretch: _Stretch, alone: bool) -> Passage:
     return Passage(text[start : stretch.end].strip(), heading, start, stretch.end)
 
 
-def _stretch_without_taken(
+def _stretches_between_passages(
     taken: list[tuple[int, int]], first: int, start: int, end: int
 ) -> Iterator[tuple[int, int]]:
     """What is left of a stretch when observations and facts are taken out of it."""
@@ -294,10 +296,10 @@ def _stretch_without_taken(
         yield start, end
 
 
-def _gathered_paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _paragraphs_for_one_passage(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     first = last = -1
     size = 0
-    for a, b, length in _paragraphs_and_sentences(text, start, end):
+    for a, b, length in _pieces_of_paragraphs_for_passages(text, start, end):
         if first >= 0 and size + length > GOOD_PASSAGE:
             yield first, last
             first, size = -1, 0
@@ -307,7 +309,9 @@ def _gathered_paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int,
         yield first, last
 
 
-def _paragraphs_and_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _pieces_of_paragraphs_for_passages(
+    text: str, start: int, end: int
+) -> Iterator[tuple[int, int, int]]:
     """Paragraphs, and the sentences of those that are too long, each with its tokens."""
     at = start
     for stop in [*(m.start() for m in _PARAGRAPH.finditer(text, start, end)), end]:
@@ -319,18 +323,18 @@ def _paragraphs_and_sentences(text: str, start: int, end: int) -> Iterator[tuple
             ):
                 yield at, stop, size
             else:
-                for first, last in _sentences_of_paragraph(text, at, stop):
+                for first, last in _sentences_for_passages(text, at, stop):
                     yield first, last, tokens_at_most(text[first:last])
         at = stop
 
 
-def _sentences_of_paragraph(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences_for_passages(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
     for stop in [*(m.end() for m in _BREAKS.finditer(text, start, end)), end]:
         while (
             stop - at > 2 * MOST_OF_PASSAGE or tokens_at_most(text[at:stop]) > MOST_OF_PASSAGE
         ):  # it has no end
-            cut = _place_to_cut_sentence(text, at, stop)
+            cut = _place_to_cut_passage(text, at, stop)
             yield at, cut
             at = cut
         if text[at:stop].strip():
@@ -338,10 +342,10 @@ def _sentences_of_paragraph(text: str, start: int, end: int) -> Iterator[tuple[i
         at = stop
 
 
-def _place_to_cut_sentence(text: str, start: int, end: int) -> int:
+def _place_to_cut_passage(text: str, start: int, end: int) -> int:
     """A place to cut an endless sentence: a blank if there is one, near the good size."""
     limit = start + max(
-        1, _characters_fitting_tokens(text[start : start + 2 * GOOD_PASSAGE], GOOD_PASSAGE)
+        1, _passage_length_for_tokens(text[start : start + 2 * GOOD_PASSAGE], GOOD_PASSAGE)
     )
     blank = text.rfind(" ", start + (limit - start) // 2, limit)
     return min(end, blank + 1 if blank > start else limit)

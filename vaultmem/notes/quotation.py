@@ -39,16 +39,16 @@ def append_behind_section(body: str, text: str, section: str, newline: str) -> s
     """The body with a text more: at its end, or at the end of what stands under a heading."""
     lines = text.strip("\r\n")
     if not section:
-        return _body_with_lines_behind(body, 0, len(body), lines, newline)
+        return _body_with_lines_behind_section(body, 0, len(body), lines, newline)
     heads = markdown.markdown_headings(body)
-    at = _section_by_trail(body, heads, section)
+    at = _section_quoted_by_trail(body, heads, section)
     if any(head.level <= heads[at].level for head in markdown.markdown_headings(lines)):
         raise InvalidInput(
             f"The text has a heading of the rank of {heads[at].text!r}, and would not be in that "
             "section. Make its headings smaller, or append it to the note: leave section out."
         )
     end = heads[at + 1].start if at + 1 < len(heads) else len(body)
-    return _body_with_lines_behind(body, heads[at].end, end, lines, newline)
+    return _body_with_lines_behind_section(body, heads[at].end, end, lines, newline)
 
 
 # --- where a quotation stands -----------------------------------------------------------------
@@ -106,7 +106,9 @@ def _body_with_quotation_changed(body: str, start: int, end: int, new: str) -> s
     return after
 
 
-def _body_with_lines_behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
+def _body_with_lines_behind_section(
+    body: str, start: int, end: int, lines: str, newline: str
+) -> str:
     """Put lines behind the last text of a stretch; a list goes on without a blank line."""
     said = body[start:end].rstrip()
     at = end_of_line(body, start + len(said)) if said else start
@@ -135,11 +137,11 @@ class _SectionTrail(NamedTuple):
     line: int
 
 
-def _section_by_trail(body: str, heads: Sequence[Heading], wanted: str) -> int:
+def _section_quoted_by_trail(body: str, heads: Sequence[Heading], wanted: str) -> int:
     """The one heading of this name, or of this path as recall gives it: Auth › Tokens."""
-    named = list(_trails_of_headings(body, heads))
-    steps = tuple(_bare_trail_step(step) for step in _TRAIL.split(wanted.strip()) if step)
-    folded = [tuple(map(_bare_trail_step, each.trail)) for each in named]
+    named = list(_quotable_trails_of_headings(body, heads))
+    steps = tuple(_bare_step_of_quoted_trail(step) for step in _TRAIL.split(wanted.strip()) if step)
+    folded = [tuple(map(_bare_step_of_quoted_trail, each.trail)) for each in named]
     found = [i for i, trail in enumerate(folded) if steps and trail[-len(steps) :] == steps]
     exact = [i for i in found if len(named[i].trail) == len(steps)]
     if len(exact) == 1 or len(found) == 1:
@@ -162,7 +164,7 @@ def _section_by_trail(body: str, heads: Sequence[Heading], wanted: str) -> int:
     )
 
 
-def _trails_of_headings(body: str, heads: Sequence[Heading]) -> Iterator[_SectionTrail]:
+def _quotable_trails_of_headings(body: str, heads: Sequence[Heading]) -> Iterator[_SectionTrail]:
     above: list[Heading] = []
     line = at = 0
     for head in heads:
@@ -171,7 +173,7 @@ def _trails_of_headings(body: str, heads: Sequence[Heading]) -> Iterator[_Sectio
         yield _SectionTrail(tuple(printable(each.text) for each in above), line + 1)
 
 
-def _bare_trail_step(name: str) -> str:
+def _bare_step_of_quoted_trail(name: str) -> str:
     plain = re.sub(r"\A#{1,6}[ \t]+", "", name.strip())
     return plain.lstrip("*_ \t").rstrip("*_: \t").casefold()
 
@@ -218,7 +220,7 @@ def _quotation_candidate(content: str, start: int, end: int) -> str:
     """A place with its line, the headings above it, and what stands around."""
     line = content.count("\n", 0, start) + 1
     heads = [head for head in markdown.markdown_headings(content) if head.start <= start]
-    trails = list(_trails_of_headings(content, heads))
+    trails = list(_quotable_trails_of_headings(content, heads))
     under = f", under {' › '.join(trails[-1].trail)}" if trails else ""
     first = max(content.rfind("\n", 0, start) + 1, start - _AROUND)
     last = min(end_of_line(content, end), end + _AROUND)

@@ -103,14 +103,14 @@ def replacement(note: Note) -> Replacement | None:
     has_any = any(note.key_of(name) for name in _OF_PROPERTIES) if note.properties else False
     days = (day_in_name(note.string(name)) for name in _SINCE) if has_any else ()
     since = next(filter(None, days), None)
-    said = _said_in_properties(note) if has_any or note.tags else None
-    said = said or _said_in_text(note) or _said_in_title(note)
+    said = _replacement_in_properties(note) if has_any or note.tags else None
+    said = said or _replacement_in_text(note) or _replacement_in_title(note)
     if said is None and since is not None:
         return Replacement("", since, "its time")
     return said._replace(since=said.since or since) if said else None
 
 
-def _said_in_properties(note: Note) -> Replacement | None:
+def _replacement_in_properties(note: Note) -> Replacement | None:
     for name in _BY:
         if by := next(iter(note.strings(name)), ""):
             return Replacement(link_target(by) or by, None, name)
@@ -120,28 +120,28 @@ def _said_in_properties(note: Note) -> Replacement | None:
         if value is True or day:
             return Replacement("", day, name)
     for value in (*note.strings("status"), *note.strings("state")):
-        if value.casefold() in _states():
-            return Replacement(_linked_instead(note), None, f"status: {value}")
-    if found := next((tag for tag in note.tags if tag.casefold() in _states()), None):
-        return Replacement(_linked_instead(note), None, f"#{found}")
+        if value.casefold() in _replaced_states():
+            return Replacement(_linked_replacement(note), None, f"status: {value}")
+    if found := next((tag for tag in note.tags if tag.casefold() in _replaced_states()), None):
+        return Replacement(_linked_replacement(note), None, f"#{found}")
     return None
 
 
-def _linked_instead(note: Note) -> str:
+def _linked_replacement(note: Note) -> str:
     """What the text of a note with such a status links as its successor."""
-    said = _said_in_text(note)
+    said = _replacement_in_text(note)
     return said.by if said else ""
 
 
 @cache
-def _states() -> frozenset[str]:
+def _replaced_states() -> frozenset[str]:
     return frozenset(_STATES.split())
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    about_itself = "|".join(_unnamed(_SAID))
-    of_another = "|".join(_unnamed(_SAID_OF_ANOTHER))
+def _replacement_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    about_itself = "|".join(_unnamed_replacement_patterns(_SAID))
+    of_another = "|".join(_unnamed_replacement_patterns(_SAID_OF_ANOTHER))
     return (
         re.compile(f"{_BEGINNING}(?P<said>{_ABOUT_ITSELF}(?:{about_itself}))", re.IGNORECASE),
         re.compile(f"{_BEGINNING}(?P<said>{of_another})", re.IGNORECASE),
@@ -149,26 +149,28 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def _unnamed(patterns: tuple[str, ...]) -> Iterator[str]:
+def _unnamed_replacement_patterns(patterns: tuple[str, ...]) -> Iterator[str]:
     """A name can be given to one group alone."""
     return (pattern.replace("(?P<link>", "(?:") for pattern in patterns)
 
 
-def _said_in_text(note: Note) -> Replacement | None:
-    if not _has_any(note.body[:_FIRST], _HINTS):
+def _replacement_in_text(note: Note) -> Replacement | None:
+    if not _has_replacement_hint(note.body[:_FIRST], _HINTS):
         return None
     text = visible_text(note.body[:_FIRST])
-    match = _patterns()[0].search(text)
+    match = _replacement_patterns()[0].search(text)
     if match is None:
         return None
     said = match["said"]
-    by = next(_links_in(said), "") or next(_links_in(_sentence_from(text, match.start("said"))), "")
-    day = day_in_name(_sentence_from(text, match.start("said")))
+    by = next(_replacement_links(said), "") or next(
+        _replacement_links(_replacement_sentence(text, match.start("said"))), ""
+    )
+    day = day_in_name(_replacement_sentence(text, match.start("said")))
     return Replacement(by, day, said.strip())
 
 
-def _said_in_title(note: Note) -> Replacement | None:
-    match = _patterns()[2].search(note.title)
+def _replacement_in_title(note: Note) -> Replacement | None:
+    match = _replacement_patterns()[2].search(note.title)
     return Replacement("", None, match[0].strip()) if match else None
 
 
@@ -177,26 +179,26 @@ def replaced_names(note: Note) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in _REPLACES if note.properties else ():
         found.update((link_target(value) or value, None) for value in note.strings(name))
-    if not _has_any(note.body[:_READ], _HINTS_OF_ANOTHER):
+    if not _has_replacement_hint(note.body[:_READ], _HINTS_OF_ANOTHER):
         return tuple(found)
     text = visible_text(note.body[:_READ])
-    for match in _patterns()[1].finditer(text):
-        found.update(dict.fromkeys(_links_in(match["said"])))
+    for match in _replacement_patterns()[1].finditer(text):
+        found.update(dict.fromkeys(_replacement_links(match["said"])))
     return tuple(found)
 
 
-def _has_any(text: str, hints: tuple[str, ...]) -> bool:
+def _has_replacement_hint(text: str, hints: tuple[str, ...]) -> bool:
     low = text.lower()
     return any(hint in low for hint in hints)
 
 
-def _links_in(text: str) -> Iterator[str]:
+def _replacement_links(text: str) -> Iterator[str]:
     for link in re.findall(r"\[\[[^\[\]\n]{1,300}\]\]", text):
         if name := link_target(link):
             yield name
 
 
-def _sentence_from(text: str, start: int) -> str:
+def _replacement_sentence(text: str, start: int) -> str:
     end = re.compile(r"[.!?](?=\s|\Z)|\n").search(text, start)
     return text[start : end.start() if end else len(text)][:_FIRST]
 

@@ -43,7 +43,7 @@ def main_sentences(texts: Sequence[str], most: int, room: int) -> list[str]:
     """The sentences that share most with all of them, the first one the most; none twice."""
     found = [sentence for text in texts for sentence in sentences(text)]
     bags = [Counter(topic_words(sentence)) for sentence in found]
-    scores = _centrality_of_words(bags)
+    scores = _sentence_centrality_by_words(bags)
     order = sorted(range(len(found)), key=lambda i: (-scores[i], i))
     chosen: list[int] = []
     for i in order:
@@ -57,10 +57,10 @@ def main_sentences(texts: Sequence[str], most: int, room: int) -> list[str]:
 
 
 def sentence_centrality(texts: Sequence[str]) -> list[float]:
-    return _centrality_of_words([Counter(topic_words(text)) for text in texts])
+    return _sentence_centrality_by_words([Counter(topic_words(text)) for text in texts])
 
 
-def _centrality_of_words(bags: Sequence[Counter[str]]) -> list[float]:
+def _sentence_centrality_by_words(bags: Sequence[Counter[str]]) -> list[float]:
     """How much of what all say each one says; a word that only one says counts little."""
     shared = Counter(word for bag in bags for word in bag)
     scores = []

@@ -44,7 +44,9 @@ class VersionHistory:
             if versions and versions[0].commit and versions[0].version == now.version:
                 now = replace(versions.pop(0), action="current", current=True)
             versions.insert(0, now)
-        changes = len(kept) if self._view.is_bound() else self._view.parts.history.count(key)
+        changes = (
+            len(kept) if self._view.is_bound() else self._view.parts.history.count_in_history(key)
+        )
         number = changes + (note is not None)
         return Versions(note_identity(note) if note else key, path, tuple(versions), number)
 
@@ -117,7 +119,7 @@ class VersionHistory:
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
         written = self._writing.place_note(folder, name.removesuffix(".md"), note)
-        place = self._view.parts.history.place(history_key(note))
+        place = self._view.parts.history.last_place_in_history(history_key(note))
         if place and place.trashed:
             self._view.store.trash.clear(place.trashed, raw)
         return Restored(note_identity(written.note), written.path, written.version, snapshot.action)
@@ -155,7 +157,7 @@ class VersionHistory:
         except NotFound:
             wanted = references.plain_reference(ref)
             for key in self._view.parts.history.notes():
-                place = self._view.parts.history.place(key)
+                place = self._view.parts.history.last_place_in_history(key)
                 if place is None or (
                     wanted.upper() != key and wanted not in _references_to(place.path)
                 ):

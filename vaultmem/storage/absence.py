@@ -37,7 +37,7 @@ def is_absence_over(file: str | Path, seconds: float = ABSENCE_SECONDS) -> bool:
     """Whether the file is there, or comes back while its folder is fresh."""
     deadline = time.monotonic() + seconds
     while not os.path.lexists(file):
-        if time.monotonic() >= deadline or not _has_folder_just_changed(os.path.dirname(file)):
+        if time.monotonic() >= deadline or not _may_absence_end_soon(os.path.dirname(file)):
             return os.path.lexists(file)
         time.sleep(0.005)
     return True
@@ -53,7 +53,7 @@ def lasting_absences(files: Iterable[tuple[str, str]], seconds: float = 0.2) -> 
     ]
 
 
-def _has_folder_just_changed(folder: str) -> bool:
+def _may_absence_end_soon(folder: str) -> bool:
     try:
         return abs(time.time() - os.stat(folder).st_mtime) < ABSENCE_SECONDS
     except OSError:

@@ -74,20 +74,20 @@ class Authorship:
     def show(self, caller: Hashable, path: str, body: str, version: str = "") -> None:
         """The caller has seen all of this text, or has written it; this is its version."""
         with self._guard:
-            shown = self._remember_as_shown(caller, path)
-            shown.texts.append(_digest_of_words(body))
+            shown = self._texts_remembered_as_shown(caller, path)
+            shown.texts.append(_digest_of_written_words(body))
             if version in shown.parts:
                 shown.parts = deque((v for v in shown.parts if v != version), _LATEST)
 
     def tell(self, caller: Hashable, path: str, version: str) -> None:
         """The caller was told the version of a note of which it has not seen all."""
         with self._guard:
-            self._remember_as_shown(caller, path).parts.append(version)
+            self._texts_remembered_as_shown(caller, path).parts.append(version)
 
     def read(self, caller: Hashable, path: str, version: str, start: int, end: int) -> int:
         """The caller was shown this page of a text; returns how far it has read from its start."""
         with self._guard:
-            shown = self._remember_as_shown(caller, path)
+            shown = self._texts_remembered_as_shown(caller, path)
             if shown.version != version:
                 shown.version, shown.read_to = version, 0
             if start <= shown.read_to:
@@ -96,20 +96,20 @@ class Authorship:
 
     def has_seen(self, caller: Hashable, path: str, body: str) -> bool:
         with self._guard:
-            return _digest_of_words(body) in self._known_as_shown(caller, path).texts
+            return _digest_of_written_words(body) in self._texts_known_as_shown(caller, path).texts
 
     def has_seen_another(self, caller: Hashable, path: str) -> bool:
         """Whether the caller was shown the whole of any text that this note had."""
-        return bool(self._known_as_shown(caller, path).texts)
+        return bool(self._texts_known_as_shown(caller, path).texts)
 
     def was_told(self, caller: Hashable, path: str, version: str) -> bool:
         with self._guard:
-            return version in self._known_as_shown(caller, path).parts
+            return version in self._texts_known_as_shown(caller, path).parts
 
-    def _known_as_shown(self, caller: Hashable, path: str) -> _ShownTexts:
+    def _texts_known_as_shown(self, caller: Hashable, path: str) -> _ShownTexts:
         return self._shown.get((caller, path)) or _ShownTexts()
 
-    def _remember_as_shown(self, caller: Hashable, path: str) -> _ShownTexts:
+    def _texts_remembered_as_shown(self, caller: Hashable, path: str) -> _ShownTexts:
         found = self._shown.setdefault((caller, path), _ShownTexts())
         self._shown.move_to_end((caller, path))
         while len(self._shown) > _NOTES:
@@ -121,34 +121,34 @@ class Authorship:
     def write(self, body: str) -> None:
         """An agent made this text, all of it."""
         with contextlib.suppress(OSError, VaultmemError):
-            self._written.add_digest(_digest_of_words(body))
+            self._written.add_digest(_digest_of_written_words(body))
 
     def is_written(self, body: str) -> bool:
-        return _digest_of_words(body) in self._written
+        return _digest_of_written_words(body) in self._written
 
     def store(self, note: Note) -> None:
         """What was last stored under the note's key: its text, and its properties then."""
         with contextlib.suppress(OSError, VaultmemError):
-            self._file_of_stored(note).write(note.raw)
+            self._file_of_stored_authorship(note).write(note.raw)
 
     def stored(self, note: Note) -> Note | None:
         try:
-            return parse(self._file_of_stored(note).read(), note.path, note.names)
+            return parse(self._file_of_stored_authorship(note).read(), note.path, note.names)
         except (OSError, VaultmemError):
             return None
 
     def drop(self, note: Note) -> None:
         with contextlib.suppress(OSError, VaultmemError):
-            self._file_of_stored(note).remove()
+            self._file_of_stored_authorship(note).remove()
 
-    def _file_of_stored(self, note: Note) -> OwnPath:
+    def _file_of_stored_authorship(self, note: Note) -> OwnPath:
         return self._stored / f"{history_key(note)}.md"
 
 
 def same_words(one: str, other: str) -> bool:
-    return _digest_of_words(one) == _digest_of_words(other)
+    return _digest_of_written_words(one) == _digest_of_written_words(other)
 
 
-def _digest_of_words(body: str) -> str:
+def _digest_of_written_words(body: str) -> str:
     """Of the words: how lines end, and blanks around the text, are nobody's words."""
     return note_version(note_bytes(with_unix_line_ends(body).strip()))

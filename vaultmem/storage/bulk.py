@@ -26,20 +26,20 @@ class BulkWriter:
         self.store = store
         self._listed: dict[str, dict[str, str]] = {}  # since files were last placed
 
-    def spelled(self, folder: str) -> str:
+    def folder_spelled_for_bulk(self, folder: str) -> str:
         """The folder as the vault spells it: `Memories/atlas` is `Memories/Atlas` where that is."""
         place, found = self.store.root, []
         for segment in filter(None, folder.split("/")):
-            known = _names_in_folder(place).get(name_key(segment), segment)
+            known = _names_in_folder_for_bulk(place).get(name_key(segment), segment)
             found.append(known)
             place /= known
         return "/".join(found)
 
-    def is_taken(self, path: str) -> bool:
+    def is_taken_for_bulk(self, path: str) -> bool:
         """Whether a file has this name, also in another case."""
         folder, _, name = path.rpartition("/")
         if folder not in self._listed:
-            self._listed[folder] = _names_in_folder(self.store.root / folder)
+            self._listed[folder] = _names_in_folder_for_bulk(self.store.root / folder)
         return name_key(name) in self._listed[folder]
 
     def place(self, files: Sequence[tuple[str, bytes]]) -> list[str]:
@@ -49,7 +49,7 @@ class BulkWriter:
             self.store.writing(),
             durable.disk_errors_explained("Importing", "What came before stays."),
         ):
-            places = self._free(files)
+            places = self._files_free_for_bulk(files)
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
                 durable.make_folders(folder, self.store.root)
             with contextlib.ExitStack() as stack:
@@ -63,19 +63,21 @@ class BulkWriter:
                 done = [
                     path
                     for temporary, (path, file, _) in zip(temporaries, places, strict=True)
-                    if _place_if_free(temporary, file)
+                    if _place_in_bulk_if_free(temporary, file)
                 ]
             for folder in dict.fromkeys(file.parent for _, file, _ in places):
                 durable.flush_folder(folder)
         return done
 
-    def _free(self, files: Sequence[tuple[str, bytes]]) -> list[tuple[str, Path, bytes]]:
+    def _files_free_for_bulk(
+        self, files: Sequence[tuple[str, bytes]]
+    ) -> list[tuple[str, Path, bytes]]:
         taken: dict[Path, dict[str, str]] = {}
         free = []
         for path, raw in files:
             file = self.store.paths.locate(path)
             if file.parent not in taken:
-                taken[file.parent] = _names_in_folder(file.parent)
+                taken[file.parent] = _names_in_folder_for_bulk(file.parent)
             key = name_key(file.name)
             if key not in taken[file.parent]:
                 taken[file.parent][key] = file.name
@@ -83,13 +85,13 @@ class BulkWriter:
         return free
 
 
-def _names_in_folder(folder: Path) -> dict[str, str]:
+def _names_in_folder_for_bulk(folder: Path) -> dict[str, str]:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return {name_key(name): name for name in os.listdir(folder)}
     return {}
 
 
-def _place_if_free(temporary: str, file: Path) -> bool:
+def _place_in_bulk_if_free(temporary: str, file: Path) -> bool:
     try:
         durable.place_new_file(temporary, file)
     except FileExistsError:

@@ -21,7 +21,7 @@ def is_drive_awaited(folder: Path, fstab: str | None = None) -> bool:
     table or by custom, and nothing is mounted there."""
     folder = Path(os.path.abspath(folder))
     mounted = next(place for place in (folder, *folder.parents) if os.path.ismount(place))
-    points = [*_mount_points(_read_fstab() if fstab is None else fstab), *map(Path, _PLACES)]
+    points = [*_mount_points(_mounts_in_fstab() if fstab is None else fstab), *map(Path, _PLACES)]
     inside = [point for point in points if point in folder.parents]
     inside += [point for point in points[: -len(_PLACES)] if point == folder]
     return any(point != mounted and point not in mounted.parents for point in inside)
@@ -52,7 +52,7 @@ def _unescaped_mount_point(point: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point)
 
 
-def _read_fstab() -> str:
+def _mounts_in_fstab() -> str:
     try:
         return _FSTAB.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -88,8 +88,10 @@ class History:
         with durable.disk_errors_explained(f"Keeping the old text of {note.path}"):
             name = f"{_next_snapshot_stamp(kept)} {action} {note_version(note.raw)}.md"
             (folder / name).create(note.raw)
-            dropped = self._dropped(folder.name) + len(kept[SNAPSHOTS_KEPT - 1 :])
-            self._write_place(folder, LastPlace(note.path, dropped=dropped))
+            dropped = self._snapshots_dropped_from_history(folder.name) + len(
+                kept[SNAPSHOTS_KEPT - 1 :]
+            )
+            self._write_last_place_in_history(folder, LastPlace(note.path, dropped=dropped))
             for old in kept[SNAPSHOTS_KEPT - 1 :]:
                 old.file.remove()
 
@@ -119,24 +121,28 @@ class History:
         if paths:
             self.keep_writes([write for write in self.writes() if write.path not in paths])
         for key in self.notes() if paths else ():
-            place = self.place(key)
+            place = self.last_place_in_history(key)
             if place and place.path in paths:
-                self._write_place(self.folder / key, place._replace(trashed=EMPTIED_TRASH))
+                self._write_last_place_in_history(
+                    self.folder / key, place._replace(trashed=EMPTIED_TRASH)
+                )
 
     def trashed(self, note: Note, place: str) -> None:
-        dropped = self._dropped(history_key(note))
-        self._write_place(self.folder / history_key(note), LastPlace(note.path, place, dropped))
+        dropped = self._snapshots_dropped_from_history(history_key(note))
+        self._write_last_place_in_history(
+            self.folder / history_key(note), LastPlace(note.path, place, dropped)
+        )
 
-    def count(self, key: str) -> int:
+    def count_in_history(self, key: str) -> int:
         """How often the note was changed by an agent, counting snapshots no longer kept."""
-        return len(self.snapshots(key)) + self._dropped(key)
+        return len(self.snapshots(key)) + self._snapshots_dropped_from_history(key)
 
-    def _dropped(self, key: str) -> int:
-        place = self.place(key)
+    def _snapshots_dropped_from_history(self, key: str) -> int:
+        place = self.last_place_in_history(key)
         return place.dropped if place else 0
 
-    def _write_place(self, folder: OwnPath, place: LastPlace) -> None:
-        names = f"{_quoted_path(place.path)}\n{_quoted_path(place.trashed)}\n"
+    def _write_last_place_in_history(self, folder: OwnPath, place: LastPlace) -> None:
+        names = f"{_quoted_path_in_history(place.path)}\n{_quoted_path_in_history(place.trashed)}\n"
         text = names + (f"{place.dropped}\n" if place.dropped else "")
         raw, file = text.encode("utf-8", "surrogateescape"), folder / _PLACE
         if file.stat() is None or file.read() != raw:
@@ -152,7 +158,7 @@ class History:
                 found.append(Snapshot(match[3], taken, match[2], folder / name, stat.st_size))
         return found[::-1]
 
-    def place(self, key: str) -> LastPlace | None:
+    def last_place_in_history(self, key: str) -> LastPlace | None:
         try:
             raw = (self.folder / key / _PLACE).read()
         except OSError:
@@ -160,18 +166,22 @@ class History:
         lines = raw.decode("utf-8", "surrogateescape").splitlines()
         path, trashed, dropped = (*lines, "", "", "")[:3]
         count = int(dropped) if dropped.isdigit() else 0
-        return LastPlace(_unquoted_path(path), _unquoted_path(trashed), count) if lines else None
+        return (
+            LastPlace(_unquoted_path_in_history(path), _unquoted_path_in_history(trashed), count)
+            if lines
+            else None
+        )
 
     def notes(self) -> list[str]:
         return [folder.name for folder in self.folder.folders()]
 
 
-def _quoted_path(path: str) -> str:
+def _quoted_path_in_history(path: str) -> str:
     """On one line, whatever a file is called."""
     return path if one_line(path) == path and not path.startswith('"') else json.dumps(path)
 
 
-def _unquoted_path(line: str) -> str:
+def _unquoted_path_in_history(line: str) -> str:
     if not line.startswith('"'):
         return line
     with contextlib.suppress(ValueError):

@@ -78,7 +78,7 @@ class Listing:
     def refuses(self, path: str, entry: os.DirEntry[str]) -> bool:
         """Whether no note can be made of this; a folder with a bad name is told once."""
         if not file_names.is_unicode_name(path):
-            self._refuse_name(path.split("/"))
+            self._refuse_to_list_name(path.split("/"))
             return True
         if file_names.looks_like_absolute_path(path):
             self.refused[path] = _ABSOLUTE
@@ -86,7 +86,7 @@ class Listing:
             self.refused[path] = _NO_FILE
         return path in self.refused
 
-    def _refuse_name(self, parts: list[str]) -> None:
+    def _refuse_to_list_name(self, parts: list[str]) -> None:
         bad = next(i for i, part in enumerate(parts, 1) if not file_names.is_unicode_name(part))
         place = file_names.escaped_name("/".join(parts[:bad]))
         self.refused[place] = _NOT_UNICODE if bad == len(parts) else _IN_NOT_UNICODE

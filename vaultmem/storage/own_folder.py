@@ -52,7 +52,7 @@ class OwnFolder:
         if self._spare is None or _is_own_folder_writable(self.kept):
             self._spare = None  # what was opened there stays open until the end
             return
-        if _is_mounted_read_only(self._home.path):
+        if _is_own_folder_on_read_only_drive(self._home.path):
             raise Away(_READ_ONLY.format(self._home.path))
         raise ReadOnly(f"There is no permission to write to {self.kept}; nothing was changed.")
 
@@ -76,7 +76,7 @@ class OwnFolder:
         unused = self._spare is not None or self._device is None
         if unused or named == self._home.path or named.is_dir():
             return ""
-        return "" if self._may_be_made(named) else _NOT_THERE.format(named)
+        return "" if self._may_own_folder_be_made(named) else _NOT_THERE.format(named)
 
     def local(self) -> OwnPath:
         """What is this machine's alone; kept out of git."""
@@ -84,25 +84,25 @@ class OwnFolder:
         folder = self.place / "local"
         with durable.disk_errors_explained(f"Making {folder}"):
             if self.place.anchor not in (self._home.path, self._spare):
-                self._make_elsewhere(self.place.anchor)
+                self._make_own_folder_elsewhere(self.place.anchor)
             if not folder.is_folder():
                 folder.make()
-                self._ignore()
+                self._let_git_ignore_own_folder()
         return folder
 
-    def _make_elsewhere(self, named: Path) -> None:
+    def _make_own_folder_elsewhere(self, named: Path) -> None:
         """The folder that the person named; not where the drive was that it lay on."""
         if not named.is_dir():
-            if not self._may_be_made(named):
+            if not self._may_own_folder_be_made(named):
                 raise Away(_NOT_THERE.format(named))
             durable.make_folders(named)
         self._device = named.stat().st_dev
 
-    def _may_be_made(self, named: Path) -> bool:
+    def _may_own_folder_be_made(self, named: Path) -> bool:
         standing = next(folder for folder in named.parents if os.path.lexists(folder))
         return standing.is_dir() and self._device in (None, standing.stat().st_dev)
 
-    def _ignore(self) -> None:
+    def _let_git_ignore_own_folder(self) -> None:
         if self._spare is not None:
             return
         own = OwnPath(self._home.path, (STATE,), self._home.require_is)
@@ -120,7 +120,7 @@ def _is_own_folder_writable(place: OwnPath) -> bool:
     return all(os.access(folder, os.W_OK) for folder in standing)
 
 
-def _is_mounted_read_only(folder: Path) -> bool:
+def _is_own_folder_on_read_only_drive(folder: Path) -> bool:
     try:
         return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
     except (AttributeError, OSError):  # Windows does not say

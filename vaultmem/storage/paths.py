@@ -61,24 +61,24 @@ class NotePaths:
             raise InvalidInput(f"{printable(path)} cannot be the name of a file.") from None
         if file_names.looks_like_absolute_path(path) or (os.name == "nt" and ":" in path):
             raise OutsideVault(f"{path} is an absolute path; name notes relative to the vault.")
-        top, inner = self._top_of(path)
+        top, inner = self._top_folder_of_path(path)
         segments = inner.replace("\\", "/").split("/") if os.name == "nt" else inner.split("/")
         if any(segment in ("", ".", "..") for segment in segments):
             raise OutsideVault(f"{path} leaves the vault or is not a plain path.")
         if any(segment.startswith(".") for segment in segments):
             raise OutsideVault(f"{path} lies in a hidden folder, which vaultmem leaves alone.")
         file = top.joinpath(*segments)
-        self._require_inside(path, str(file.parent), top)
+        self._require_path_inside(path, str(file.parent), top)
         return file
 
-    def _top_of(self, path: str) -> tuple[Path, str]:
+    def _top_folder_of_path(self, path: str) -> tuple[Path, str]:
         """The folder that a path must not leave, and the path in it."""
         if path.startswith(VOLATILE):
             self._volatile.is_folder()  # refuses a link on the way there
             return self._volatile.path, path.removeprefix(VOLATILE)
         return self.root, path
 
-    def _require_inside(self, path: str, folder: str, above: Path) -> None:
+    def _require_path_inside(self, path: str, folder: str, above: Path) -> None:
         """No part of the way is a link: one may lead out, or into what is hidden."""
         wanted = os.path.realpath(above) + folder[len(str(above)) :]
         if os.path.normcase(os.path.realpath(folder)) != os.path.normcase(wanted):
@@ -91,7 +91,7 @@ class NotePaths:
         file = f"{self.top}{path}"
         folder = file.rpartition("/")[0]
         if folder not in self._inside:
-            self._require_inside(path, folder, self.root)
+            self._require_path_inside(path, folder, self.root)
             self._inside.add(folder)
         return file
 
@@ -113,7 +113,7 @@ class NotePaths:
 
     def refuse_clash(self, path: str, file: Path) -> None:
         """No second file or folder whose name differs only in case or in accents' form."""
-        top, inner = self._top_of(path)
+        top, inner = self._top_folder_of_path(path)
         place = top
         for segment in inner.split("/"):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):

@@ -42,21 +42,21 @@ class VaultFolder:
         self.path = path
         self.generation = 0  # how often the vault came back as another folder
         self._looking = threading.Lock()
-        self._identity = _folder_identity(path)
-        self._names = _sample_of_names(_names_in_vault_folder(path))
+        self._identity = _identity_of_root(path)
+        self._names = _sample_of_names_in_root(_names_in_root(path))
         self._notes: tuple[str, ...] = ()
         self._awaited = not self._names and drives.is_drive_awaited(path)
 
     def trouble(self) -> str:
         """Why the vault cannot be used now; nothing while it can."""
-        found = _folder_identity(self.path)
+        found = _identity_of_root(self.path)
         if found is None:
             return _GONE.format(self.path)
-        if self._awaited and not self._has_come(found):
+        if self._awaited and not self._has_root_come(found):
             return _AWAITED.format(self.path)
         if found == self._identity:
             return ""
-        return "" if self._is_back(found) else _OTHER.format(self.path)
+        return "" if self._is_root_back(found) else _OTHER.format(self.path)
 
     def require(self) -> None:
         if reason := self.trouble():
@@ -84,11 +84,11 @@ class VaultFolder:
             raise
         self.require()
 
-    def _has_come(self, found: FolderIdentity) -> bool:
+    def _has_root_come(self, found: FolderIdentity) -> bool:
         """A folder that is empty when it is opened may be the place of a drive."""
         with self._looking:
             if self._awaited:
-                if not _names_in_vault_folder(self.path) and drives.is_drive_awaited(self.path):
+                if not _names_in_root(self.path) and drives.is_drive_awaited(self.path):
                     return False
                 self._awaited, self._identity = False, found
                 self.generation += 1
@@ -98,12 +98,12 @@ class VaultFolder:
 
     def expect(self, known: Callable[[], Collection[str]]) -> None:
         """Notes that our own files elsewhere know: a folder that is empty now is not the vault."""
-        if not _names_in_vault_folder(self.path) and (notes := known()):
-            self._notes, self._identity = _sample_of_names(notes), None
+        if not _names_in_root(self.path) and (notes := known()):
+            self._notes, self._identity = _sample_of_names_in_root(notes), None
 
     def accept(self) -> None:
         """The person says that this is the vault."""
-        self._notes, self._identity = (), _folder_identity(self.path)
+        self._notes, self._identity = (), _identity_of_root(self.path)
 
     def add(self, note: str) -> None:
         if len(self._notes) < _MANY:
@@ -113,25 +113,25 @@ class VaultFolder:
         """Notes that are in the vault: it is known by some of them, and by what lies in its
         folder while there are none."""
         if notes:
-            self._notes = _sample_of_names(notes)
+            self._notes = _sample_of_names_in_root(notes)
         else:
-            self._names = _sample_of_names(_names_in_vault_folder(self.path))
+            self._names = _sample_of_names_in_root(_names_in_root(self.path))
 
-    def _is_back(self, found: FolderIdentity) -> bool:
+    def _is_root_back(self, found: FolderIdentity) -> bool:
         """Half of what was known is there: a drive mounted again, a backup, another clone.
         Where nothing was known, anything will do: the drive of an empty place came."""
         with self._looking:
             if found != self._identity:
                 known = self._notes or self._names
                 there = sum(os.path.lexists(self.path / name) for name in known)
-                if 2 * there < len(known) or not _listed_folder(self.path):
+                if 2 * there < len(known) or not _listed_root(self.path):
                     return False
                 self._identity = found
                 self.generation += 1
             return True
 
 
-def _folder_identity(path: Path) -> FolderIdentity | None:
+def _identity_of_root(path: Path) -> FolderIdentity | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -139,19 +139,19 @@ def _folder_identity(path: Path) -> FolderIdentity | None:
     return found.st_dev, found.st_ino
 
 
-def _names_in_vault_folder(folder: Path) -> list[str]:
+def _names_in_root(folder: Path) -> list[str]:
     """What lies in the folder, but for what we put there ourselves."""
-    return [name for name in _listed_folder(folder) if name != STATE]
+    return [name for name in _listed_root(folder) if name != STATE]
 
 
-def _listed_folder(folder: Path) -> list[str]:
+def _listed_root(folder: Path) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except OSError:
         return []
 
 
-def _sample_of_names(names: Collection[str]) -> tuple[str, ...]:
+def _sample_of_names_in_root(names: Collection[str]) -> tuple[str, ...]:
     """Some of them, from everywhere."""
     step = max(1, len(names) // _MANY)
     return tuple(name for place, name in enumerate(names) if place % step == 0)[:_MANY]

@@ -45,7 +45,7 @@ class SessionFolders:
         self._served = ""
 
     @property
-    def _keeps(self) -> bool:
+    def _keeps_session_folders(self) -> bool:
         return bool(self._store.settings["sessions.keep"])
 
     def serve(self, session: str) -> None:
@@ -58,23 +58,23 @@ class SessionFolders:
         with self._holding:
             if session in self._held:
                 return
-            with contextlib.suppress(OSError, VaultmemError), self._turn():
-                folder = self._folder / session
+            with contextlib.suppress(OSError, VaultmemError), self._turn_at_session_folders():
+                folder = self._folder_of_sessions / session
                 file = folder / f"{_ALIVE}{ulid_now()}"
                 if held := lock.try_to_lock(file):
                     self._held[session] = file, held
-                if self._keeps:
+                if self._keeps_session_folders:
                     (folder / _KEEP).touch()
 
     def keep(self, session: str) -> None:
         """Let a session's memories outlast its processes."""
         with contextlib.suppress(OSError, VaultmemError):
             if self._store.volatile(session):
-                (self._folder / session / _KEEP).touch()
+                (self._folder_of_sessions / session / _KEEP).touch()
 
     def is_held(self, session: str) -> bool:
         """Whether a process works in a session's folder at this moment, this one included."""
-        folder = self._folder / session
+        folder = self._folder_of_sessions / session
         alive = (file.name for file in folder.files() if file.name.startswith(_ALIVE))
         return any(lock.is_locked(folder / name) for name in alive)
 
@@ -82,7 +82,7 @@ class SessionFolders:
         """The session is over; what it had is gone, or kept."""
         with self._holding:
             if session in self._held and session != self._served:
-                self._release(session)
+                self._release_session_folder(session)
 
     def renew(self) -> None:
         """Hold the same sessions in the folder that is at this path now."""
@@ -95,12 +95,12 @@ class SessionFolders:
     def close(self) -> None:
         with self._holding:
             for session in tuple(self._held):
-                self._release(session)
+                self._release_session_folder(session)
 
-    def _release(self, session: str) -> None:
+    def _release_session_folder(self, session: str) -> None:
         """Leave a server's lock file behind where there is something to be swept later."""
         file, held = self._held.pop(session)
-        with contextlib.suppress(OSError, VaultmemError), self._turn():
+        with contextlib.suppress(OSError, VaultmemError), self._turn_at_session_folders():
             if self._served and self._store.volatile(session):
                 file.touch()
                 held.release()
@@ -114,16 +114,16 @@ class SessionFolders:
 
     def sweep(self) -> list[str]:
         """Delete what dead sessions left; returns the paths of the notes that are gone."""
-        if self._keeps or self._store.settings["read_only"]:
+        if self._keeps_session_folders or self._store.settings["read_only"]:
             return []
         gone: list[str] = []
-        for folder in self._folder.folders():
-            with self._turn():
-                if folder.is_folder() and self._is_over(folder):
-                    gone += self._clear(folder)
+        for folder in self._folder_of_sessions.folders():
+            with self._turn_at_session_folders():
+                if folder.is_folder() and self._is_session_over(folder):
+                    gone += self._clear_session_folder(folder)
         return gone
 
-    def _is_over(self, folder: OwnPath) -> bool:
+    def _is_session_over(self, folder: OwnPath) -> bool:
         files = folder.files()
         locks = [folder / file.name for file in files if file.name.startswith(_ALIVE)]
         if any(file.name == _KEEP for file in files) or any(map(lock.is_locked, locks)):
@@ -133,10 +133,10 @@ class SessionFolders:
         stats = (folder.path.lstat(), hooks, *(file.stat for file in files))
         return time.time() - max(stat.st_mtime for stat in stats if stat) > limit
 
-    def _clear(self, folder: OwnPath) -> Iterator[str]:
+    def _clear_session_folder(self, folder: OwnPath) -> Iterator[str]:
         """What a person gave another scope by hand stays."""
         for path in self._store.volatile(folder.name):
-            if self._is_volatile(path):
+            if self._is_note_of_session(path):
                 self._store.discard(path)
                 yield path
         for file in folder.files():
@@ -144,7 +144,7 @@ class SessionFolders:
                 (folder / file.name).remove()
         folder.remove_folder()
 
-    def _is_volatile(self, path: str) -> bool:
+    def _is_note_of_session(self, path: str) -> bool:
         try:
             note = self._store.note(path)
         except VaultmemError:  # gone, or promoted a moment ago
@@ -152,10 +152,10 @@ class SessionFolders:
         return attributes_of(note, self._store.settings)["scope"].casefold() == "session"
 
     @property
-    def _folder(self) -> OwnPath:
+    def _folder_of_sessions(self) -> OwnPath:
         return self._store.local() / "volatile"
 
-    def _turn(self) -> contextlib.AbstractContextManager[None]:
+    def _turn_at_session_folders(self) -> contextlib.AbstractContextManager[None]:
         """Nobody takes up a session while another finds that it is over."""
         file = self._store.local() / "volatile.lock"
         return lock.locked(file, timeout=_TURN_SECONDS, what="clearing up after sessions")

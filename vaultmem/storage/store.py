@@ -122,7 +122,7 @@ class Store:
         """The note's bytes, once they have settled: editors empty a file before they fill it."""
         file = self.paths.readable(path)
         for _ in range(20):
-            stored = self._read_known(path, file)
+            stored = self._read_stored_note(path, file)
             age = time.time() - stored.stat.mtime_ns / 1e9
             settled = 1.0 if not stored.raw else 0.05
             if not 0 <= age < settled or stored.version in self._own:
@@ -141,7 +141,9 @@ class Store:
 
     def is_there(self, path: str) -> bool:
         """Whether there is such a note, also while an editor writes it anew."""
-        return self.stat(path) is not None or self._comes_back(path, self.paths.top + path)
+        return self.stat(path) is not None or self._does_stored_note_come_back(
+            path, self.paths.top + path
+        )
 
     def note(self, path: str) -> Note:
         return self.parse(self.read(path))
@@ -156,27 +158,27 @@ class Store:
                 "it was. This is a fault of vaultmem: please report it."
             ) from error
 
-    def _read_known(self, path: str, file: str | Path) -> StoredNote:
+    def _read_stored_note(self, path: str, file: str | Path) -> StoredNote:
         """One that is known is waited for while an editor writes it anew."""
         for _ in range(5):
             try:
-                return self._read_once(path, file)
+                return self._read_stored_note_once(path, file)
             except GoneNote:
-                if not self._comes_back(path, file):
+                if not self._does_stored_note_come_back(path, file):
                     break
-        return self._read_once(path, file)
+        return self._read_stored_note_once(path, file)
 
-    def _comes_back(self, path: str, file: str | Path) -> bool:
+    def _does_stored_note_come_back(self, path: str, file: str | Path) -> bool:
         return self.knows(path) and absence.is_absence_over(file)
 
-    def _read_once(self, path: str, file: str | Path) -> StoredNote:
+    def _read_stored_note_once(self, path: str, file: str | Path) -> StoredNote:
         try:
-            with open(file, "rb", buffering=0, opener=_open_note_file) as handle:
+            with open(file, "rb", buffering=0, opener=_open_stored_file) as handle:
                 before = os.fstat(handle.fileno())
                 if not stat.S_ISREG(before.st_mode):
                     raise NotFound(f"{path} is not a file.")
                 return StoredNote(
-                    path, _read_note_bytes(path, handle, before.st_size), file_stamp(before)
+                    path, _read_stored_bytes(path, handle, before.st_size), file_stamp(before)
                 )
         except FileNotFoundError:
             self.home.require()
@@ -190,13 +192,15 @@ class Store:
 
     def create(self, path: str, raw: bytes) -> StoredNote:
         """A new note under a name that no other file has, not even in another case."""
-        self._require_writable()
+        self._require_store_not_read_only()
         file = self.paths.new_file(path)
         with self.writing(), durable.disk_errors_explained(f"Making {path}"):
             self.paths.refuse_clash(path, file)
             self._own.add_digest(note_version(raw))
             try:
-                if self._comes_back(path, file):  # an editor would write over the new note
+                if self._does_stored_note_come_back(
+                    path, file
+                ):  # an editor would write over the new note
                     raise FileExistsError
                 local = path.startswith(VOLATILE)
                 durable.create_durably(file, raw, self.state.anchor if local else self.root)
@@ -221,7 +225,7 @@ class Store:
 
         def once(file: Path) -> StoredNote | None:
             current = self.read(path)
-            self._require_version(current, expect)
+            self._require_stored_version(current, expect)
             raw = change(self.parse(current))
             if raw == current.raw:
                 return current
@@ -232,20 +236,20 @@ class Store:
                 return StoredNote(path, raw, file_stamp(file.stat()))
             return None
 
-        return self._beside_others(path, f"Writing {path}", once, expect)
+        return self._change_stored_beside_others(path, f"Writing {path}", once, expect)
 
-    def _beside_others(
+    def _change_stored_beside_others(
         self, path: str, doing: str, once: Callable[[Path], T | None], expect: str | None
     ) -> T:
         """Do something to a note while nobody else of ours writes and nobody types in it; again
         when somebody else changed the note meanwhile, which `once` says with None."""
-        self._require_writable()
+        self._require_store_not_read_only()
         file = self.paths.locate(path)
         for _ in range(10):
             with absence.absence_outwaited(path, file):
                 if expect is not None:  # before anybody is waited for
-                    self._require_version(self.read(path), expect)
-                self._wait_until_quiet(path, file)
+                    self._require_stored_version(self.read(path), expect)
+                self._wait_until_stored_note_rests(path, file)
                 explained = durable.disk_errors_explained(doing)
                 outwaited = absence.absence_outwaited(path, file)
                 with self.writing(), explained, outwaited:
@@ -261,14 +265,14 @@ class Store:
         """Move a note to `.trash/`, as Obsidian does; returns its place there."""
 
         def once(file: Path) -> str:
-            self._require_version(self._read_once(path, file), expect)
+            self._require_stored_version(self._read_stored_note_once(path, file), expect)
             return self.trash.take_in(file)
 
-        return self._beside_others(path, f"Moving {path} to the trash", once, expect)
+        return self._change_stored_beside_others(path, f"Moving {path} to the trash", once, expect)
 
     def discard(self, path: str) -> None:
         """Delete a volatile note for good; its like are never moved to the trash."""
-        self._require_writable()
+        self._require_store_not_read_only()
         if not path.startswith(VOLATILE):
             raise OutsideVault(f"{path} is not a volatile note; only those are deleted.")
         self.paths.locate(path)
@@ -308,13 +312,13 @@ class Store:
                 )
             yield
 
-    def _require_writable(self) -> None:
+    def _require_store_not_read_only(self) -> None:
         if self.settings["read_only"]:
             origin = self.settings.values["read_only"].origin
             raise ReadOnly(f"This vault is served read-only ({origin}); nothing was changed.")
         self.require_writable()
 
-    def _require_version(self, stored: StoredNote, expect: str | None) -> None:
+    def _require_stored_version(self, stored: StoredNote, expect: str | None) -> None:
         if expect is not None and stored.version != expect:
             raise Conflict(
                 f"{stored.path} was changed by someone else. Look at its text as it is now, "
@@ -323,12 +327,12 @@ class Store:
                 version=stored.version,
             )
 
-    def _wait_until_quiet(self, path: str, file: Path) -> None:
+    def _wait_until_stored_note_rests(self, path: str, file: Path) -> None:
         """Someone may be typing in a note that was saved a moment ago; our own saves do not count."""
         quiet = self.settings["typing.quiet_seconds"]
         deadline = time.monotonic() + self.settings["typing.wait_seconds"]
         while True:
-            stored = self._read_once(path, file)
+            stored = self._read_stored_note_once(path, file)
             age = time.time() - stored.stat.mtime_ns / 1e9
             if not 0 <= age < quiet or stored.version in self._own:
                 return
@@ -337,7 +341,7 @@ class Store:
             time.sleep(min(quiet - age, 0.1))
 
 
-def _read_note_bytes(path: str, handle: io.FileIO, size: int) -> bytes:
+def _read_stored_bytes(path: str, handle: io.FileIO, size: int) -> bytes:
     """All bytes of a note. A file may also be endless, or grow while it is read."""
     if size <= MOST_NOTE_BYTES:
         raw = handle.read(size + 1)
@@ -351,6 +355,6 @@ def _read_note_bytes(path: str, handle: io.FileIO, size: int) -> bytes:
     )
 
 
-def _open_note_file(file: str, flags: int) -> int:
+def _open_stored_file(file: str, flags: int) -> int:
     """Open without following a link and without waiting for a pipe."""
     return os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

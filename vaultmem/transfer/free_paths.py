@@ -29,7 +29,7 @@ class FreePaths:
 
     def _folder_as_spelled(self, folder: str) -> str:
         if folder not in self._folders:
-            self._folders[folder] = self.writer.spelled(folder)
+            self._folders[folder] = self.writer.folder_spelled_for_bulk(folder)
         return self._folders[folder]
 
     def free_path(
@@ -46,7 +46,7 @@ class FreePaths:
             path = f"{folder}/{found}{suffix}{ending}".lstrip("/")
             key = name_key(found + suffix)
             elsewhere = whole_vault and self._view.index.lookup.paths_named(key)
-            if elsewhere or name_key(path) in self._given or self.writer.is_taken(path):
+            if elsewhere or name_key(path) in self._given or self.writer.is_taken_for_bulk(path):
                 continue
             self._given.add(name_key(path))
             return path

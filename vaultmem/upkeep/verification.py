@@ -98,7 +98,7 @@ class Verification:
         """Notes of which older texts are kept, but which are nowhere now."""
         known = {history.history_key(note) for note in self._notes.values()} | writes.keys()
         for key in keys:
-            place = self.history.place(key)
+            place = self.history.last_place_in_history(key)
             if key in known or place is None or place.trashed or place.path in self._notes:
                 continue
             if not place.path.startswith(VOLATILE) and not self._is_trashed(key):

@@ -48,7 +48,7 @@ def main(root: str, wanted: list[str], kept: Path) -> dict[str, object]:
 def fill_up(vault: Vault, embedder: Any, kept: Path) -> None:
     index = vault.parts.index
     hashes = [bytes(r[0]) for r in index.catalog.db.execute("SELECT DISTINCT hash FROM passage")]
-    missing = list(index.vectors.missing(embedder.identity, hashes))
+    missing = list(index.vectors.hashes_without_vectors(embedder.identity, hashes))
     if not missing:
         return
     real = _sentences(embedder, kept)

@@ -52,24 +52,24 @@ def apply_batch(batch: Batch, catalog: Catalog, store: FullText) -> None:
     """
     recover_pending(catalog, store)
     rows = CatalogWriter(catalog)
-    rows.mark_pending(batch.paths)
+    rows.mark_batch_pending(batch.paths)
     with catalog.transaction(), store.writing(len(batch.paths)) as text:
         for entry in batch.put:
             old = batch.moved.get(entry.note.path, "")
-            numbers = rows.put(entry, old)
+            numbers = rows.put_note_of_batch(entry, old)
             if numbers is not None:
                 text.put(*numbers, entry, old)
         for path in batch.removed:
-            rows.remove(path)
+            rows.remove_note_of_batch(path)
             text.remove(path)
         for touched in batch.touched:
-            rows.touch(*touched)
+            rows.touch_note_of_batch(*touched)
         for path in batch.unskipped:
-            rows.unskip(path)
+            rows.unskip_note_of_batch(path)
         for skip in batch.skipped:
-            rows.skip_note(skip)
+            rows.skip_note_of_batch(skip)
         with text.committing():  # the two take about as long
-            rows.finish()
+            rows.finish_batch()
 
 
 def recover_pending(catalog: Catalog, store: FullText) -> None:
@@ -85,8 +85,8 @@ def recover_pending(catalog: Catalog, store: FullText) -> None:
         with catalog.transaction():
             rows = CatalogWriter(catalog)
             for path in pending:
-                rows.unsettle(path)
-            rows.finish()
+                rows.unsettle_note_of_batch(path)
+            rows.finish_batch()
 
 
 class CatalogWriter:
@@ -99,7 +99,7 @@ class CatalogWriter:
         self._there: frozenset[str] = frozenset()  # paths of the batch that were indexed before
         self._left_out: frozenset[str] = frozenset()  # and those that were skipped
 
-    def mark_pending(self, paths: Sequence[str]) -> None:
+    def mark_batch_pending(self, paths: Sequence[str]) -> None:
         """Note the paths of a batch, and which of them are there already."""
         with self._catalog.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
@@ -107,23 +107,25 @@ class CatalogWriter:
         self._there = frozenset(row[0] for row in there)
         self._left_out = frozenset(row[0] for row in db.execute("SELECT path FROM skipped"))
 
-    def put(self, entry: IndexEntry, old_path: str = "") -> tuple[int, list[int]] | None:
+    def put_note_of_batch(
+        self, entry: IndexEntry, old_path: str = ""
+    ) -> tuple[int, list[int]] | None:
         """Insert or replace a note; returns its number and its passages'.
 
         None if exactly this is there already: another process came first. The parts are
         written with those of the whole batch, by `finish`: one statement for all rows of a
         table is several times faster than one for each note.
         """
-        row = self._indexed_row(entry.note.path, old_path)
-        self.unskip(entry.note.path)
+        row = self._row_before_batch(entry.note.path, old_path)
+        self.unskip_note_of_batch(entry.note.path)
         if row and row[1:] == (entry.version, *entry.stat) and not old_path:
             return None
         values = note_columns(entry)
         if row:
             note = int(row[0])
             if old_path:
-                self.remove(entry.note.path)
-            self._clear(note)
+                self.remove_note_of_batch(entry.note.path)
+            self._clear_rows_in_batch(note)
             self._db.execute(UPDATE_NOTE, (*values, note))
         else:
             note = int(self._db.execute(INSERT_NOTE, values).lastrowid or 0)
@@ -132,46 +134,46 @@ class CatalogWriter:
             self._parts.last_passage = self._catalog.last_passage()
         return note, self._parts.add_passages(note, entry)
 
-    def _indexed_row(self, path: str, old_path: str) -> tuple[Any, ...] | None:
+    def _row_before_batch(self, path: str, old_path: str) -> tuple[Any, ...] | None:
         if not old_path and path not in self._there:
             return None
         sql = "SELECT note, version, mtime_ns, size, inode, ctime_ns FROM note WHERE path = ?"
         row: tuple[Any, ...] | None = self._db.execute(sql, (old_path or path,)).fetchone()
         return row
 
-    def _clear(self, note: int) -> None:
+    def _clear_rows_in_batch(self, note: int) -> None:
         for table in TABLES_OF_NOTE:
             self._db.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
 
-    def remove(self, path: str) -> None:
+    def remove_note_of_batch(self, path: str) -> None:
         row = self._db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
         if row:
-            self._clear(row[0])
+            self._clear_rows_in_batch(row[0])
             self._db.execute("DELETE FROM note WHERE note = ?", row)
-        self.unskip(path)
+        self.unskip_note_of_batch(path)
 
-    def touch(self, path: str, stat: FileStamp, version: str) -> None:
+    def touch_note_of_batch(self, path: str, stat: FileStamp, version: str) -> None:
         """A note that is still what it was has another stamp."""
         self._db.execute(
             "UPDATE note SET mtime_ns = ?, size = ?, inode = ?, ctime_ns = ? "
             "WHERE path = ? AND version = ?",
             (*stat, path, version),
         )
-        self.unskip(path)
+        self.unskip_note_of_batch(path)
 
-    def unsettle(self, path: str) -> None:
+    def unsettle_note_of_batch(self, path: str) -> None:
         """What the full text has of a note is not what the row says: it is to be done again."""
         self._db.execute("UPDATE note SET size = -1, version = '' WHERE path = ?", (path,))
 
-    def skip_note(self, note: SkippedNote) -> None:
+    def skip_note_of_batch(self, note: SkippedNote) -> None:
         sql = "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._db.execute(sql, (note.path, note.reason, note.id, *note.stat))
 
-    def unskip(self, path: str) -> None:
+    def unskip_note_of_batch(self, path: str) -> None:
         if path in self._left_out:
             self._db.execute("DELETE FROM skipped WHERE path = ?", (path,))
 
-    def finish(self) -> None:
+    def finish_batch(self) -> None:
         """The batch is in the full text."""
         self._parts.write(self._db)
         self._catalog.next_revision()

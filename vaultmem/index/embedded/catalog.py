@@ -162,7 +162,7 @@ class Catalog(Database):
 
     # --- asking and writing --------------------------------------------------------------
 
-    def noticed(self, error: Exception) -> VaultmemError:
+    def catalog_error_noticed(self, error: Exception) -> VaultmemError:
         """What to say of it; a file that seems to be broken is looked at before the next use."""
         if isinstance(error, sqlite3.Error) and is_sqlite_damage(error):
             self.doubt = str(error)
@@ -174,7 +174,7 @@ class Catalog(Database):
         try:
             yield
         except sqlite3.Error as error:
-            raise self.noticed(error) from error
+            raise self.catalog_error_noticed(error) from error
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         with self.explained():
@@ -220,7 +220,7 @@ class Catalog(Database):
     def pending(self) -> list[str]:
         return self.column("SELECT path FROM pending")
 
-    def count(self, table: str) -> int:
+    def count_rows_in_catalog(self, table: str) -> int:
         return int(self.column(f"SELECT count(*) FROM {table}")[0])
 
     def last_passage(self) -> int:
@@ -243,7 +243,7 @@ class Catalog(Database):
         self.query("ATTACH ? AS v", (str(file.checked(*SQLITE_COMPANIONS)),))
         return True
 
-    def contents(self, table: str, without: Collection[str]) -> list[tuple[Any, ...]]:
+    def contents_of_catalog(self, table: str, without: Collection[str]) -> list[tuple[Any, ...]]:
         """Every row of a table with the path of its note; of notes the version comes next."""
         columns = [row[1] for row in self.query(f"PRAGMA table_info({table})")]
         kept = [f"t.{name}" for name in columns if name not in without]
@@ -282,7 +282,7 @@ class Inventory:
         sql = "SELECT path, version, id, mtime_ns, size, inode, ctime_ns FROM note"
         return {
             path: KnownNote(FileStamp(*stamp), version, id_)
-            for path, version, id_, *stamp in self._rows_at(sql, paths)
+            for path, version, id_, *stamp in self._catalog_rows_at(sql, paths)
         }
 
     def skips(self, paths: Sequence[str] | None = None) -> dict[str, SkippedNote]:
@@ -290,10 +290,10 @@ class Inventory:
         sql = "SELECT path, reason, id, mtime_ns, size, inode, ctime_ns FROM skipped"
         return {
             path: SkippedNote(path, reason, id_, FileStamp(*stamp))
-            for path, reason, id_, *stamp in self._rows_at(sql, paths)
+            for path, reason, id_, *stamp in self._catalog_rows_at(sql, paths)
         }
 
-    def _rows_at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
+    def _catalog_rows_at(self, sql: str, paths: Sequence[str] | None) -> Iterable[Any]:
         if paths is None:
             return self._catalog.query(sql)
         return self._catalog.query(f"{sql} WHERE path IN {SQL_LIST}", (sql_list(paths),))

@@ -39,7 +39,7 @@ def index_differences(
 def _contents_to_compare(index: Index) -> dict[str, Rows]:
     found: dict[str, Rows] = defaultdict(lambda: {table: [] for table in _TABLES})
     for table in _TABLES:
-        for path, *values in index.catalog.contents(table, _OWN):
+        for path, *values in index.catalog.contents_of_catalog(table, _OWN):
             found[path][table].append(tuple(map(repr, values)))
     for rows in found.values():
         for table in _TABLES:
@@ -50,4 +50,4 @@ def _contents_to_compare(index: Index) -> dict[str, Rows]:
 def _counts_to_compare(index: Index, path: str, text: str) -> tuple[int, ...]:
     """How many documents the full text has of a note, and with some of its words."""
     words = index.current_text()
-    return tuple(words.counts(path, text)) if words else ()
+    return tuple(words.counts_in_fulltext(path, text)) if words else ()

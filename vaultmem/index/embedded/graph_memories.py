@@ -37,13 +37,18 @@ class GraphMemories:
     def counts(self, refs: Sequence[GraphEnd]) -> dict[GraphEnd, int]:
         codes = {ref if isinstance(ref, int) else -1 - i: ref for i, ref in enumerate(refs)}
         sql = "SELECT end, count(DISTINCT note) {} GROUP BY end"
-        return {codes[code]: count for code, count in self._ask(sql, refs, ())}
+        return {codes[code]: count for code, count in self._ask_for_graph_memories(sql, refs, ())}
 
     def newest(self, refs: Sequence[GraphEnd], apart_from: Iterable[int], limit: int) -> list[int]:
         sql = f"SELECT DISTINCT note {{}} AND note NOT IN {SQL_LIST} {_NEWEST} LIMIT ?"
-        return [row[0] for row in self._ask(sql, refs, (note_numbers(apart_from), limit))]
+        return [
+            row[0]
+            for row in self._ask_for_graph_memories(sql, refs, (note_numbers(apart_from), limit))
+        ]
 
-    def _ask(self, sql: str, refs: Sequence[GraphEnd], more: Sequence[object]) -> list[Any]:
+    def _ask_for_graph_memories(
+        self, sql: str, refs: Sequence[GraphEnd], more: Sequence[object]
+    ) -> list[Any]:
         codes = {ref: ref if isinstance(ref, int) else -1 - i for i, ref in enumerate(refs)}
         names = [(name, codes[ref]) for name, ref in self._names.items() if ref in codes]
         pairs = [(codes[ref], note) for ref, note in self._pairs if ref in codes]

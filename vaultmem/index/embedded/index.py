@@ -57,9 +57,9 @@ class Index:
         self.place = OwnPath.of(folder)
         self.folder = self.place.path
         self.language = language
-        self.files = IndexFiles(self.place, language, self._forget_places, away)
+        self.files = IndexFiles(self.place, language, self._forget_places_of_index, away)
         self.catalog = self.files.catalog
-        self.files.on_doubt = self._check_vectors
+        self.files.on_doubt = self._check_vectors_of_index
         self._counts: tuple[CatalogStamp, tuple[int, int, Skipped]] = (NO_STAMP, (0, 0, ()))
         self._groups: dict[object, Any] = {}
         with durable.disk_errors_explained(f"Opening the index in {folder}"):
@@ -94,10 +94,10 @@ class Index:
             if self.files.is_away():
                 return self.files.last
             state = self.files.look(lasts)
-            if "vectors" in self.__dict__ and not self.vectors.is_sound():
+            if "vectors" in self.__dict__ and not self.vectors.are_vectors_sound():
                 state = self.files.look(lasts=0.0)  # whoever did that may have done more
                 with self.files.guard:
-                    self.vectors.mend()
+                    self.vectors.mend_vectors()
             return state
 
     @property
@@ -123,11 +123,11 @@ class Index:
         """Somebody wants to know when this process had to begin anew."""
         self.files.on_begun = callback
 
-    def _check_vectors(self) -> None:
+    def _check_vectors_of_index(self) -> None:
         if "vectors" in self.__dict__:
-            self.vectors.check()
+            self.vectors.check_vectors()
 
-    def _forget_places(self) -> None:
+    def _forget_places_of_index(self) -> None:
         if "vectors" in self.__dict__:
             self.vectors.forget_places()
 
@@ -139,7 +139,7 @@ class Index:
     def size(self) -> int:
         """How many notes are indexed."""
         self.state()
-        return self.catalog.count("note")
+        return self.catalog.count_rows_in_catalog("note")
 
     def has_at_least(self, notes: int) -> bool:
         """Whether so many are indexed; costs the same in a large vault."""
@@ -173,13 +173,13 @@ class Index:
                 self.files.doubt_text(error)
                 raise
             except (sqlite3.Error, ValueError) as error:
-                self.files.give_room()
-                raise self.catalog.noticed(error) from error
+                self.files.give_room_to_index_files()
+                raise self.catalog.catalog_error_noticed(error) from error
 
     def rebuild(self) -> None:
         """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
         with self.files.locked(INDEX_LOCK_SECONDS), self.files.guard:
-            self.files.begin()
+            self.files.begin_index_files()
 
     def rebuild_text(self) -> None:
         """Begin a new full text; the next reconcile fills it, while the catalog goes on answering."""
@@ -198,7 +198,9 @@ class Index:
             self.files.doubt_text(error)
             self.state()  # where the files are damaged, they are begun anew
             raise
-        return with_link_texts(found, LinkTexts(self.catalog).named(query, filters))
+        return with_link_texts(
+            found, LinkTexts(self.catalog).notes_named_by_link_texts(query, filters)
+        )
 
     def current_text(self) -> FullText | None:
         """The full text, after a look at whether it can be read now."""
@@ -219,19 +221,19 @@ class Index:
 
     @property
     def lookup(self) -> Lookup:
-        return self._group(Lookup)
+        return self._group_of_index(Lookup)
 
     @property
     def journals(self) -> Journals:
-        return self._group(Journals)
+        return self._group_of_index(Journals)
 
     @property
     def relations(self) -> Relations:
         from vaultmem.index.embedded.relations import Relations
 
-        return self._group(Relations)
+        return self._group_of_index(Relations)
 
-    def _group(self, kind: Callable[[Catalog], G]) -> G:
+    def _group_of_index(self, kind: Callable[[Catalog], G]) -> G:
         self.state()
         if kind not in self._groups:
             self._groups[kind] = kind(self.catalog)
@@ -249,7 +251,7 @@ class Index:
     def status(self, identity: str = "") -> IndexStatus:
         state = self.state()
         missing = self.vectors.count_missing(identity) if identity else 0
-        (_, revision), (notes, passages, skipped) = self._counted()
+        (_, revision), (notes, passages, skipped) = self._counted_for_index_status()
         return IndexStatus(
             revision=int(revision),
             notes=notes,
@@ -259,11 +261,14 @@ class Index:
             fulltext=self.files.trouble or (INDEX_READY if state.is_whole else INDEX_FILLING),
         )
 
-    def _counted(self) -> tuple[CatalogStamp, tuple[int, int, Skipped]]:
+    def _counted_for_index_status(self) -> tuple[CatalogStamp, tuple[int, int, Skipped]]:
         """Notes, passages and what is skipped. Every answer says so, and counting the passages
         of a large vault takes milliseconds: it is done once for each revision."""
         now = self.catalog.stamp()
         if self._counts[0] != now:
-            counts = self.catalog.count("note"), self.catalog.count("passage")
+            counts = (
+                self.catalog.count_rows_in_catalog("note"),
+                self.catalog.count_rows_in_catalog("passage"),
+            )
             self._counts = now, (*counts, tuple(self.inventory.skipped()))
         return self._counts

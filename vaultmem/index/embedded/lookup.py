@@ -209,7 +209,7 @@ class Lookup:
         }
 
     def replaced(self) -> Replaced:
-        return self._replacements.all()
+        return self._replacements.all_replacements()
 
     def passing(self, notes: Iterable[int], filters: Filters) -> set[int]:
         """Those of these notes that pass."""

@@ -125,7 +125,7 @@ class Relations:
     def named(self, name: str, filters: Filters) -> list[GraphNode]:
         """The notes that a link with this name could mean: by path or title, else by alias."""
         folded = link_key(name.replace("\\", "/")).lstrip("/")
-        titled, aliased = self._candidates([folded], filters).get(folded, ({}, {}))
+        titled, aliased = self._notes_meant_by_relations([folded], filters).get(folded, ({}, {}))
         if titled:
             paths = LinkMap(titled).resolve(folded).paths
             found = {titled[path] for path in paths}
@@ -212,11 +212,11 @@ class Relations:
         facts and relations stand among the note's links as well.
         """
         wanted, more = set(refs), False
-        rows = list(self._links_from(wanted)) if outgoing else []
+        rows = list(self._relation_links_from(wanted)) if outgoing else []
         if incoming:
-            reaching, more = self._links_to(wanted, filters, bounded)
+            reaching, more = self._relation_links_to(wanted, filters, bounded)
             rows += reaching
-        labels = self._with_facts(rows)
+        labels = self._relation_links_with_facts(rows)
         ends = self.resolved(labels, filters)
         edges: dict[EdgeKey, GraphEdge] = {}
         for pair, relations in labels.items():
@@ -239,7 +239,7 @@ class Relations:
             "SELECT DISTINCT folded, link.note FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible} AND lower(note.type) <> 'entity'"
         )
-        pairs = set(self._reaching(sql, refs, values))
+        pairs = set(self._relation_links_reaching(sql, refs, values))
         for (_, note), end in self.resolved(pairs, filters).items():
             if end in found and end != note:
                 found[end].add(note)
@@ -254,19 +254,19 @@ class Relations:
                     found[note].add(end)
         return found
 
-    def _links_from(self, refs: Iterable[GraphEnd]) -> Iterator[_LinkRow]:
+    def _relation_links_from(self, refs: Iterable[GraphEnd]) -> Iterator[_LinkRow]:
         sql = f"SELECT note, target, folded, relation FROM link WHERE note IN {SQL_LIST} AND {NO_FILE}"
         return map(_LinkRow._make, self.query(sql, (note_numbers(refs),)))
 
     def keys(self, refs: Collection[GraphEnd]) -> set[str]:
         """All folded names by which a link can mean one of these, but for relative paths."""
         keys = {ref for ref in refs if isinstance(ref, str)}
-        for path, name in self._own_names(refs):
+        for path, name in self._names_of_relation_ends(refs):
             steps = path.split("/")
             keys |= {name, f"/{path}", *("/".join(steps[i:]) for i in range(len(steps)))}
         return keys
 
-    def _links_to(
+    def _relation_links_to(
         self, refs: Collection[GraphEnd], filters: Filters, bounded: bool
     ) -> tuple[list[_LinkRow], bool]:
         visible, values = filters_as_sql(filters._replace(forgotten=True))
@@ -275,34 +275,42 @@ class Relations:
             f"WHERE {{}} AND {visible}"
         )
         if not bounded:
-            return [_LinkRow(*row) for row in self._reaching(sql, refs, values)], False
-        rows = [_LinkRow(*row) for row in self._reaching(f"{sql} AND NOT {_PLAIN}", refs, values)]
+            return [
+                _LinkRow(*row) for row in self._relation_links_reaching(sql, refs, values)
+            ], False
+        rows = [
+            _LinkRow(*row)
+            for row in self._relation_links_reaching(f"{sql} AND NOT {_PLAIN}", refs, values)
+        ]
         most = max(_PLAIN_AT_LEAST, _PLAIN_EACH // max(1, len(refs)))
         found = self.query(
-            _LATEST_PLAIN.format(visible), (_sql_list_of_ends(self.keys(refs)), *values, most + 1)
+            _LATEST_PLAIN.format(visible),
+            (_relation_ends_as_sql(self.keys(refs)), *values, most + 1),
         )
-        rows, left_out = _bounded_links(rows, _OTHERS_EACH)
-        plain, more = _bounded_links([_LinkRow(*row) for row in found], most)
+        rows, left_out = _bounded_relation_links(rows, _OTHERS_EACH)
+        plain, more = _bounded_relation_links([_LinkRow(*row) for row in found], most)
         return rows + plain, left_out or more
 
-    def _reaching(
+    def _relation_links_reaching(
         self, sql: str, refs: Collection[GraphEnd], values: Sequence[object]
     ) -> Iterator[tuple[Any, ...]]:
         """Ask for the links that may reach one of these: by a name, or by a relative path
         as Markdown links have it."""
-        titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
+        titles = {posixpath.basename(path) for path, _ in self._names_of_relation_ends(refs)}
         exact = sql.format(f"folded IN {SQL_LIST}")
-        yield from self.query(exact, (_sql_list_of_ends(self.keys(refs)), *values))
+        yield from self.query(exact, (_relation_ends_as_sql(self.keys(refs)), *values))
         relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {SQL_LIST}")
-        yield from self.query(relative, (_sql_list_of_ends(titles), *values))
+        yield from self.query(relative, (_relation_ends_as_sql(titles), *values))
 
-    def _own_names(self, refs: Iterable[GraphEnd]) -> Iterator[tuple[str, str]]:
+    def _names_of_relation_ends(self, refs: Iterable[GraphEnd]) -> Iterator[tuple[str, str]]:
         """The folded path of each note among these, with each of its folded names."""
         sql = f"SELECT path, folded FROM note JOIN name USING (note) WHERE note IN {SQL_LIST}"
         for path, name in self.query(sql, (note_numbers(refs),)):
             yield link_key(path), name
 
-    def _with_facts(self, rows: Iterable[_LinkRow]) -> dict[tuple[str, int], dict[str, str]]:
+    def _relation_links_with_facts(
+        self, rows: Iterable[_LinkRow]
+    ) -> dict[tuple[str, int], dict[str, str]]:
         """For each target of each note the relations with it, as the note spells it there; what
         facts say stands in place of their bare links."""
         labels: dict[tuple[str, int], dict[str, str]] = {}
@@ -335,9 +343,11 @@ class Relations:
     ) -> dict[tuple[str, int], GraphEnd]:
         """Each target of each source: a note's number, else the name."""
         targets = {folded for folded, _ in pairs}
-        candidates = self._candidates(targets, filters)
+        candidates = self._notes_meant_by_relations(targets, filters)
         clear = {
-            target: _only_note_meant(*candidates[target]) for target in targets if "/" not in target
+            target: _only_note_related(*candidates[target])
+            for target in targets
+            if "/" not in target
         }
         unclear = {note for target, note in pairs if clear.get(target) is None}
         sources = {ref: node.path for ref, node in self.nodes(unclear, filters).items()}
@@ -346,11 +356,11 @@ class Relations:
             target, note = pair
             end = clear.get(target)
             if end is None:
-                end = _note_meant_by_link(target, sources.get(note, ""), *candidates[target])
+                end = _note_related_by_link(target, sources.get(note, ""), *candidates[target])
             found[pair] = end or re.sub(r"\A(?:\.{0,2}/)+", "", target)
         return found
 
-    def _candidates(
+    def _notes_meant_by_relations(
         self, targets: Iterable[str], filters: Filters
     ) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
         """For each folded target the notes with its name as title, and those with it as alias."""
@@ -360,7 +370,7 @@ class Relations:
             "SELECT folded, name.kind, path, note FROM name JOIN note USING (note) "
             f"WHERE folded IN {SQL_LIST} AND {visible}"
         )
-        names = _sql_list_of_ends(wanted | {posixpath.basename(target) for target in wanted})
+        names = _relation_ends_as_sql(wanted | {posixpath.basename(target) for target in wanted})
         by_title: dict[str, dict[str, int]] = {}
         by_alias: dict[str, dict[str, int]] = {}
         for folded, kind, path, note in self.query(sql, (names, *values)):
@@ -372,32 +382,34 @@ class Relations:
 
     def attached(self, refs: Collection[GraphEnd], filters: Filters) -> GraphMemories:
         """The memories that speak of these, or of which these speak."""
-        candidates = self._candidates(self.keys(refs), filters)
+        candidates = self._notes_meant_by_relations(self.keys(refs), filters)
         wanted = set(refs)
         names: dict[str, GraphEnd] = {}
         unclear: set[str] = set()
         for target, found in candidates.items():
-            number = _only_note_meant(*found) if "/" not in target else None
+            number = _only_note_related(*found) if "/" not in target else None
             end: GraphEnd = target if number == 0 else number or 0
             if number is None:
                 unclear.add(target)
             elif end in wanted:
                 names[target] = end
         return GraphMemories(
-            self.query, names, self._other_pairs(wanted, unclear, filters), filters
+            self.query, names, self._other_pairs_in_relation(wanted, unclear, filters), filters
         )
 
-    def _other_pairs(
+    def _other_pairs_in_relation(
         self, refs: set[GraphEnd], unclear: set[str], filters: Filters
     ) -> set[tuple[GraphEnd, int]]:
         """An end and a note, by links that must be looked at one by one: those whose name does
         not say which note is meant, and those that these ends have themselves."""
-        titles = {posixpath.basename(path) for path, _ in self._own_names(refs)}
+        titles = {posixpath.basename(path) for path, _ in self._names_of_relation_ends(refs)}
         sql = (
             f"SELECT DISTINCT folded, note FROM link WHERE folded IN {SQL_LIST} "
             f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {SQL_LIST})"
         )
-        pairs = set(self.query(sql, (_sql_list_of_ends(unclear), _sql_list_of_ends(titles))))
+        pairs = set(
+            self.query(sql, (_relation_ends_as_sql(unclear), _relation_ends_as_sql(titles)))
+        )
         reaching = self.resolved(pairs, filters).items()
         sql = f"SELECT DISTINCT folded, note FROM link WHERE note IN {SQL_LIST}"
         pairs = set(self.query(sql, (note_numbers(refs),)))
@@ -420,7 +432,7 @@ class Relations:
         return [FactRow(*row) for row in self.query(f"{sql} ORDER BY fact.rowid", values)]
 
 
-def _only_note_meant(titled: Mapping[str, int], aliased: Mapping[str, int]) -> int | None:
+def _only_note_related(titled: Mapping[str, int], aliased: Mapping[str, int]) -> int | None:
     """The note that a bare name means wherever it stands, 0 for none; None where that depends."""
     if len(titled) > 1:
         return None
@@ -428,7 +440,7 @@ def _only_note_meant(titled: Mapping[str, int], aliased: Mapping[str, int]) -> i
     return next(iter(named.values()), 0)
 
 
-def _note_meant_by_link(
+def _note_related_by_link(
     target: str, source: str, titled: Mapping[str, int], aliased: Mapping[str, int]
 ) -> int:
     if titled:
@@ -437,7 +449,7 @@ def _note_meant_by_link(
     return next(iter(aliased.values())) if len(aliased) == 1 else 0
 
 
-def _bounded_links(rows: list[_LinkRow], most: int) -> tuple[list[_LinkRow], bool]:
+def _bounded_relation_links(rows: list[_LinkRow], most: int) -> tuple[list[_LinkRow], bool]:
     """So many for each name, and whether there are more: those with a label first, then newest."""
     counts = Counter(row.folded for row in rows)
     if all(count <= most for count in counts.values()):
@@ -451,5 +463,5 @@ def _bounded_links(rows: list[_LinkRow], most: int) -> tuple[list[_LinkRow], boo
     return kept, True
 
 
-def _sql_list_of_ends(values: Iterable[GraphEnd]) -> str:
+def _relation_ends_as_sql(values: Iterable[GraphEnd]) -> str:
     return sql_list(sorted(values, key=str))

@@ -45,19 +45,19 @@ class Replacements:
         self._catalog = catalog
         self._known: tuple[CatalogStamp | None, Replaced] = (None, NOTHING_REPLACED)
 
-    def all(self) -> Replaced:
+    def all_replacements(self) -> Replaced:
         """Read once for each revision: few notes say so."""
         now = self._catalog.stamp()
         if self._known[0] != now:
             consolidated = frozenset(self._catalog.column(_CONSOLIDATED))
-            self._known = now, Replaced(dict(self._successors()), consolidated)
+            self._known = now, Replaced(dict(self._successors_of_replaced_notes()), consolidated)
         return self._known[1]
 
-    def _successors(self) -> Iterator[tuple[int, Successor]]:
+    def _successors_of_replaced_notes(self) -> Iterator[tuple[int, Successor]]:
         """The weakest sign first, so that a stronger one takes its place."""
         signs = self._catalog.query(_SIGNS)
         named = dict(self._catalog.query(_NAMED)) if signs else {}
-        yield from _in_series([row for row in signs if row[1] == SERIES])
+        yield from _replacements_in_series([row for row in signs if row[1] == SERIES])
         for note, sign, folded, _ in signs:
             if sign == REPLACES and named.get(folded, note) != note:
                 yield named[folded], Successor(note)
@@ -67,7 +67,9 @@ class Replacements:
                 yield note, Successor(by if by != note else 0)
 
 
-def _in_series(rows: list[tuple[int, str, str, str]]) -> Iterator[tuple[int, Successor]]:
+def _replacements_in_series(
+    rows: list[tuple[int, str, str, str]],
+) -> Iterator[tuple[int, Successor]]:
     """Each of a series, but for the last, was followed by the last."""
     series: dict[str, list[tuple[str, int]]] = {}
     for note, _, name, place in rows:

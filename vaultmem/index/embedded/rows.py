@@ -68,7 +68,7 @@ def note_columns(entry: IndexEntry) -> tuple[Any, ...]:
     if attributes["scope"].casefold() == "session":
         attributes["scope"] = "session"  # it binds the note: the index for it knows one spelling
     more = {name: note.string(name) for name in ("source", "superseded_by", "forgotten_reason")}
-    return _storable_row(
+    return _storable_row_values(
         *(note.path, stat.mtime_ns, stat.size, stat.inode, stat.ctime_ns, entry.version),
         *(entry.id, note.string("key"), note.title),
         *(attributes[name] for name in _COLUMNS[9:17]),
@@ -81,7 +81,7 @@ def note_columns(entry: IndexEntry) -> tuple[Any, ...]:
     )
 
 
-def _storable_row(*values: Any) -> tuple[Any, ...]:
+def _storable_row_values(*values: Any) -> tuple[Any, ...]:
     """A row without bytes that are not UTF-8, which SQLite would not take."""
     return tuple(printable(value) if isinstance(value, str) else value for value in values)
 
@@ -125,7 +125,8 @@ class BatchRows:
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 db.executemany(
-                    f"INSERT INTO {table} VALUES ({marks})", (_storable_row(*r) for r in rows)
+                    f"INSERT INTO {table} VALUES ({marks})",
+                    (_storable_row_values(*r) for r in rows),
                 )
                 rows.clear()
         self.last_passage = -1

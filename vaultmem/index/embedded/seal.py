@@ -55,13 +55,13 @@ class Seal:
         self._looks: dict[str, SealedFile] = {}
         self._alarms: list[float] = []
 
-    def load(self) -> None:
+    def load_seal(self) -> None:
         """Take up what the last writer left; where it was killed, of what was known before only
         what never changes. Other threads look meanwhile, so nothing is forgotten in between."""
-        looks, revision = self._read() or (_lasting_sealed_files(self._looks), UNSEALED)
+        looks, revision = self._read_seal() or (_lasting_sealed_files(self._looks), UNSEALED)
         self._looks, self.revision = looks, revision
 
-    def _read(self) -> tuple[dict[str, SealedFile], int] | None:
+    def _read_seal(self) -> tuple[dict[str, SealedFile], int] | None:
         wrong = (ValueError, TypeError, KeyError, AttributeError)
         with contextlib.suppress(OSError, VaultmemError, *wrong):
             content = json.loads(self.place.read())
@@ -75,7 +75,7 @@ class Seal:
     def is_known(self) -> bool:
         return self.revision != UNSEALED
 
-    def changed(self, *, sizes: bool = False) -> list[str]:
+    def changed_since_seal(self, *, sizes: bool = False) -> list[str]:
         """The files that do not look as they were left, or do not have the size."""
         times, stat, top = self.exact and not sizes, os.stat, f"{self.folder}{os.sep}"
         sealed, found = self.is_known, []
@@ -90,10 +90,10 @@ class Seal:
                 found.append(name)
         return found
 
-    def has(self, name: str) -> bool:
+    def is_under_seal(self, name: str) -> bool:
         return look_at_sealed_file(self.folder / name).size > 0
 
-    def was_broken(self, before: Mapping[str, SealedFile], lasting: str) -> bool:
+    def was_seal_broken(self, before: Mapping[str, SealedFile], lasting: str) -> bool:
         """Whether one of these files, which no batch changes, is another one than before. All but
         the lasting one may be gone: a batch joins them to others."""
         for name, left in before.items():
@@ -103,12 +103,12 @@ class Seal:
                 return True
         return False
 
-    def is_alarming(self) -> bool:
+    def is_broken_seal_alarming(self) -> bool:
         """A seal that does not hold means damage; but where it does not hold again and again, it
         is the file system that has another idea of time, and sizes must do."""
         from vaultmem.storage.drives import network_drive
 
-        if self.changed(sizes=True):
+        if self.changed_since_seal(sizes=True):
             return True
         now = time.monotonic()
         self._alarms = [*(then for then in self._alarms if now - then < _ALARM_SECONDS), now]
@@ -121,13 +121,13 @@ class Seal:
     def is_there(self) -> bool:
         return self.place.path.exists()
 
-    def open(self) -> dict[str, SealedFile]:
+    def open_seal(self) -> dict[str, SealedFile]:
         """A writer begins: returns what was there before."""
         before = self._looks
         self.place.remove()
         return before
 
-    def set(self, names: Iterable[str], revision: int) -> None:
+    def set_seal(self, names: Iterable[str], revision: int) -> None:
         """A writer is done. What it found and cannot have changed is sealed as it was found, so
         that damage done meanwhile is none of its work. A full disk leaves no seal, which is as
         good as a killed writer."""

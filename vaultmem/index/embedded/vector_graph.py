@@ -45,9 +45,9 @@ class VectorGraph:
         self._tail: VectorMatrix | None = None
         self._some: np.ndarray | None = None
 
-    def open(self) -> bool:
+    def open_vector_graph(self) -> bool:
         """Whether there is a graph to search; takes up a newer one."""
-        newest = max(self._files(), key=_vectors_covered_by_graph, default=None)
+        newest = max(self._files_of_vector_graph(), key=_vectors_covered_by_graph, default=None)
         if newest is None:
             return False
         if look_at_sealed_file(newest.path) != _graph_file_as_built(
@@ -62,11 +62,11 @@ class VectorGraph:
             self._tail = VectorMatrix(self.store, self.model, _vectors_covered_by_graph(newest))
         return self._graph is not None
 
-    def _files(self) -> list[OwnPath]:
+    def _files_of_vector_graph(self) -> list[OwnPath]:
         ours = re.compile(rf"graph-{self.model}-\d+\.usearch")
         return [self.place / file.name for file in self.place.files() if ours.fullmatch(file.name)]
 
-    def search(
+    def search_vector_graph(
         self,
         vector: np.ndarray,
         limit: int,
@@ -80,7 +80,10 @@ class VectorGraph:
         reading them all takes longer than finding them.
         """
         wanted = limit * _PROPOSED * (4 if keep else 1)
-        numbers = _best_proposals(self._proposed(vector, wanted), self._recent(vector, wanted))
+        numbers = _best_proposals_of_graph(
+            self._proposed_by_vector_graph(vector, wanted),
+            self._proposed_beside_vector_graph(vector, wanted),
+        )
         chosen, step = set(selected), limit + SPARE
         found: list[tuple[int, int, bytes]] = []
         for start in range(0, len(numbers), step):
@@ -88,25 +91,29 @@ class VectorGraph:
             found += [place for place in passages if (place[1] in chosen) == keep]
             if len(found) >= limit:
                 break
-        return _exactly_scored(found, [raw for _, _, raw in found], vector)[:limit]
+        return _exact_scores_of_graph_proposals(found, [raw for _, _, raw in found], vector)[:limit]
 
-    def exact(
+    def search_beside_vector_graph(
         self, vector: np.ndarray, limit: int, passages: Iterable[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
         """All of these few passages compared, without the graph."""
         places = list(passages)
-        vectors = dict(self.store.with_hashes(self.model, {key for _, _, key in places}))
+        vectors = dict(
+            self.store.stored_vectors_with_hashes(self.model, {key for _, _, key in places})
+        )
         places = [place for place in places if place[2] in vectors]
-        return _exactly_scored(places, [vectors[key] for _, _, key in places], vector)[:limit]
+        return _exact_scores_of_graph_proposals(
+            places, [vectors[key] for _, _, key in places], vector
+        )[:limit]
 
     def usual(self, vector: np.ndarray) -> float:
         """About the mean of the cosines to all vectors, by the first few thousand of them."""
         if self._some is None:
-            rows = next(self.store.newer(self.model, 0))
+            rows = next(self.store.stored_vectors_newer_than(self.model, 0))
             self._some = vectors_from_halves([raw for _, raw in rows]).mean(axis=0)
         return float(self._some @ vector)
 
-    def _proposed(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
+    def _proposed_by_vector_graph(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
         import numpy as np
 
         question, _ = quantised_vectors(vector[np.newaxis])
@@ -114,36 +121,38 @@ class VectorGraph:
         distances, numbers = found.distances.tolist(), found.keys.tolist()
         return [(1 - far, number) for far, number in zip(distances, numbers, strict=True)]
 
-    def _recent(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
+    def _proposed_beside_vector_graph(
+        self, vector: np.ndarray, wanted: int
+    ) -> list[tuple[float, int]]:
         assert self._tail is not None
-        self._tail.refresh()
-        return self._tail.best(vector, wanted)
+        self._tail.refresh_matrix()
+        return self._tail.best_in_matrix(vector, wanted)
 
-    def build(self) -> bool:
+    def build_vector_graph(self) -> bool:
         """Build a new graph if the present one leaves out too much; says whether it did."""
-        last = self.store.last(self.model)
-        covered = max(map(_vectors_covered_by_graph, self._files()), default=0)
+        last = self.store.last_stored_vector(self.model)
+        covered = max(map(_vectors_covered_by_graph, self._files_of_vector_graph()), default=0)
         if last <= LARGE_VAULT or last - covered < last * _STALE:
             return False
         target = self.place / f"graph-{self.model}-{last}.usearch"
         temporary = self.place / f"graph-{self.model}-{last}.{os.getpid()}.building"
         try:
-            graph = self._fill(last)
+            graph = self._fill_vector_graph(last)
             graph.save(str(temporary.checked()))
             os.replace(temporary.path, target.checked())
             _seal_of_graph_file(target).write(json.dumps(look_at_sealed_file(target.path)).encode())
         finally:
             temporary.remove()
-        for file in self._files():
+        for file in self._files_of_vector_graph():
             if file != target:
                 _remove_graph_file(file)
         return True
 
-    def _fill(self, last: int) -> Any:
+    def _fill_vector_graph(self, last: int) -> Any:
         import numpy as np
 
         graph: Any = None
-        for rows in self.store.newer(self.model, 0):
+        for rows in self.store.stored_vectors_newer_than(self.model, 0):
             rows = [row for row in rows if row[0] <= last]
             if not rows:
                 break
@@ -168,12 +177,12 @@ def vector_graph_class() -> Any:
     return Index
 
 
-def _best_proposals(*proposals: list[tuple[float, int]]) -> list[int]:
+def _best_proposals_of_graph(*proposals: list[tuple[float, int]]) -> list[int]:
     """The numbers proposed, those with the highest similarity first."""
     return [number for _, number in sorted(itertools.chain(*proposals), reverse=True)]
 
 
-def _exactly_scored(
+def _exact_scores_of_graph_proposals(
     places: list[tuple[int, int, bytes]], vectors: list[bytes], vector: np.ndarray
 ) -> list[tuple[int, int, float]]:
     """Note, passage and exact similarity, best first."""

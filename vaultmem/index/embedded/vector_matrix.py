@@ -49,18 +49,18 @@ class VectorMatrix:
         self._sum: np.ndarray | None = None
         self._highest = -1
 
-    def refresh(self) -> None:
+    def refresh_matrix(self) -> None:
         """Read what is new in the table."""
-        highest = self.store.highest()
+        highest = self.store.highest_stored_vector()
         if highest != self._highest:
-            for fresh in self.store.newer(self.model, self.last):
-                self._append(fresh)
+            for fresh in self.store.stored_vectors_newer_than(self.model, self.last):
+                self._append_to_matrix(fresh)
             self._highest = highest
 
-    def _append(self, fresh: list[tuple[int, bytes]]) -> None:
+    def _append_to_matrix(self, fresh: list[tuple[int, bytes]]) -> None:
         import numpy as np
 
-        fresh, exact = self._without_damaged(fresh)
+        fresh, exact = self._matrix_rows_without_damaged(fresh)
         if not fresh:
             return
         total = exact.sum(axis=0)
@@ -74,7 +74,7 @@ class VectorMatrix:
         self._steps.frombytes(steps.tobytes())
         self.last = fresh[-1][0]
 
-    def _without_damaged(
+    def _matrix_rows_without_damaged(
         self, rows: list[tuple[int, bytes]]
     ) -> tuple[list[tuple[int, bytes]], np.ndarray]:
         """Vectors have one length, in both senses; what has another was written by nobody."""
@@ -88,7 +88,7 @@ class VectorMatrix:
         if not good.all() or len(kept) < len(rows):
             fine = {row[0] for row, is_good in zip(kept, good, strict=True) if is_good}
             with contextlib.suppress(sqlite3.OperationalError):  # another time
-                self.store.drop([number for number, _ in rows if number not in fine])
+                self.store.drop_stored_vectors([number for number, _ in rows if number not in fine])
             kept, exact = [row for row in kept if row[0] in fine], exact[good]
         return kept, exact
 
@@ -105,48 +105,53 @@ class VectorMatrix:
 
         return np.array(self._numbers, dtype=np.int64)
 
-    def similarities(self, vector: np.ndarray) -> np.ndarray:
+    def similarities_to_matrix(self, vector: np.ndarray) -> np.ndarray:
         """About the cosine to every row: the vectors have length one."""
         import numpy as np
 
         question, step = quantised_vectors(vector[np.newaxis])
-        result: np.ndarray = np.concatenate(self._products(question[0]))
+        result: np.ndarray = np.concatenate(self._products_with_matrix(question[0]))
         result *= np.array(self._steps, dtype=np.float32) * step
         return result
 
-    def _products(self, question: np.ndarray) -> list[np.ndarray]:
+    def _products_with_matrix(self, question: np.ndarray) -> list[np.ndarray]:
         """Half of them in another thread, if there are many: the model does not need it now."""
         if len(self._blocks) < _MANY_BLOCKS:
-            return _products_with_blocks(question, self._blocks)
+            return _products_with_matrix_blocks(question, self._blocks)
         middle = len(self._blocks) // 2
-        other = self._second_thread.submit(_products_with_blocks, question, self._blocks[:middle])
-        second = _products_with_blocks(question, self._blocks[middle:])
+        other = self._second_thread_for_matrix.submit(
+            _products_with_matrix_blocks, question, self._blocks[:middle]
+        )
+        second = _products_with_matrix_blocks(question, self._blocks[middle:])
         return other.result() + second
 
     @cached_property
-    def _second_thread(self) -> ThreadPoolExecutor:
+    def _second_thread_for_matrix(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor
 
         return ThreadPoolExecutor(1, thread_name_prefix="vectors")
 
-    def best(self, vector: np.ndarray, limit: int) -> list[tuple[float, int]]:
+    def best_in_matrix(self, vector: np.ndarray, limit: int) -> list[tuple[float, int]]:
         """About the similarity, and the number, of the most similar vectors."""
         if not len(self):
             return []
-        scores = self.similarities(vector)
+        scores = self.similarities_to_matrix(vector)
         return [
-            (float(scores[row]), self._numbers[row]) for row in _places_of_largest(scores, limit)
+            (float(scores[row]), self._numbers[row])
+            for row in _places_of_largest_in_matrix(scores, limit)
         ]
 
 
-def _products_with_blocks(question: np.ndarray, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _products_with_matrix_blocks(
+    question: np.ndarray, blocks: Sequence[np.ndarray]
+) -> list[np.ndarray]:
     import numkong
     import numpy as np
 
     return [np.asarray(numkong.dot(question, block, out_dtype="float32")) for block in blocks]
 
 
-def _places_of_largest(scores: np.ndarray, count: int) -> np.ndarray:
+def _places_of_largest_in_matrix(scores: np.ndarray, count: int) -> np.ndarray:
     """Where the largest are, in no order."""
     import numpy as np
 
@@ -167,7 +172,7 @@ class PassageRows:
         self._numbers = array("q")  # of their vectors
         self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
-    def extend(self, fresh: Iterable[tuple[int, int, int]]) -> None:
+    def extend_passage_rows(self, fresh: Iterable[tuple[int, int, int]]) -> None:
         """New pairs: passage, its note, its vector."""
         for passage, note, number in fresh:
             self._passages.append(passage)
@@ -178,7 +183,7 @@ class PassageRows:
     def __len__(self) -> int:
         return len(self._passages)
 
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _columns_of_matrix_passages(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Passages, notes and rows."""
         import numpy as np
 
@@ -187,7 +192,7 @@ class PassageRows:
             self._arrays = np.array(self._passages), np.array(self._notes), rows
         return self._arrays
 
-    def nearest(
+    def nearest_passage_rows(
         self, vector: np.ndarray, limit: int, selected: Sequence[int] = (), keep: bool = False
     ) -> list[tuple[int, int, float]]:
         """Note, passage and similarity of the nearest passages, best first.
@@ -198,16 +203,16 @@ class PassageRows:
 
         if not len(self):
             return []
-        passages, notes, rows = self._columns()
-        scores = self.matrix.similarities(vector)[rows]
+        passages, notes, rows = self._columns_of_matrix_passages()
+        scores = self.matrix.similarities_to_matrix(vector)[rows]
         if selected or keep:
             chosen = np.isin(notes, np.array(selected, dtype=np.int64))
             scores[chosen != keep] = _LEFT_OUT
-        best = _places_of_largest(scores, limit + SPARE)
+        best = _places_of_largest_in_matrix(scores, limit + SPARE)
         best = best[scores[best] > _LEFT_OUT]
-        top = best[_places_of_largest(scores[best], min(limit, EXACT) + SPARE)]
+        top = best[_places_of_largest_in_matrix(scores[best], min(limit, EXACT) + SPARE)]
         numbers = [self._numbers[place] for place in top]
-        exact = self.matrix.store.similarities(numbers, vector)
+        exact = self.matrix.store.similarities_of_stored_vectors(numbers, vector)
         scores[top] = [exact[number] for number in numbers]
         order = best[np.lexsort((passages[best], -scores[best]))][:limit]
         columns = (notes[order].tolist(), passages[order].tolist(), scores[order].tolist())

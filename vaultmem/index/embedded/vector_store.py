@@ -61,12 +61,14 @@ class VectorStore(Database):
         )
         self.db.execute("COMMIT")
 
-    def missing(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
+    def hashes_not_in_vector_store(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
         wanted = set(hashes)
         sql = f"SELECT hash FROM vector WHERE model = ? AND hash IN {SQL_LIST_OF_BYTES}"
         return wanted - {row[0] for row in self.db.execute(sql, (model, sql_list(wanted)))}
 
-    def newer(self, model: int, number: int) -> Iterator[list[tuple[int, bytes]]]:
+    def stored_vectors_newer_than(
+        self, model: int, number: int
+    ) -> Iterator[list[tuple[int, bytes]]]:
         """Numbers and vectors behind this number, some at a time: a first look reads them all."""
         sql = (
             "SELECT number, vector FROM vector NOT INDEXED "
@@ -76,19 +78,23 @@ class VectorStore(Database):
         while part := rows.fetchmany(BLOCK):
             yield part
 
-    def similarities(self, numbers: Sequence[int], vector: np.ndarray) -> dict[int, float]:
+    def similarities_of_stored_vectors(
+        self, numbers: Sequence[int], vector: np.ndarray
+    ) -> dict[int, float]:
         """The exact cosine to the vectors with these numbers."""
         sql = f"SELECT number, vector FROM vector WHERE number IN {SQL_LIST}"
         found = self.db.execute(sql, (sql_list(numbers),)).fetchall()
         exact = vectors_from_halves([raw for _, raw in found]) @ vector if found else ()
         return {number: float(score) for (number, _), score in zip(found, exact, strict=True)}
 
-    def with_hashes(self, model: int, hashes: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+    def stored_vectors_with_hashes(
+        self, model: int, hashes: Iterable[bytes]
+    ) -> list[tuple[bytes, bytes]]:
         """Hash and vector of these texts, as far as they are embedded."""
         sql = f"SELECT hash, vector FROM vector WHERE model = ? AND hash IN {SQL_LIST_OF_BYTES}"
         return self.db.execute(sql, (model, sql_list(hashes))).fetchall()
 
-    def last(self, model: int) -> int:
+    def last_stored_vector(self, model: int) -> int:
         """The highest number, which is about how many there are."""
         # Without NOT INDEXED the whole model is read through its hashes, and sorted.
         sql = "SELECT number FROM vector NOT INDEXED WHERE model = ? ORDER BY number DESC LIMIT 1"
@@ -103,11 +109,11 @@ class VectorStore(Database):
         row = self.db.execute(sql).fetchone()
         return row[0] if row else ""
 
-    def highest(self) -> int:
+    def highest_stored_vector(self) -> int:
         """The last number of all models: it moves whenever anyone adds a vector."""
         return int(self.db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0)
 
-    def damaged(self) -> list[int]:
+    def damaged_stored_vectors(self) -> list[int]:
         """The numbers of vectors that no model can have made."""
         import numpy as np
 
@@ -115,7 +121,7 @@ class VectorStore(Database):
         sql = "SELECT max(length(vector)) FROM vector GROUP BY model HAVING model = ?"
         for (model,) in self.db.execute("SELECT model FROM model").fetchall():
             size = (self.db.execute(sql, (model,)).fetchone() or (0,))[0]
-            for part in self.newer(model, 0):
+            for part in self.stored_vectors_newer_than(model, 0):
                 found += [number for number, raw in part if len(raw) != size]
                 whole = [(number, raw) for number, raw in part if len(raw) == size]
                 lengths = np.linalg.norm(vectors_from_halves([raw for _, raw in whole]), axis=1)
@@ -123,14 +129,16 @@ class VectorStore(Database):
                 found += [whole[i][0] for i in np.flatnonzero(wrong)]
         return found
 
-    def drop(self, numbers: Sequence[int]) -> None:
+    def drop_stored_vectors(self, numbers: Sequence[int]) -> None:
         """Of damaged vectors; their texts are embedded again."""
         self.db.execute("BEGIN IMMEDIATE")
         self.db.executemany("DELETE FROM vector WHERE number = ?", ((n,) for n in numbers))
         self.db.execute("DELETE FROM counted")
         self.db.execute("COMMIT")
 
-    def counted(self, model: int, catalog: str) -> tuple[tuple[int, int], int, int]:
+    def counts_kept_in_vector_store(
+        self, model: int, catalog: str
+    ) -> tuple[tuple[int, int], int, int]:
         """When passages without a vector were last counted (the catalog's revision and the
         highest number), up to which passage there were none, and how many there were."""
         sql = (
@@ -139,7 +147,7 @@ class VectorStore(Database):
         row = self.db.execute(sql, (model, catalog)).fetchone() or (-1, -1, 0, 0)
         return (row[0], row[1]), row[2], row[3]
 
-    def set_counted(self, model: int, catalog: str, *values: int) -> None:
+    def keep_counts_in_vector_store(self, model: int, catalog: str, *values: int) -> None:
         with contextlib.suppress(sqlite3.OperationalError):  # it only saves time
             sql = "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?, ?, ?)"
             self.db.execute(sql, (model, catalog, *values))

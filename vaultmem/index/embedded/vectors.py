@@ -81,12 +81,12 @@ class Vectors:
         self._selections: tuple[object, dict[Filters, tuple[list[int], bool]]] = (None, {})
 
     @contextlib.contextmanager
-    def _in_use(self) -> Iterator[None]:
+    def _vectors_in_use(self) -> Iterator[None]:
         """What is in memory of vectors is read again where it does not fit the file."""
         try:
             yield
         except sqlite3.Error as error:
-            raise self._catalog.noticed(error) from error
+            raise self._catalog.catalog_error_noticed(error) from error
         except (ValueError, LookupError) as error:
             self.close()
             raise IndexDamaged(f"The vectors are damaged and are read again: {error}") from error
@@ -107,7 +107,7 @@ class Vectors:
             self._store.away = self._catalog.away
         return self._store
 
-    def is_sound(self) -> bool:
+    def are_vectors_sound(self) -> bool:
         now = time.monotonic()
         if self._store is not None and now - self._checked >= LOOK_OFTEN:
             if self._store.whereabouts() is not DatabaseWhereabouts.SAME:
@@ -115,22 +115,22 @@ class Vectors:
             self._checked = now
         return True
 
-    def mend(self) -> None:
+    def mend_vectors(self) -> None:
         """The file of vectors is another one, gone, or shorter: go on with what is there. What
         is missing is embedded again."""
         if self._store is not None:
             if self._store.whereabouts() is DatabaseWhereabouts.TORN:
                 self._store.discard()
-            self._begin_again()
+            self._begin_vectors_again()
 
-    def check(self) -> None:
+    def check_vectors(self) -> None:
         """Something was wrong with a file, and perhaps with this one."""
         if self._store is not None:
             if not self._store.passes_check():
                 self._store.discard()
-            self._begin_again()
+            self._begin_vectors_again()
 
-    def _begin_again(self) -> None:
+    def _begin_vectors_again(self) -> None:
         assert self._store is not None
         self._store.renew()
         self._catalog.renew()  # it has the old file attached
@@ -152,57 +152,64 @@ class Vectors:
     ) -> list[tuple[int, int, float]]:
         """Note, passage, similarity; best first."""
         self._look()
-        with self._guard, self._in_use():
-            large = self._large(identity)
+        with self._guard, self._vectors_in_use():
+            large = self._graph_of_many_vectors(identity)
             notes, keep = self.selection(filters)
             if large is None:
-                return self._mapped(identity).nearest(vector, limit, notes, keep)
+                return self._passages_mapped_to_vectors(identity).nearest_passage_rows(
+                    vector, limit, notes, keep
+                )
             if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
-                return large.exact(vector, limit, self.passage_hashes(notes))
+                return large.search_beside_vector_graph(vector, limit, self.passage_hashes(notes))
             self._catalog.attach_vectors()
-            return large.search(vector, limit, self._passages_with_vectors, notes, keep)
+            return large.search_vector_graph(
+                vector, limit, self._passages_with_vectors, notes, keep
+            )
 
     def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
         """How similar the texts here are to this one on average."""
-        with self._guard, self._in_use():
-            return (self._large(identity) or self._mapped(identity).matrix).usual(vector)
+        with self._guard, self._vectors_in_use():
+            return (
+                self._graph_of_many_vectors(identity)
+                or self._passages_mapped_to_vectors(identity).matrix
+            ).usual(vector)
 
     def build_graph(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
         from vaultmem.index.embedded.vector_graph import VectorGraph
 
         store = self.open_store()
-        return VectorGraph(self.folder, store, store.model(identity)).build()
+        return VectorGraph(self.folder, store, store.model(identity)).build_vector_graph()
 
-    def _large(self, identity: str) -> VectorGraph | None:
+    def _graph_of_many_vectors(self, identity: str) -> VectorGraph | None:
         """The graph of a large vault, once it is built; until then all are compared."""
         from vaultmem.index.embedded import vector_graph
 
         store = self.open_store()
         model = store.model(identity)
-        if store.last(model) <= vector_graph.LARGE_VAULT:
+        if store.last_stored_vector(model) <= vector_graph.LARGE_VAULT:
             return None
         if self._nearest is None or self._nearest.model != model:
             self._nearest = vector_graph.VectorGraph(self.folder, store, model)
-        if not self._nearest.open():
+        if not self._nearest.open_vector_graph():
             return None
         self._map = None  # its memory is no longer needed
         return self._nearest
 
-    def _mapped(self, identity: str) -> PassageRows:
+    def _passages_mapped_to_vectors(self, identity: str) -> PassageRows:
         store = self.open_store()
         model = store.model(identity)
         if self._map is None or self._map.matrix.model != model:
             self._map = PassageRows(VectorMatrix(store, model))
-        self._map.matrix.refresh()
+        self._map.matrix.refresh_matrix()
         seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
         if now != seen:
             self._catalog.attach_vectors()
-            self._map.extend(self._passages_since(model, seen, now))
+            self._map.extend_passage_rows(self._passages_with_new_vectors(model, seen, now))
             self._map.seen = now
         return self._map
 
-    def _passages_since(
+    def _passages_with_new_vectors(
         self, model: int, seen: tuple[int, int], now: tuple[int, int]
     ) -> Iterator[tuple[int, int, int]]:
         """Passage, note and vector's number of what has come since. `seen` and `now` are the
@@ -236,7 +243,7 @@ class Vectors:
 
     def last_model(self) -> str:
         """The model that made the newest vector; empty when there is none."""
-        with self._in_use():
+        with self._vectors_in_use():
             return self.open_store().newest_identity()
 
     def of_texts(self, identity: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
@@ -246,7 +253,7 @@ class Vectors:
         self._look()
         try:
             store = self.open_store()
-            found = store.with_hashes(store.model(identity), hashes)
+            found = store.stored_vectors_with_hashes(store.model(identity), hashes)
         except sqlite3.DatabaseError:
             return {}  # damaged, and rebuilt by whoever adds vectors
         return {key: np.frombuffer(raw, np.float16).astype(np.float32) for key, raw in found}
@@ -271,44 +278,44 @@ class Vectors:
         }
 
     def add(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
-        with self._in_use():
+        with self._vectors_in_use():
             store = self.open_store()
             store.add(store.model(identity), hashes, vectors)
 
     def damaged(self) -> int:
         """How many vectors no model can have made."""
-        return len(self.open_store().damaged())
+        return len(self.open_store().damaged_stored_vectors())
 
     def drop_damaged(self) -> None:
         store = self.open_store()
-        store.drop(store.damaged())
+        store.drop_stored_vectors(store.damaged_stored_vectors())
         self.close()
 
     # --- what is missing ---------------------------------------------------------------
 
-    def missing(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
+    def hashes_without_vectors(self, identity: str, hashes: Iterable[bytes]) -> set[bytes]:
         """Those of these texts that have no vector."""
-        with self._in_use():
+        with self._vectors_in_use():
             store = self.open_store()
-            return store.missing(store.model(identity), hashes)
+            return store.hashes_not_in_vector_store(store.model(identity), hashes)
 
-    def notes_without(self, identity: str, limit: int) -> list[str]:
+    def notes_without_vectors(self, identity: str, limit: int) -> list[str]:
         """Paths of notes that have passages without a vector, memories and recent ones first."""
         self._look()
-        with self._in_use():
+        with self._vectors_in_use():
             store = self.open_store()
             model = store.model(identity)
             self._catalog.attach_vectors()
-            _, whole, _ = store.counted(model, self._catalog.state().uuid)
+            _, whole, _ = store.counts_kept_in_vector_store(model, self._catalog.state().uuid)
             found = self._catalog.column(_WITHOUT_VECTOR, (whole, model, limit))
             if not found:
-                self._count_missing(identity)  # the next look need not begin so early
+                self._count_missing_vectors(identity)  # the next look need not begin so early
             return found
 
     def count_missing(self, identity: str, filters: Filters | None = None) -> int:
         """How many passages have no vector, in all or of the notes that pass."""
-        with self._in_use():
-            missing = self._count_missing(identity)
+        with self._vectors_in_use():
+            missing = self._count_missing_vectors(identity)
             if filters is None or not missing:
                 return missing
             self._catalog.attach_vectors()
@@ -316,17 +323,17 @@ class Vectors:
             model = self.open_store().model(identity)
             return int(self._catalog.column(_MISSING_OF + condition, (model, *values))[0])
 
-    def _count_missing(self, identity: str) -> int:
+    def _count_missing_vectors(self, identity: str) -> int:
         """A vector is never taken away, so the passages before the first that lacks one need not
         be looked at again."""
         store = self.open_store()
         model, (catalog, revision) = store.model(identity), self._catalog.stamp()
-        now = int(revision), store.highest()
+        now = int(revision), store.highest_stored_vector()
         counted = store, model, catalog, now
         if self._missing[0] == counted:
             return self._missing[1]
         last = self._catalog.last_passage()
-        then, whole, missing = store.counted(model, catalog)
+        then, whole, missing = store.counts_kept_in_vector_store(model, catalog)
         if now == then:
             self._missing = counted, missing
             return missing
@@ -336,5 +343,5 @@ class Vectors:
         self._missing = counted, missing
         if last - whole >= MANY_PASSAGES:
             done = int(first or 0) - 1 if missing else last
-            store.set_counted(model, catalog, *now, done, missing)
+            store.keep_counts_in_vector_store(model, catalog, *now, done, missing)
         return missing

@@ -32,10 +32,14 @@ class _WordGroup(NamedTuple):
 
 
 def asked_words(wanted: Sequence[WantedWord], known: Vocabulary) -> list[AskedWord]:
-    groups = _groups(wanted, known)
+    groups = _groups_to_cover(wanted, known)
     total = sum(group.weight for group in groups.values()) or 1.0
     return [
-        AskedWord(word, group.weight / total, any(_count(each, known) for each in group.words))
+        AskedWord(
+            word,
+            group.weight / total,
+            any(known.count_of_term(each.word, f"whole{each.suffix}") for each in group.words),
+        )
         for word, group in groups.items()
     ]
 
@@ -47,28 +51,28 @@ def coverage_query(
     fields: Sequence[str],
 ) -> Any:
     """A query whose score is the share, for documents that have any of the words."""
-    groups = _groups(wanted, known)
+    groups = _groups_to_cover(wanted, known)
     total = sum(group.weight for group in groups.values()) or 1.0
     found = [
         (tantivy.Occur.Should, part)
         for group in groups.values()
-        for part in _group_queries(schema, group, group.weight / total, fields)
+        for part in _coverage_queries(schema, group, group.weight / total, fields)
     ]
     return tantivy.Query.boolean_query(found)
 
 
-def _groups(wanted: Sequence[WantedWord], known: Vocabulary) -> dict[str, _WordGroup]:
+def _groups_to_cover(wanted: Sequence[WantedWord], known: Vocabulary) -> dict[str, _WordGroup]:
     told = [each for each in wanted if each.asked not in WORDS_SAYING_NOTHING] or list(wanted)
     found: dict[str, list[WantedWord]] = {}
     for each in told:
         found.setdefault(each.asked, []).append(each)
     return {
-        asked: _WordGroup(known.information(f"body{words[0].suffix}", asked), tuple(words))
+        asked: _WordGroup(known.information_in_term(f"body{words[0].suffix}", asked), tuple(words))
         for asked, words in found.items()
     }
 
 
-def _group_queries(
+def _coverage_queries(
     schema: tantivy.Schema, group: _WordGroup, share: float, fields: Sequence[str]
 ) -> Iterator[Any]:
     """One word of a group is enough, and the asked one is worth a little more; of parts of a word
@@ -76,15 +80,17 @@ def _group_queries(
     asked = [each for each in group.words if not each.stands_for]
     if parts := [each for each in group.words if each.is_part]:
         for part in parts:
-            yield _any_of(schema, [*asked, part], fields, share / len(parts))
+            yield _query_for_any_covered(schema, [*asked, part], fields, share / len(parts))
         return
     if asked:
-        yield _any_of(schema, asked, fields, share * (1 - _OF_MEANT if len(group.words) > 1 else 1))
+        yield _query_for_any_covered(
+            schema, asked, fields, share * (1 - _OF_MEANT if len(group.words) > 1 else 1)
+        )
     if len(group.words) > 1 or not asked:
-        yield _any_of(schema, group.words, fields, share * _OF_MEANT)
+        yield _query_for_any_covered(schema, group.words, fields, share * _OF_MEANT)
 
 
-def _any_of(
+def _query_for_any_covered(
     schema: tantivy.Schema, words: Sequence[WantedWord], fields: Sequence[str], share: float
 ) -> Any:
     terms = [
@@ -96,7 +102,3 @@ def _any_of(
         for name in fields
     ]
     return tantivy.Query.const_score_query(tantivy.Query.boolean_query(terms), share)
-
-
-def _count(each: WantedWord, known: Vocabulary) -> int:
-    return known.count(each.word, f"whole{each.suffix}")

@@ -92,13 +92,13 @@ class FullText:
     def __init__(self, folder: Path | OwnPath, language: str, *, new: bool = False) -> None:
         self.place = OwnPath.of(folder)
         self.folder = self.place.path
-        self._analyzer = _text_analyzer(language)
+        self._analyzer = _fulltext_analyzer(language)
         self._language = language
         if (
             not new and (self.place / fulltext_files.TEXT_META).stat() is None
         ):  # it would begin an empty one
             raise IndexDamaged("The full text is gone and will be rebuilt.")
-        self._schema = _text_schema()
+        self._schema = _fulltext_schema()
         try:
             checked = self.place.checked_folder()
         except Unavailable as error:  # something else where one of its files should be
@@ -126,14 +126,14 @@ class FullText:
         return int(self._searcher.num_docs)
 
     @engine_call
-    def counts(self, path: str, text: str) -> list[int]:
+    def counts_in_fulltext(self, path: str, text: str) -> list[int]:
         """How many documents there are of a note, and how many with each of some of its words."""
-        must, file = tantivy.Occur.Must, self._term("file", printable(path), 1.0)
+        must, file = tantivy.Occur.Must, self._fulltext_term("file", printable(path), 1.0)
         words = sorted(set(self._analyzer.analyze(CJK_RUN.sub(" ", folded(printable(text))))))
         some = words[:: max(1, len(words) // _COMPARED)]
         wanted = [
             [(must, file)],
-            *([(must, file), (must, self._term("whole", word, 1.0))] for word in some),
+            *([(must, file), (must, self._fulltext_term("whole", word, 1.0))] for word in some),
         ]
         queries = map(tantivy.Query.boolean_query, wanted)
         return [int(self._searcher.search(query, 1).count or 0) for query in queries]  # type: ignore[attr-defined]
@@ -149,7 +149,7 @@ class FullText:
             yield writing
         except BaseException as error:
             full = fulltext_files.disk_is_full(self.folder)
-            writing.abandon()
+            writing.abandon_fulltext()
             self.sweep()
             if full and isinstance(error, (ValueError, IndexDamaged)):  # it does not always say why
                 raise OSError(errno.ENOSPC, "No space left on device") from error
@@ -169,33 +169,37 @@ class FullText:
         wanted = question_terms(text, self._analyzer.analyze, known, self._language)
         if not wanted:
             return TextHits()
-        conditions = list(self._conditions(filters))
+        conditions = list(self._fulltext_conditions(filters))
         find = self._searcher.search
-        whole = find(self._query(wanted, conditions, _WHOLE), limit, count=True)
+        whole = find(self._fulltext_query(wanted, conditions, _WHOLE), limit, count=True)
         near = bool(self._searcher.doc_freq("facets", _ALONE))
         fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
-        found = find(self._query(wanted, conditions, fields), limit, count=False)
+        found = find(self._fulltext_query(wanted, conditions, fields), limit, count=False)
         return TextHits(
             total=int(whole.count or 0),  # type: ignore[attr-defined]
-            passages=tuple(self._numbers(found.hits, ("note", "observation", "passage"))),
-            memories=tuple(self._numbers(whole.hits, ("note", "observation"))),
+            passages=tuple(self._fulltext_hits(found.hits, ("note", "observation", "passage"))),
+            memories=tuple(self._fulltext_hits(whole.hits, ("note", "observation"))),
             words=tuple(asked_words(wanted, known)),
-            covered=tuple(self._covered(wanted, known, conditions, limit)),
+            covered=tuple(self._covered_by_fulltext(wanted, known, conditions, limit)),
         )
 
-    def _covered(
+    def _covered_by_fulltext(
         self, wanted: list[WantedWord], known: Vocabulary, conditions: list[Any], limit: int
     ) -> Iterator[tuple[int, int, float]]:
         shares: dict[tuple[int, int], float] = {}
         for fields, counts in ((("head", "body"), 1.0), (("whole",), _OF_WHOLE)):
             query = coverage_query(self._schema, wanted, known, fields)
-            found = self._searcher.search(_narrowed(query, conditions), limit, count=False)
-            for note, observation, share in self._numbers(found.hits, ("note", "observation")):
+            found = self._searcher.search(_narrowed_fulltext(query, conditions), limit, count=False)
+            for note, observation, share in self._fulltext_hits(
+                found.hits, ("note", "observation")
+            ):
                 memory = note, observation
                 shares[memory] = max(share * counts, shares.get(memory, 0.0))
         return ((*memory, share) for memory, share in shares.items())
 
-    def _numbers(self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]) -> Iterator[Any]:
+    def _fulltext_hits(
+        self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]
+    ) -> Iterator[Any]:
         addresses = [address for _, address in hits]
         if addresses:
             columns = [self._searcher.fast_field_values(name, addresses) for name in names]
@@ -204,78 +208,74 @@ class FullText:
                 *([int(v or 0) for v in column] for column in columns), scores, strict=True
             )
 
-    def _query(
+    def _fulltext_query(
         self, wanted: list[WantedWord], conditions: list[Any], fields: dict[str, float]
     ) -> Any:
         """Any word in any field, best where there are most. Without conditions the engine can
         skip most documents, which is why there are none for the usual question."""
         terms = [
-            (tantivy.Occur.Should, self._term(name + each.suffix, each.word, boost * each.weight))
+            (
+                tantivy.Occur.Should,
+                self._fulltext_term(name + each.suffix, each.word, boost * each.weight),
+            )
             for each in wanted
             for name, boost in fields.items()
         ]
         if "body" in fields:
-            terms += ((tantivy.Occur.Should, each) for each in self._together(wanted))
-        return _narrowed(tantivy.Query.boolean_query(terms), conditions)
+            terms += ((tantivy.Occur.Should, each) for each in self._fulltext_together(wanted))
+        return _narrowed_fulltext(tantivy.Query.boolean_query(terms), conditions)
 
-    def _together(self, wanted: list[WantedWord]) -> Iterator[Any]:
+    def _fulltext_together(self, wanted: list[WantedWord]) -> Iterator[Any]:
         """What stands together in a question stands together in its answer: more for a passage
         with two neighbouring words of it, and much more for one with all of a short question's,
         than for passages with some."""
         must, should = tantivy.Occur.Must, tantivy.Occur.Should
         words = [each for each in wanted if not each.stands_for and not each.suffix]
-        words = [each for each in words if Vocabulary(self._searcher).count(each.word)]
+        words = [each for each in words if Vocabulary(self._searcher).count_of_term(each.word)]
         for pair in list(itertools.pairwise(words))[:_MOST_PAIRS]:
-            both = [(must, self._term("body", w.word, _NEIGHBOURS * w.weight)) for w in pair]
+            both = [
+                (must, self._fulltext_term("body", w.word, _NEIGHBOURS * w.weight)) for w in pair
+            ]
             yield tantivy.Query.boolean_query(both)
         if 2 <= len(words) <= _SHORT_QUESTION:
             either = [
-                [(should, self._term(name, w.word, _ALL * w.weight)) for name in ("head", "body")]
+                [
+                    (should, self._fulltext_term(name, w.word, _ALL * w.weight))
+                    for name in ("head", "body")
+                ]
                 for w in words
             ]
             yield tantivy.Query.boolean_query(
                 [(must, tantivy.Query.boolean_query(fields)) for fields in either]
             )
 
-    def _term(self, name: str, word: str, boost: float) -> Any:
+    def _fulltext_term(self, name: str, word: str, boost: float) -> Any:
         query = tantivy.Query.term_query(self._schema, name, word, "freq")
         return query if boost == 1.0 else tantivy.Query.boost_query(query, boost)
 
-    def _conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
-        must, must_not = tantivy.Occur.Must, tantivy.Occur.MustNot
+    def _fulltext_conditions(self, filters: Filters) -> Iterator[tuple[Any, Any]]:
+        must, must_not, kinds = tantivy.Occur.Must, tantivy.Occur.MustNot, tantivy.FieldType
         for values in required_facets(filters):
             if values[0] == ANY_SESSION and not self._searcher.doc_freq("facets", "scope:session"):
                 continue
-            yield (
-                must,
-                self._silent(tantivy.Query.term_set_query(self._schema, "facets", list(values))),
-            )
+            facets = tantivy.Query.term_set_query(self._schema, "facets", list(values))
+            yield must, tantivy.Query.const_score_query(facets, 0.0)
         for facet in forbidden_facets(filters):
             if self._searcher.doc_freq("facets", facet):
-                yield must_not, self._facet(facet)
+                yield must_not, tantivy.Query.term_query(self._schema, "facets", facet, "basic")
         if filters.after is not None or filters.before is not None:
             yield (
                 must,
-                self._silent(
-                    self._range("created", tantivy.FieldType.Integer, filters.after, filters.before)
-                ),
+                self._fulltext_range("created", kinds.Integer, filters.after, filters.before),
             )
         if filters.min_importance is not None:
             yield (
                 must,
-                self._silent(
-                    self._range("importance", tantivy.FieldType.Float, filters.min_importance, None)
-                ),
+                self._fulltext_range("importance", kinds.Float, filters.min_importance, None),
             )
 
-    def _range(self, name: str, kind: Any, low: Any, high: Any) -> Any:
-        return tantivy.Query.range_query(self._schema, name, kind, low, high)
-
-    def _facet(self, value: str) -> Any:
-        return tantivy.Query.term_query(self._schema, "facets", value, "basic")
-
-    @staticmethod
-    def _silent(query: Any) -> Any:
+    def _fulltext_range(self, name: str, kind: Any, low: Any, high: Any) -> Any:
+        query = tantivy.Query.range_query(self._schema, name, kind, low, high)
         return tantivy.Query.const_score_query(query, 0.0)
 
 
@@ -295,7 +295,7 @@ class TextWriter:
         self._heap = _SMALL_HEAP if notes <= _FEW else _HEAP
         self._writer: tantivy.IndexWriter | None = None
 
-    def _open(self) -> tantivy.IndexWriter:
+    def _open_fulltext(self) -> tantivy.IndexWriter:
         if self._writer is None:
             try:
                 self._writer = self._index.writer(self._heap, 1)
@@ -310,24 +310,24 @@ class TextWriter:
         self.remove(entry.note.path)
         if old_path:
             self.remove(old_path)
-        for values in _text_documents(note, passages, entry):
+        for values in _fulltext_documents(note, passages, entry):
             if "whole" in values and may_have_compounds(values["whole"]):
-                values[TAIL] = self._tails(values["whole"])
-            self._add(tantivy.Document.from_dict(values, self._schema))
+                values[TAIL] = self._fulltext_tails(values["whole"])
+            self._add_to_fulltext(tantivy.Document.from_dict(values, self._schema))
 
-    def _tails(self, text: str) -> str:
+    def _fulltext_tails(self, text: str) -> str:
         long = {word for word in text.split() if len(word) >= LONG_WORD}
         return (
             backwards(filter(str.isalpha, self._analyzer.analyze(" ".join(long)))) if long else ""
         )
 
     @engine_call
-    def _add(self, document: tantivy.Document) -> None:
-        self._open().add_document(document)
+    def _add_to_fulltext(self, document: tantivy.Document) -> None:
+        self._open_fulltext().add_document(document)
 
     @engine_call
     def remove(self, path: str) -> None:
-        self._open().delete_documents_by_term("file", printable(path))
+        self._open_fulltext().delete_documents_by_term("file", printable(path))
 
     @engine_call
     def commit(self) -> None:
@@ -363,17 +363,17 @@ class TextWriter:
             self._writer.wait_merging_threads()
             self._writer = None
 
-    def abandon(self) -> None:
+    def abandon_fulltext(self) -> None:
         self._writer = None
 
 
-def _narrowed(query: Any, conditions: list[Any]) -> Any:
+def _narrowed_fulltext(query: Any, conditions: list[Any]) -> Any:
     if not conditions:
         return query
     return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
 
 
-def _text_analyzer(language: str) -> tantivy.TextAnalyzer:
+def _fulltext_analyzer(language: str) -> tantivy.TextAnalyzer:
     builder = (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
         .filter(tantivy.Filter.remove_long(64))
@@ -383,7 +383,7 @@ def _text_analyzer(language: str) -> tantivy.TextAnalyzer:
     return (builder.filter(tantivy.Filter.stemmer(language)) if language else builder).build()
 
 
-def _text_schema() -> tantivy.Schema:
+def _fulltext_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for name in (*_FIELDS, *_WHOLE):
         builder.add_text_field(name, tokenizer_name="words", index_option="freq")
@@ -407,25 +407,25 @@ class _Prepared(NamedTuple):
     signs: str = ""
 
 
-def _prepared(texts: Sequence[str]) -> list[_Prepared]:
+def _prepared_for_fulltext(texts: Sequence[str]) -> list[_Prepared]:
     plain = [folded(printable(text)) for text in texts]
     words = with_other_forms(plain)
     if all(map(str.isascii, plain)):
         return [_Prepared(each) for each in words]
     return [
-        _Prepared(CJK_RUN.sub(" ", each), " ".join(_cjk_pieces(text)))
+        _Prepared(CJK_RUN.sub(" ", each), " ".join(_fulltext_cjk_pieces(text)))
         for each, text in zip(words, plain, strict=True)
     ]
 
 
-def _text_documents(
+def _fulltext_documents(
     note: int, passages: Sequence[int], entry: IndexEntry
 ) -> Iterator[dict[str, Any]]:
     source, found = entry.note, entry.passages
     folders = source.path.split("/")[:-1]
     about = " ".join((source.title, *folders, *source.aliases, *source.tags))
     trails = list(dict.fromkeys(p.heading for p in found))
-    above, headings, *texts_of_note = _prepared(
+    above, headings, *texts_of_note = _prepared_for_fulltext(
         (
             about[:_MOST_ABOVE],
             " \n".join(heading.text for heading in source.headings),
@@ -440,10 +440,10 @@ def _text_documents(
     shared: dict[str, Any] = {
         "file": printable(source.path),
         "note": note,
-        **_number_fields(source),
+        **_fulltext_numbers(source),
     }
     ours, alone = list(filter_facets(entry)), passage_observations(found, passages)
-    texts = _texts_of_memories(headings, bodies, passages, alone)
+    texts = _fulltexts_of_memories(headings, bodies, passages, alone)
     for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
         first = alone.get(number, 0)
         one = {**shared, "observation": first, "passage": number}
@@ -453,11 +453,11 @@ def _text_documents(
             fields["near"] = [bodies[each] for each in near]
         if first == number:
             fields["whole"] = [above, *texts[first]]
-        yield {**one, **_text_fields(fields)}
-    yield {**shared, "facets": ours, **_text_fields({"whole": [above, *texts[0]]})}
+        yield {**one, **_fulltext_fields(fields)}
+    yield {**shared, "facets": ours, **_fulltext_fields({"whole": [above, *texts[0]]})}
 
 
-def _texts_of_memories(
+def _fulltexts_of_memories(
     headings: _Prepared,
     bodies: Sequence[_Prepared],
     passages: Sequence[int],
@@ -470,7 +470,7 @@ def _texts_of_memories(
     return texts
 
 
-def _text_fields(texts: Mapping[str, Sequence[_Prepared]]) -> dict[str, str]:
+def _fulltext_fields(texts: Mapping[str, Sequence[_Prepared]]) -> dict[str, str]:
     """The fields, and those for Chinese, Japanese and Korean where there is any."""
     found: dict[str, str] = {}
     for name, parts in texts.items():
@@ -480,7 +480,7 @@ def _text_fields(texts: Mapping[str, Sequence[_Prepared]]) -> dict[str, str]:
     return found
 
 
-def _number_fields(note: Note) -> dict[str, int | float]:
+def _fulltext_numbers(note: Note) -> dict[str, int | float]:
     importance = note.number("importance")
     values: dict[str, int | float] = {"importance": 0.5 if importance is None else importance}
     if note.created:
@@ -488,7 +488,7 @@ def _number_fields(note: Note) -> dict[str, int | float]:
     return values
 
 
-def _cjk_pieces(text: str) -> Iterator[str]:
+def _fulltext_cjk_pieces(text: str) -> Iterator[str]:
     """Every character and every pair of neighbours of each run."""
     for run in CJK_RUN.findall(text):
         yield from run

@@ -46,13 +46,13 @@ def is_whole_fulltext(folder: OwnPath) -> bool:
         return all(
             _is_segment_file_as_written(folder / name)
             for s in meta["segments"]
-            for name in _files_of_segment(s)
+            for name in _fulltext_files_of_segment(s)
         )
     except (OSError, VaultmemError, *_MALFORMED, struct.error):
         return False
 
 
-def _files_of_segment(segment: Mapping[str, Any]) -> Iterator[str]:
+def _fulltext_files_of_segment(segment: Mapping[str, Any]) -> Iterator[str]:
     name, deletes = segment["segment_id"].replace("-", ""), segment.get("deletes")
     yield from (f"{name}.{kind}" for kind in _KINDS)
     if deletes:

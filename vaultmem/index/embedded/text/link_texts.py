@@ -27,20 +27,20 @@ class LinkTexts:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def named(self, question: str, filters: Filters) -> dict[int, float]:
+    def notes_named_by_link_texts(self, question: str, filters: Filters) -> dict[int, float]:
         """Notes that are called by the question's words elsewhere, and how well: 0 to 1."""
         asked = set(words_of_link_text(question))
         if not 0 < len(asked) <= _MOST_WORDS:
             return {}
-        shares = self._shares(asked, filters)
+        shares = self._shares_of_link_texts(asked, filters)
         best: dict[str, float] = {}
         for (_, folded), (found, share) in shares.items():
             if min(found / len(asked), share) >= _ENOUGH:
                 best[folded] = max(best.get(folded, 0.0), found / len(asked) * min(1.0, share))
-        targets = self._targets(best, filters) if best else {}
+        targets = self._targets_of_link_texts(best, filters) if best else {}
         return {note: best[folded] for folded, note in targets.items()}
 
-    def _shares(
+    def _shares_of_link_texts(
         self, asked: Iterable[str], filters: Filters
     ) -> dict[tuple[int, str], tuple[int, float]]:
         """Of each note that links to a name: how many of the words its link has, and what part of
@@ -55,7 +55,7 @@ class LinkTexts:
         found = self._catalog.query(sql, [sql_list(asked), *values, _MOST_ROWS])
         return {(note, folded): (count, share) for note, folded, count, share in found}
 
-    def _targets(self, names: Iterable[str], filters: Filters) -> dict[str, int]:
+    def _targets_of_link_texts(self, names: Iterable[str], filters: Filters) -> dict[str, int]:
         """The note behind each name that means exactly one, of those that pass."""
         wanted = list(names)
         bases = {posixpath.basename(name) for name in wanted}

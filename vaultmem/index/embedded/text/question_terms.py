@@ -51,27 +51,29 @@ def question_terms(
 ) -> list[WantedWord]:
     text = folded(printable(text))[:_MOST_READ]
     words: dict[str, WantedWord] = {}
-    for each in _words(text, analyze, known, language):
+    for each in _words_in_question(text, analyze, known, language):
         if each.weight > words.get(each.word, _NOTHING).weight:
             words[each.word] = each
     found = [
-        each._replace(weight=each.weight * known.rarity("body", each.word))
+        each._replace(weight=each.weight * known.rarity_of_term("body", each.word))
         for each in words.values()
     ]
     if not text.isascii():
         field = f"body{CJK_FIELD}"
-        pairs = dict.fromkeys(_asked_pairs(text))
-        found += [WantedWord(pair, CJK_FIELD, known.rarity(field, pair)) for pair in pairs]
+        pairs = dict.fromkeys(_pairs_of_signs_in_question(text))
+        found += [WantedWord(pair, CJK_FIELD, known.rarity_of_term(field, pair)) for pair in pairs]
     if len(found) <= _MOST_TERMS:
         return found
     telling = set(sorted(found, key=lambda each: -each.weight)[:_MOST_TERMS])
     return [each for each in found if each in telling]
 
 
-def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Iterator[WantedWord]:
+def _words_in_question(
+    text: str, analyze: Analyze, known: Vocabulary, language: str
+) -> Iterator[WantedWord]:
     written = PLAIN_WORD.findall(CJK_RUN.sub(" ", text).replace("_", " "))
     empty = function_words_of([word.casefold() for word in written], language)
-    forms = list(_known_forms(text, analyze, known, empty))
+    forms = list(_known_forms_in_question(text, analyze, known, empty))
     covered = {
         piece
         for form, _ in forms
@@ -83,7 +85,10 @@ def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Ite
     for word in dict.fromkeys(analyze(" ".join(telling or written))):
         if word not in covered:
             yield WantedWord(word, "", 1.0)
-            yield from (WantedWord(other, "", w, word) for other, w in _related(word, known))
+            yield from (
+                WantedWord(other, "", w, word)
+                for other, w in _words_related_to_question(word, known)
+            )
     for form, words in forms:
         if form.is_parts:
             whole = next(iter(analyze(form.source)), "")
@@ -92,30 +97,30 @@ def _words(text: str, analyze: Analyze, known: Vocabulary, language: str) -> Ite
             yield from (WantedWord(word, "", 1.0) for word in words)
 
 
-def _known_forms(
+def _known_forms_in_question(
     text: str, analyze: Analyze, known: Vocabulary, empty: Collection[str]
 ) -> Iterator[tuple[Form, list[str]]]:
     for form in text_forms(text):
         if form.source.casefold() not in empty:
-            words = [word for word in analyze(" ".join(form.words)) if known.count(word)]
+            words = [word for word in analyze(" ".join(form.words)) if known.count_of_term(word)]
             if words:
                 yield form, words
 
 
-def _related(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
+def _words_related_to_question(word: str, known: Vocabulary) -> Iterator[tuple[str, float]]:
     """Words of the vault that somebody may have meant by this one: compounds of it; and where it
     is nowhere, what it is made of, else what it was a slip of."""
-    compounds = known.compounds(word)
+    compounds = known.compounds_of_term(word)
     yield from ((each, _OF_COMPOUND) for each in compounds)
-    if compounds or known.count(word):
+    if compounds or known.count_of_term(word):
         return
-    if halves := known.halves(word):
+    if halves := known.halves_of_term(word):
         yield from ((each, _OF_PARTS) for each in halves)
     else:
         yield from ((each, _OF_TYPO) for each in known.near_spellings(word))
 
 
-def _asked_pairs(text: str) -> list[str]:
+def _pairs_of_signs_in_question(text: str) -> list[str]:
     """What to look for, without what Chinese questions are built with, if anything is left."""
     return list(pairs_of_signs(ASKING_WORDS.sub(" ", text))) or list(pairs_of_signs(text))
 
@@ -164,16 +169,16 @@ class Vocabulary:
     def __init__(self, searcher: Any) -> None:
         self._searcher = searcher
 
-    def count(self, word: str, field: str = EVERYWHERE) -> int:
+    def count_of_term(self, word: str, field: str = EVERYWHERE) -> int:
         return int(self._searcher.doc_freq(field, word))
 
-    def rarity(self, field: str, word: str) -> float:
+    def rarity_of_term(self, field: str, word: str) -> float:
         """What a word counts above what BM25 makes of it."""
-        return float(self.information(field, word) ** _RARITY)
+        return float(self.information_in_term(field, word) ** _RARITY)
 
-    def information(self, field: str, word: str) -> float:
+    def information_in_term(self, field: str, word: str) -> float:
         """1 for a word that is nowhere, little for one everywhere."""
-        every, having = self._searcher.num_docs, self.count(word, field)
+        every, having = self._searcher.num_docs, self.count_of_term(word, field)
         others = max(0, every - having)  # what was deleted may still be counted as having it
         idf = math.log(1 + (others + 0.5) / (having + 0.5))
         return float(idf / math.log(2 + 2 * every))
@@ -183,32 +188,32 @@ class Vocabulary:
         """Whether much of the vault is in a language that writes words together: English has
         `understanding`, which is no kind of standing."""
         every = self._searcher.num_docs
-        return any(self.count(word) * _MUCH > every for word in _OF_COMPOUNDING)
+        return any(self.count_of_term(word) * _MUCH > every for word in _OF_COMPOUNDING)
 
-    def compounds(self, word: str) -> list[str]:
+    def compounds_of_term(self, word: str) -> list[str]:
         """Longer words that end with this one: of strudel, Apfelstrudel."""
         if len(word) < _SHORTEST_TAIL or not word.isalpha():
             return []
-        if not self.has_compounds and self.count(word):
+        if not self.has_compounds and self.count_of_term(word):
             return []
         found = self._searcher.terms_with_prefix(TAIL, word[::-1], limit=4 * _MOST_COMPOUNDS)
         longer = (term[::-1] for term, _ in found)
-        return [each for each in longer if _is_compound(each, word)][:_MOST_COMPOUNDS]
+        return [each for each in longer if _is_compound_of_term(each, word)][:_MOST_COMPOUNDS]
 
-    def halves(self, word: str) -> list[str]:
+    def halves_of_term(self, word: str) -> list[str]:
         """Two words of this vault that it is made of, where it is made of any."""
         if len(word) < LONG_WORD or not word.isalpha():
             return []
         for at in range(_SHORTEST_HALF, len(word) - _SHORTEST_HALF + 1):
             front, tail = word[:at], word[at:]
-            if self.count(tail) and (known := self._as_word(front)):
+            if self.count_of_term(tail) and (known := self._front_of_term_as_word(front)):
                 return [known, tail]
         return []
 
-    def _as_word(self, front: str) -> str:
+    def _front_of_term_as_word(self, front: str) -> str:
         """The first part of a compound without what joins it to the next."""
         bare = (front.removesuffix(joint) for joint in _JOINTS if front.endswith(joint))
-        known = (each for each in bare if len(each) >= _SHORTEST_HALF and self.count(each))
+        known = (each for each in bare if len(each) >= _SHORTEST_HALF and self.count_of_term(each))
         return next(known, "")
 
     def near_spellings(self, word: str) -> list[str]:
@@ -220,7 +225,7 @@ class Vocabulary:
         return list(itertools.islice(near, _MOST_TYPOS))
 
 
-def _is_compound(longer: str, word: str) -> bool:
+def _is_compound_of_term(longer: str, word: str) -> bool:
     front = longer[: len(longer) - len(word)]
     return len(front) >= _SHORTEST_FRONT and front not in _PREFIXES
 
