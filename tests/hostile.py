@@ -436,7 +436,7 @@ def _of_answers() -> Mapping[str, Read]:
         "one_line": lambda text: sentences.first_sentence(text, 200),
         "main_sentences": lambda text: sentences.main_sentences([text, text], 5, 1000),
         "topics": lambda text: sentences.topics_of_texts([], [text, text], 5),
-        "in_prose": lambda text: drafts.in_prose(draft, text),
+        "in_prose": lambda text: drafts.draft_in_prose(draft, text),
         "content_of": lambda text: results.content_of(parse(text.encode(errors="replace"))),
         "source_value": lambda text: results.source_value("tool=" + text),
         "link names": lambda text: results._linked_names((f"[[{text}]]", text)),

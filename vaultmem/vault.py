@@ -304,7 +304,7 @@ class Vault:
         from vaultmem.upkeep import review
 
         mine = self.for_caller(Caller(client="vaultmem"))
-        review.rounds(mine.upkeep, lambda: self.revision, stopping)
+        review.review_rounds(mine.upkeep, lambda: self.revision, stopping)
 
 
 def plan_vault(folder: str, *, git: bool, examples: bool) -> VaultPlan:

@@ -18,7 +18,7 @@ from vaultmem.config import REVIEW
 from vaultmem.notes import sentences
 from vaultmem.notes.note import parse
 from vaultmem.upkeep import drafts
-from vaultmem.upkeep.comparison import by_home
+from vaultmem.upkeep.comparison import comparisons_by_home
 from vaultmem.vault import Vault
 
 # e an event, s and p lasting memories, v one of the session alone, l an observation.
@@ -385,6 +385,6 @@ def test_ten_thousand_memories_are_compared_in_no_time() -> None:
         for n in range(10_000)
     ]
     started = time.process_time()
-    found = sum(len(compared.conflicts) for compared in by_home(many))
+    found = sum(len(compared.conflicts) for compared in comparisons_by_home(many))
     assert time.process_time() - started < 6  # some 0.5 on a machine that has nothing else to do
     assert found

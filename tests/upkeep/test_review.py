@@ -137,8 +137,8 @@ pieces = st.sampled_from(
 def test_a_section_settles_and_loses_nothing_of_a_persons(
     lines: list[str], found: list[review.ReviewItem]
 ) -> None:
-    first = review._section("\n".join(lines).strip("\n"), found)
-    assert review._section(first, found) == first
+    first = review._review_section("\n".join(lines).strip("\n"), found)
+    assert review._review_section(first, found) == first
     for own in ("mine", "- my item", "- [ ] my task"):
         assert first.splitlines().count(own) == lines.count(own)
     ids = [match["id"] for line in first.splitlines() if (match := review._ITEM.match(line))]
@@ -205,15 +205,15 @@ def test_pairs_by_meaning_are_those_of_a_plain_comparison(many: int, seed: int) 
     chance = np.random.default_rng(seed)
     vectors = chance.normal(size=(many, 4)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    found = {(a, b) for a, b, _ in duplicates.by_meaning(vectors, 0.9, NEVER)}
+    found = {(a, b) for a, b, _ in duplicates.duplicates_by_meaning(vectors, 0.9, NEVER)}
     plain = vectors @ vectors.T
     assert found == {(a, b) for a in range(many) for b in range(a + 1, many) if plain[a, b] >= 0.9}
 
 
 def test_many_that_are_all_the_same_are_not_all_paired() -> None:
     vectors = np.ones((6_000, 4), np.float32) / 2
-    assert len(duplicates.by_meaning(vectors, 0.9, NEVER)) < 20_000
-    assert len(duplicates.by_words([frozenset("abcdef")] * 2_000, 0.5, NEVER)) < 20_000
+    assert len(duplicates.duplicates_by_meaning(vectors, 0.9, NEVER)) < 20_000
+    assert len(duplicates.duplicates_by_words([frozenset("abcdef")] * 2_000, 0.5, NEVER)) < 20_000
 
 
 # --- in the leader -----------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_rounds_wait_for_quiet_and_look_once(vault: Vault) -> None:
             revision[0] += 1  # something is written between two checks
         return revision[0]
 
-    review.rounds(look, moving, stopping, quiet=0.001, pause=0)
+    review.review_rounds(look, moving, stopping, quiet=0.001, pause=0)
     assert looks == [0, 5]
 
 
@@ -245,7 +245,7 @@ def test_a_leader_keeps_the_list_where_it_is_told_to_and_stops_at_once(
 ) -> None:
     put(root, "Old", superseded_by='"[[New]]"')
     put(root, "New")
-    monkeypatch.setattr(review.rounds, "__kwdefaults__", {"quiet": 0.05, "pause": 0.0})
+    monkeypatch.setattr(review.review_rounds, "__kwdefaults__", {"quiet": 0.05, "pause": 0.0})
     for switched_on in (False, True):
         vault = open_vault({"upkeep.review": switched_on})
         follower = vault.follower(lambda report: None, watch=False)

@@ -45,30 +45,30 @@ _UNRELATED: Final = (
 )
 
 
-def alike(view: View, sources: Sequence[SourceMemory]) -> list[list[int]]:
+def cluster_by_subject(view: View, sources: Sequence[SourceMemory]) -> list[list[int]]:
     """Groups of sources of one subject: by their vectors, or where there are none by words."""
-    vectors = _meanings(view, [source.text[:_TEXT] for source in sources])
+    vectors = _vectors_to_cluster(view, [source.text[:_TEXT] for source in sources])
     tagged = [" ".join((source.text, *source.tags)) for source in sources]
     if vectors is None:
         return clusters_by_words(tagged, _ALIKE_WORDS)
     return clusters_by_vectors(vectors, tagged, _ALIKE)
 
 
-def same_by_meaning(view: View, sources: Sequence[SourceMemory]) -> list[list[int]]:
+def cluster_by_meaning(view: View, sources: Sequence[SourceMemory]) -> list[list[int]]:
     """Groups of sources that say nearly the same in whatever words; none where no model is."""
-    vectors = _meanings(view, [source.text[:_TEXT] for source in sources])
+    vectors = _vectors_to_cluster(view, [source.text[:_TEXT] for source in sources])
     if vectors is None:
         return []
     return clusters_by_vectors(vectors, [source.text for source in sources], _SAME)
 
 
-def _meanings(view: View, texts: Sequence[str]) -> Matrix | None:
+def _vectors_to_cluster(view: View, texts: Sequence[str]) -> Matrix | None:
     """The texts' vectors, without what all texts share; None where there is no model."""
     try:
         embedder = view.parts.embedder()
         if embedder is None or len(texts) < 2:
             return None
-        found = _embedded(view, embedder, [*_UNRELATED, *texts])
+        found = _embedded_to_cluster(view, embedder, [*_UNRELATED, *texts])
     except VaultmemError:
         return None
     if found is None:
@@ -78,7 +78,7 @@ def _meanings(view: View, texts: Sequence[str]) -> Matrix | None:
     return result
 
 
-def _embedded(view: View, embedder: Embedder, texts: Sequence[str]) -> Matrix | None:
+def _embedded_to_cluster(view: View, embedder: Embedder, texts: Sequence[str]) -> Matrix | None:
     """Each text is embedded once and kept with the other vectors."""
     import numpy as np
 
@@ -102,7 +102,7 @@ def likeness_of_words(texts: Sequence[str]) -> Matrix:
     import numpy as np
 
     bags = [Counter(topic_words(text)) for text in texts]
-    weights = _weights(bags)
+    weights = _cluster_word_weights(bags)
     seen = Counter(word for bag in bags for word in bag)
     columns = {word: i for i, word in enumerate(word for word in seen if seen[word] > 1)}
     matrix = np.zeros((len(bags), max(1, len(columns))), np.float32)
@@ -125,7 +125,7 @@ def likeness_of_vectors(vectors: Matrix) -> Matrix:
     return result
 
 
-def _weights(bags: Sequence[Mapping[str, int]]) -> dict[str, float]:
+def _cluster_word_weights(bags: Sequence[Mapping[str, int]]) -> dict[str, float]:
     seen = Counter(word for bag in bags for word in bag)
     return {word: math.log(1 + len(bags) / count) for word, count in seen.items()}
 
@@ -158,28 +158,28 @@ def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
 
 
 def clusters_by_words(texts: Sequence[str], threshold: float) -> list[list[int]]:
-    return _in_parts(
+    return _clusters_in_parts(
         texts, lambda part: clusters(likeness_of_words([texts[n] for n in part]), threshold)
     )
 
 
 def clusters_by_vectors(vectors: Matrix, texts: Sequence[str], threshold: float) -> list[list[int]]:
-    return _in_parts(
+    return _clusters_in_parts(
         texts, lambda part: clusters(likeness_of_vectors(vectors[list(part)]), threshold)
     )
 
 
-def _in_parts(
+def _clusters_in_parts(
     texts: Sequence[str], grouped: Callable[[Sequence[int]], list[list[int]]]
 ) -> list[list[int]]:
     """Groups among texts that can be alike at all, so that not all need to be compared."""
     found: list[list[int]] = []
-    for part in _parts(texts):
+    for part in _parts_to_cluster(texts):
         found += [[part[n] for n in group] for group in grouped(part)]
     return sorted(found)
 
 
-def _parts(texts: Sequence[str]) -> Iterator[list[int]]:
+def _parts_to_cluster(texts: Sequence[str]) -> Iterator[list[int]]:
     """Texts that share words with one another, directly or by way of others; long chains are cut
     by age."""
     if len(texts) <= _MOST:
@@ -192,7 +192,9 @@ def _parts(texts: Sequence[str]) -> Iterator[list[int]]:
             first[n] = n = first[first[n]]
         return n
 
-    for a, b in duplicates.sharing([frozenset(topic_words(text)) for text in texts], _SHARED):
+    for a, b in duplicates.near_duplicates(
+        [frozenset(topic_words(text)) for text in texts], _SHARED
+    ):
         one, other = sorted((root(a), root(b)))
         first[other] = one
     parts: dict[int, list[int]] = {}

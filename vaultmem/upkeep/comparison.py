@@ -16,7 +16,7 @@ from vaultmem.notes import sentences
 from vaultmem.upkeep import duplicates
 from vaultmem.upkeep.contradictions import Difference, contradiction, keeps_apart
 from vaultmem.upkeep.drafts import SourceMemory, is_said
-from vaultmem.upkeep.statements import SaidSentence, quick_stems, says_all, says_same, statement
+from vaultmem.upkeep.statements import SaidSentence, says_all, says_same, statement, statement_stems
 
 _SENTENCES: Final = 12  # of a memory that are compared
 _SHORT: Final = 3  # sentences of a memory that is replaced as a whole
@@ -45,10 +45,10 @@ class Disagreement(NamedTuple):
     @property
     def mark(self) -> str:
         """The same for the same two sentences, whichever memories say them."""
-        return _mark(self.older_sentence, self.newer_sentence)
+        return _disagreement_mark(self.older_sentence, self.newer_sentence)
 
 
-def _mark(a: str, b: str) -> str:
+def _disagreement_mark(a: str, b: str) -> str:
     both = "\0".join(sorted((a, b)))
     return "r-" + hashlib.blake2b(f"conflict\0{both}".encode(), digest_size=4).hexdigest()
 
@@ -67,7 +67,7 @@ class Comparison:
     sources: Sequence[SourceMemory]
 
     @cached_property
-    def _read(self) -> tuple[list[list[int]], list[str]]:
+    def _compared_sentences(self) -> tuple[list[list[int]], list[str]]:
         numbers: dict[str, int] = {}
         said = [
             [
@@ -81,14 +81,14 @@ class Comparison:
     @property
     def said(self) -> list[list[int]]:
         """Of each source the numbers of its statements."""
-        return self._read[0]
+        return self._compared_sentences[0]
 
     @property
     def texts(self) -> list[str]:
         """The statements, by their numbers."""
-        return self._read[1]
+        return self._compared_sentences[1]
 
-    def _statement(self, number: int) -> SaidSentence:
+    def _compared_statement(self, number: int) -> SaidSentence:
         return statement(self.texts[number])
 
     @cached_property
@@ -101,12 +101,12 @@ class Comparison:
         return found
 
     @cached_property
-    def _near(self) -> list[tuple[int, int]]:
-        return duplicates.sharing(self._stems, _SHARED)
+    def _compared_pairs(self) -> list[tuple[int, int]]:
+        return duplicates.near_duplicates(self._compared_stems, _SHARED)
 
     @cached_property
-    def _stems(self) -> list[frozenset[str]]:
-        return [quick_stems(text) for text in self.texts]
+    def _compared_stems(self) -> list[frozenset[str]]:
+        return [statement_stems(text) for text in self.texts]
 
     # --- what cannot all hold ------------------------------------------------------------
 
@@ -115,35 +115,37 @@ class Comparison:
         """For each memory that something newer contradicts, the newest that does."""
         newest: dict[tuple[int, int], Disagreement] = {}
         latest: dict[tuple[int, int], int] = {}
-        for a, b in self._contradicting:
-            for first, second in self._pairs_of_speakers(a, b):
+        for a, b in self._contradicting_pairs:
+            for first, second in self._disagreeing_speakers(a, b):
                 old, new = sorted((first, second))
                 said = (a, b) if first == old else (b, a)
                 if new > latest.get((old, said[0]), -1):
                     latest[old, said[0]] = new
-                    newest[old, said[0]] = self._conflict(old, new, *said)
+                    newest[old, said[0]] = self._disagreement_between(old, new, *said)
         return sorted(newest.values(), key=lambda c: (c.older.id, c.newer.id))
 
     @cached_property
-    def _contradicting(self) -> list[tuple[int, int]]:
-        said = self._statement
-        return [(a, b) for a, b in self._near if contradiction(said(a), said(b)) is not None]
+    def _contradicting_pairs(self) -> list[tuple[int, int]]:
+        said = self._compared_statement
+        return [
+            (a, b) for a, b in self._compared_pairs if contradiction(said(a), said(b)) is not None
+        ]
 
-    def _conflict(self, old: int, new: int, a: int, b: int) -> Disagreement:
-        one, other = self._statement(a), self._statement(b)
+    def _disagreement_between(self, old: int, new: int, a: int, b: int) -> Disagreement:
+        one, other = self._compared_statement(a), self._compared_statement(b)
         difference = contradiction(one, other)
         assert difference is not None
         return Disagreement(self.sources[old], self.sources[new], one.text, other.text, difference)
 
-    def _pairs_of_speakers(self, a: int, b: int) -> Iterator[tuple[int, int]]:
+    def _disagreeing_speakers(self, a: int, b: int) -> Iterator[tuple[int, int]]:
         """A summary speaks for the sources that it was drawn from."""
         both = {number for number in self.speakers[a] if number in self.speakers[b]}
-        for first in self._first_speakers(a)[:_SPEAKERS]:
-            for second in self._first_speakers(b)[:_SPEAKERS]:
+        for first in self._compared_speakers(a)[:_SPEAKERS]:
+            for second in self._compared_speakers(b)[:_SPEAKERS]:
                 if first not in both and second not in both:
                     yield first, second
 
-    def _first_speakers(self, number: int) -> list[int]:
+    def _compared_speakers(self, number: int) -> list[int]:
         speakers = self.speakers[number]
         speakers = [one for one in speakers if not self.sources[one].replaced]
         return [one for one in speakers if self.sources[one].drawn] or speakers
@@ -152,17 +154,17 @@ class Comparison:
         """The ids of all who say something that another denies, unless a person settled it."""
         return {
             self.sources[n].id
-            for a, b in self._contradicting
-            if _mark(self.texts[a], self.texts[b]) not in settled
-            and any(True for _ in self._pairs_of_speakers(a, b))
+            for a, b in self._contradicting_pairs
+            if _disagreement_mark(self.texts[a], self.texts[b]) not in settled
+            and any(True for _ in self._disagreeing_speakers(a, b))
             for n in (*self.speakers[a], *self.speakers[b])
         }
 
     @cached_property
     def apart(self) -> set[tuple[int, int]]:
         """Statements of which not both should stand in one text, by their numbers."""
-        found, said = set(self._contradicting), self._statement
-        found |= {(a, b) for a, b in self._near if keeps_apart(said(a), said(b))}
+        found, said = set(self._contradicting_pairs), self._compared_statement
+        found |= {(a, b) for a, b in self._compared_pairs if keeps_apart(said(a), said(b))}
         return found
 
     def are_apart(self, first: int, second: int) -> bool:
@@ -176,25 +178,24 @@ class Comparison:
     def repeated(self) -> list[list[int]]:
         """Groups of statements that say the same, or one all that another says."""
         near: dict[int, set[int]] = {}
-        for a, b in self._near:
-            if is_repetition(self._statement(a), self._statement(b)):
+        for a, b in self._compared_pairs:
+            if is_repetition(self._compared_statement(a), self._compared_statement(b)):
                 near.setdefault(a, set()).add(b)
                 near.setdefault(b, set()).add(a)
         groups: list[list[int]] = []
         left = set(range(len(self.texts)))
-        for lead in sorted(left, key=lambda n: (-self._spoken(n, near), self._length(n), n)):
+        for lead in sorted(
+            left, key=lambda n: (-self._compared_voices(n, near), len(self.texts[n]), n)
+        ):
             if lead in left:
                 group = [lead, *sorted(near.get(lead, set()) & left)]
                 left -= set(group)
                 groups.append(group)
         return groups
 
-    def _spoken(self, number: int, near: dict[int, set[int]]) -> int:
+    def _compared_voices(self, number: int, near: dict[int, set[int]]) -> int:
         heard = Counter(s for n in (number, *near.get(number, ())) for s in self.speakers[n])
         return len(heard)
-
-    def _length(self, number: int) -> int:
-        return len(self.texts[number])
 
     def doubles(self, free: Set[str]) -> Iterator[Double]:
         """Memories that say nothing beyond what another one says, which lasts."""
@@ -206,20 +207,20 @@ class Comparison:
             if len(speakers) < 2:
                 continue
             lasting = [n for n in speakers if self.sources[n].is_lasting]
-            for kept in sorted(lasting, key=lambda n: (-len(self._words(n)), -n)):
-                others = [n for n in speakers if n != kept and self._is_double(n, kept)]
+            for kept in sorted(lasting, key=lambda n: (-len(self._compared_words(n)), -n)):
+                others = [n for n in speakers if n != kept and self._is_compared_double(n, kept)]
                 if kept in left and (others := [n for n in others if n in left]):
                     left -= {kept, *others}
                     yield Double(self.sources[kept], [self.sources[n] for n in others])
 
-    def _words(self, number: int) -> set[str]:
-        return {stem for n in self.said[number] for stem in self._stems[n]}
+    def _compared_words(self, number: int) -> set[str]:
+        return {stem for n in self.said[number] for stem in self._compared_stems[n]}
 
-    def _is_double(self, number: int, of: int) -> bool:
+    def _is_compared_double(self, number: int, of: int) -> bool:
         source = self.sources[number]
         if source.drawn or (source.used and source.is_event) or self.are_apart(number, of):
             return False
-        mine, theirs = ([self._statement(n) for n in self.said[x]] for x in (number, of))
+        mine, theirs = ([self._compared_statement(n) for n in self.said[x]] for x in (number, of))
         return is_said(mine, theirs)
 
 
@@ -231,7 +232,7 @@ def is_repetition(a: SaidSentence, b: SaidSentence) -> bool:
     return loose and (says_all(a, b) or says_all(b, a))
 
 
-def by_home(sources: Sequence[SourceMemory]) -> list[Comparison]:
+def comparisons_by_home(sources: Sequence[SourceMemory]) -> list[Comparison]:
     """What belongs to one user and project is compared, and nothing beyond."""
     homes: dict[tuple[str, str], list[SourceMemory]] = {}
     for source in sources:

@@ -29,10 +29,10 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.history import history_key
 from vaultmem.upkeep import clusters, drafts, patterns
-from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, by_home
+from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, comparisons_by_home
 from vaultmem.upkeep.drafts import MemoryDraft, SourceMemory
 from vaultmem.upkeep.patterns import Pattern
-from vaultmem.upkeep.review import Review, double_marks
+from vaultmem.upkeep.review import Review, review_marks
 from vaultmem.upkeep.sources import Sources
 
 _MOST_PROSE: Final = 8  # memories of one run that a model is asked for
@@ -143,30 +143,33 @@ class Consolidation:
         require_one_of(strategy, CONSOLIDATIONS, "strategy")
         session = self._sessions.session_of(session_id)
         if dry_run:
-            found = self._reflect(session, bool(session_id), strategy)
-            planned = self._planned(found.drafts, session)
+            found = self._reflection(session, bool(session_id), strategy)
+            planned = self._planned_memories(found.drafts, session)
             diff = "".join(
-                self._diff(*each, session) for each in zip(found.drafts, planned, strict=True)
+                self._consolidation_diff(*each, session)
+                for each in zip(found.drafts, planned, strict=True)
             )
-            diff += "".join(self._diff_of_mark(*mark) for mark in found.marks())
-            return self._told(found, planned, diff=diff)
+            diff += "".join(self._diff_of_replaced(*mark) for mark in found.marks())
+            return self._consolidated(found, planned, diff=diff)
         self._writing.require_writable()
         file = self._view.store.local() / "consolidate.lock"
         with lock.locked(file, timeout=60, what="consolidating memories"):
-            found = self._reflect(session, bool(session_id), strategy)
-            told = [self._in_prose(draft, prose or {}) for draft in found.drafts]
+            found = self._reflection(session, bool(session_id), strategy)
+            told = [self._draft_in_prose(draft, prose or {}) for draft in found.drafts]
             warnings = [warning for _, some in told for warning in some]
             written = [draft for draft, _ in told]
             made = [
-                self._carry_out(*each, session)
-                for each in zip(written, self._planned(written, session), strict=True)
+                self._write_memory_draft(*each, session)
+                for each in zip(written, self._planned_memories(written, session), strict=True)
             ]
             for source, link in found.marks():
-                self._mark(source, link, warnings)
-            self._review.add_conflicts([self._linked(conflict) for conflict in found.conflicts])
-        return self._told(found, made, warnings=tuple(dict.fromkeys(warnings)))
+                self._mark_replaced(source, link, warnings)
+            self._review.add_conflicts(
+                [self._linked_disagreement(conflict) for conflict in found.conflicts]
+            )
+        return self._consolidated(found, made, warnings=tuple(dict.fromkeys(warnings)))
 
-    def _told(
+    def _consolidated(
         self,
         found: Reflection,
         memories: Sequence[ConsolidatedMemory],
@@ -175,18 +178,21 @@ class Consolidation:
         warnings: tuple[str, ...] = (),
     ) -> Consolidated:
         return Consolidated(
-            (*memories, *map(_joined_memory, found.joins)),
+            (*memories, *map(_consolidated_double, found.joins)),
             tuple(found.patterns),
             found.stats,
             diff is not None,
             diff,
-            self._to_review(),
+            self._review.review_note() if self._review.to_review() else None,
             warnings,
-            tuple(_told_conflict(self._linked(conflict)) for conflict in found.conflicts),
+            tuple(
+                _consolidated_conflict(self._linked_disagreement(conflict))
+                for conflict in found.conflicts
+            ),
         )
 
-    def _linked(self, conflict: Disagreement) -> Disagreement:
-        older, newer = map(self._sources.linked, (conflict.older, conflict.newer))
+    def _linked_disagreement(self, conflict: Disagreement) -> Disagreement:
+        older, newer = map(self._sources.linked_source, (conflict.older, conflict.newer))
         return conflict._replace(older=older, newer=newer)
 
     @bounded()
@@ -197,13 +203,13 @@ class Consolidation:
         require_one_of(strategy, CONSOLIDATIONS, "strategy")
         self._writing.require_writable()
         session = self._sessions.session_of(session_id)
-        found = self._reflect(session, bool(session_id), strategy)
+        found = self._reflection(session, bool(session_id), strategy)
         return tuple(
-            ProseWanted(draft.key, _INSTRUCTIONS, self._input.redact_text(_quoted(draft)))
+            ProseWanted(draft.key, _INSTRUCTIONS, self._input.redact_text(_quoted_sources(draft)))
             for draft in found.drafts[:_MOST_PROSE]
         )
 
-    def _in_prose(
+    def _draft_in_prose(
         self, draft: MemoryDraft, prose: Mapping[str, str]
     ) -> tuple[MemoryDraft, tuple[str, ...]]:
         """A model's words are text like an agent's: cleaned, bounded, and quoted as data."""
@@ -214,53 +220,56 @@ class Consolidation:
             text = self._input.clean_text(given[:_TEXT_READ], "The model's text")
         except VaultmemError:
             return draft, (_UNUSABLE,)
-        made = drafts.in_prose(draft, text)
+        made = drafts.draft_in_prose(draft, text)
         if made is None:
             return draft, (_UNUSABLE,)
         return made, self._input.redaction_warnings(given, text)
 
-    def _to_review(self) -> str | None:
-        return self._review.review_note() if self._review.to_review() else None
-
     # --- what could be drawn together ----------------------------------------------------
 
-    def _reflect(self, session: str, named: bool, strategy: str) -> Reflection:
+    def _reflection(self, session: str, named: bool, strategy: str) -> Reflection:
         """What the session brought, with what others said of the same; without a session, or where
         it brought nothing yet, all that is new."""
         self._view.gaps.require_none()
-        everything = self._sources.all()
+        everything = self._sources.all_sources()
         mine = [s for s in everything if not session or s.occasion == session.casefold()]
         if named and not mine:
             self._sessions.require_known(session)
         elif not mine:
             mine = everything
-        own, settled = {source.id for source in mine}, self._review.settled()
+        own, settled = {source.id for source in mine}, self._review.settled_in_review()
         made: list[MemoryDraft] = []
         found: list[Pattern] = []
         conflicts: list[Disagreement] = []
         joins: list[Double] = []
-        for compared in by_home(everything):
+        for compared in comparisons_by_home(everything):
             open_ones = [c for c in compared.conflicts if c.mark not in settled]
             conflicts += [c for c in open_ones if {c.older.id, c.newer.id} & own]
             contested = compared.contested(settled)
             free = {s.id for s in compared.sources if s.is_fresh and s.id not in contested}
             if strategy != "extract_patterns":
-                joins += self._joined(compared, own, contested, settled)
+                joins += self._doubles_to_consolidate(compared, own, contested, settled)
                 free -= {s.id for join in joins for s in (join.kept, *join.others)}
             if strategy != "summarize":
-                again = [r for r in self._recurrences(compared) if _is_of(r.sources, own)]
+                again = [
+                    r
+                    for r in self._recurrences_to_consolidate(compared)
+                    if _consolidates_own(r.sources, own)
+                ]
                 found += [recurrence.pattern for recurrence in again]
-                made += _taken(_habits(again, free), free)
+                made += _drafts_to_consolidate(_consolidated_habits(again, free), free)
             if strategy != "extract_patterns":
-                made += _taken(self._summaries(compared, own, free), free)
+                made += _drafts_to_consolidate(
+                    self._consolidating_summaries(compared, own, free), free
+                )
         analyzed = sum(not source.drawn for source in mine)
         stats = ReflectionStats(analyzed, len(made) + len(joins), len(found))
         return Reflection([self._with_links(d) for d in made], found, conflicts, joins, stats)
 
     def _with_links(self, draft: MemoryDraft) -> MemoryDraft:
-        return replace(draft, sources=tuple(map(self._sources.linked, draft.sources)))
+        return replace(draft, sources=tuple(map(self._sources.linked_source, draft.sources)))
 
-    def _joined(
+    def _doubles_to_consolidate(
         self, compared: Comparison, own: set[str], contested: set[str], settled: frozenset[str]
     ) -> Iterator[Double]:
         """Memories of which another says everything, unless somebody wants to keep them."""
@@ -269,36 +278,42 @@ class Consolidation:
             left = [
                 source
                 for source in others
-                if not settled & double_marks(source.id, kept.id) and not self._was_marked(source)
+                if not settled & review_marks(source.id, kept.id)
+                and not self._is_consolidation_undone(source)
             ]
-            if left and _is_of((kept, *left), own):
-                yield Double(self._sources.linked(kept), left)
+            if left and _consolidates_own((kept, *left), own):
+                yield Double(self._sources.linked_source(kept), left)
 
-    def _recurrences(self, compared: Comparison) -> list[patterns.Recurrence]:
+    def _recurrences_to_consolidate(self, compared: Comparison) -> list[patterns.Recurrence]:
         found = patterns.recurrences(compared)
         events = [source for source in compared.sources if source.is_event]
-        alike = clusters.same_by_meaning(self._view, events)
-        return [*found, *patterns.in_other_words(([events[n] for n in g] for g in alike), found)]
+        alike = clusters.cluster_by_meaning(self._view, events)
+        return [
+            *found,
+            *patterns.recurring_in_other_words(([events[n] for n in g] for g in alike), found),
+        ]
 
-    def _summaries(
+    def _consolidating_summaries(
         self, compared: Comparison, own: set[str], free: set[str]
     ) -> Iterator[MemoryDraft]:
         """Events of one subject, without those that speak against newer ones."""
         events = [n for n, source in enumerate(compared.sources) if source.is_event]
-        for group in clusters.alike(self._view, [compared.sources[n] for n in events]):
+        for group in clusters.cluster_by_subject(self._view, [compared.sources[n] for n in events]):
             kept: list[int] = []
             for number in reversed([events[i] for i in group]):
                 apart = any(compared.are_apart(number, other) for other in kept)
                 if compared.sources[number].id in free and not apart:
                     kept.append(number)
             sources = [compared.sources[number] for number in reversed(kept)]
-            if len(sources) > 1 and _is_of(sources, own):
+            if len(sources) > 1 and _consolidates_own(sources, own):
                 if draft := drafts.draft(sources):
                     yield draft
 
     # --- writing -------------------------------------------------------------------------
 
-    def _planned(self, drafted: Sequence[MemoryDraft], session: str) -> list[ConsolidatedMemory]:
+    def _planned_memories(
+        self, drafted: Sequence[MemoryDraft], session: str
+    ) -> list[ConsolidatedMemory]:
         """The memories as they would be written, each under a name of its own."""
         taken = _Names(self._view)
         found = []
@@ -319,16 +334,20 @@ class Consolidation:
             )
         return found
 
-    def _carry_out(
+    def _write_memory_draft(
         self, draft: MemoryDraft, planned: ConsolidatedMemory, session: str
     ) -> ConsolidatedMemory:
-        values = {"id": ulid_now(), **self._values(draft, session), "created": now_utc()}
+        values = {
+            "id": ulid_now(),
+            **self._consolidated_values(draft, session),
+            "created": now_utc(),
+        }
         folder = planned.path.rpartition("/")[0]
         path = self._writing.create_note(folder, planned.title, values, draft.content + "\n").path
         name = path.rpartition("/")[2].removesuffix(".md")
         return replace(planned, id=str(values["id"]), path=path, title=name)
 
-    def _mark(self, source: SourceMemory, link: str, warnings: list[str]) -> None:
+    def _mark_replaced(self, source: SourceMemory, link: str, warnings: list[str]) -> None:
         """Say in a memory that another stands for it now; its old bytes are kept."""
         try:
             note = self._view.store.note(source.path)
@@ -337,7 +356,7 @@ class Consolidation:
         except VaultmemError as error:
             warnings.append(f"not_marked: {source.path} was not marked as replaced: {error}")
 
-    def _was_marked(self, source: SourceMemory) -> bool:
+    def _is_consolidation_undone(self, source: SourceMemory) -> bool:
         """Whether somebody took a mark back. A run that was killed before it wrote leaves the old
         bytes too, so once alone says nothing."""
         key = history_key(self._view.store.note(source.path))
@@ -346,7 +365,7 @@ class Consolidation:
         tried = sum(snapshot.action == _MARK for snapshot in kept)
         return tried > 1 or any(name in snapshot.raw for snapshot in kept)
 
-    def _values(self, draft: MemoryDraft, session: str) -> dict[str, WritableValue]:
+    def _consolidated_values(self, draft: MemoryDraft, session: str) -> dict[str, WritableValue]:
         return {
             "type": draft.type,
             "scope": draft.scope,
@@ -359,14 +378,16 @@ class Consolidation:
             "derived_from": [source.link for source in draft.sources],
         }
 
-    def _diff(self, draft: MemoryDraft, planned: ConsolidatedMemory, session: str) -> str:
+    def _consolidation_diff(
+        self, draft: MemoryDraft, planned: ConsolidatedMemory, session: str
+    ) -> str:
         """The note as it would be written, without the id and time that it would get."""
-        values: Mapping[str, WritableValue] = self._values(draft, session)
+        values: Mapping[str, WritableValue] = self._consolidated_values(draft, session)
         kept = {name: value for name, value in values.items() if value not in (None, "", [])}
         lines = new_note_bytes(kept, draft.content + "\n").decode().splitlines(keepends=True)
         return "".join(difflib.unified_diff([], lines, "/dev/null", planned.path))
 
-    def _diff_of_mark(self, source: SourceMemory, link: str) -> str:
+    def _diff_of_replaced(self, source: SourceMemory, link: str) -> str:
         try:
             note = self._view.store.note(source.path)
             after = edited_note(note, SetProperty("superseded_by", link))
@@ -402,11 +423,11 @@ class _Names:
         return key in self.also or bool(self._view.gaps.paths_named(str(key)))
 
 
-def _is_of(sources: Sequence[SourceMemory], own: set[str]) -> bool:
+def _consolidates_own(sources: Sequence[SourceMemory], own: set[str]) -> bool:
     return any(source.id in own for source in sources)
 
 
-def _taken(made: Iterator[MemoryDraft], free: set[str]) -> list[MemoryDraft]:
+def _drafts_to_consolidate(made: Iterator[MemoryDraft], free: set[str]) -> list[MemoryDraft]:
     """Each source goes into one memory only."""
     found = []
     for draft in made:
@@ -416,7 +437,9 @@ def _taken(made: Iterator[MemoryDraft], free: set[str]) -> list[MemoryDraft]:
     return found
 
 
-def _habits(again: Sequence[patterns.Recurrence], free: set[str]) -> Iterator[MemoryDraft]:
+def _consolidated_habits(
+    again: Sequence[patterns.Recurrence], free: set[str]
+) -> Iterator[MemoryDraft]:
     """What is said in several sessions is how things are done here."""
     for recurrence in again:
         sources = [source for source in recurrence.sources if source.id in free]
@@ -427,7 +450,7 @@ def _habits(again: Sequence[patterns.Recurrence], free: set[str]) -> Iterator[Me
                 yield draft
 
 
-def _joined_memory(join: Double) -> ConsolidatedMemory:
+def _consolidated_double(join: Double) -> ConsolidatedMemory:
     """One that is there already, and stands for others from now on."""
     kept, others = join
     ids = tuple(source.id for source in others)
@@ -444,17 +467,17 @@ def _joined_memory(join: Double) -> ConsolidatedMemory:
     )
 
 
-def _told_conflict(conflict: Disagreement) -> Contradiction:
+def _consolidated_conflict(conflict: Disagreement) -> Contradiction:
     older, newer, said = conflict.older, conflict.newer, conflict.difference
     return Contradiction(
         item=conflict.mark,
-        older=_statement_view(older, conflict.older_sentence, said.first),
-        newer=_statement_view(newer, conflict.newer_sentence, said.second),
+        older=_consolidated_statement(older, conflict.older_sentence, said.first),
+        newer=_consolidated_statement(newer, conflict.newer_sentence, said.second),
         proposal=conflict.proposal,
     )
 
 
-def _statement_view(source: SourceMemory, sentence: str, says: str) -> StatementView:
+def _consolidated_statement(source: SourceMemory, sentence: str, says: str) -> StatementView:
     return StatementView(
         id=source.id,
         path=source.path,
@@ -465,7 +488,7 @@ def _statement_view(source: SourceMemory, sentence: str, says: str) -> Statement
     )
 
 
-def _quoted(draft: MemoryDraft) -> str:
+def _quoted_sources(draft: MemoryDraft) -> str:
     """The sources, so that none can pose as the end of its quotation."""
     lines, room = [], _QUOTED
     for source in draft.sources:

@@ -81,19 +81,25 @@ class Difference(NamedTuple):
 
 def contradiction(a: SaidSentence, b: SaidSentence) -> Difference | None:
     """In what the two cannot both hold; None where they can."""
-    return _other_value(a, b) or _denial(a, b) or _other_choice(a, b)
+    return (
+        _contradiction_in_value(a, b)
+        or _contradiction_by_denial(a, b)
+        or _contradiction_in_choice(a, b)
+    )
 
 
 def keeps_apart(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether one text should not say both, though it may be that both hold."""
     shared = a.all_stems & b.all_stems
-    return len(shared) > 1 and any(_differing(a, b)) and not _is_event(a, b)
+    return len(shared) > 1 and any(_contradicting_values(a, b)) and not _are_both_events(a, b)
 
 
 # --- another value ------------------------------------------------------------------------
 
 
-def _differing(a: SaidSentence, b: SaidSentence) -> list[tuple[StatedValue, StatedValue]]:
+def _contradicting_values(
+    a: SaidSentence, b: SaidSentence
+) -> list[tuple[StatedValue, StatedValue]]:
     """Values of one kind, of which the two have none in common."""
     found = []
     for kind in dict.fromkeys(value.kind for value in a.values if value.kind != "number behind "):
@@ -106,22 +112,27 @@ def _differing(a: SaidSentence, b: SaidSentence) -> list[tuple[StatedValue, Stat
     return found
 
 
-def _other_value(a: SaidSentence, b: SaidSentence) -> Difference | None:
-    differing = _differing(a, b)
-    if not differing or not _is_same_frame(a, b) or _is_event(a, b) or _is_about_another(a, b):
+def _contradiction_in_value(a: SaidSentence, b: SaidSentence) -> Difference | None:
+    differing = _contradicting_values(a, b)
+    if (
+        not differing
+        or not _may_contradict(a, b)
+        or _are_both_events(a, b)
+        or _differ_in_subject(a, b)
+    ):
         return None
     one, other = differing[0]
-    return Difference(_shown(one, a), _shown(other, b))
+    return Difference(_contradicting_part(one, a), _contradicting_part(other, b))
 
 
-def _is_same_frame(a: SaidSentence, b: SaidSentence) -> bool:
+def _may_contradict(a: SaidSentence, b: SaidSentence) -> bool:
     mine, other = a.all_stems, b.all_stems
     shared = len(mine & other)
     most = shared > 1 and shared >= _FRAME * min(len(mine), len(other))
     return most or (shared == 1 and mine == other)
 
 
-def _is_event(a: SaidSentence, b: SaidSentence) -> bool:
+def _are_both_events(a: SaidSentence, b: SaidSentence) -> bool:
     """What was done once has its own numbers each time, and what is dated its own date."""
     if _PAST.match(a.text) and _PAST.match(b.text):
         return True
@@ -138,14 +149,14 @@ def _is_number_of_subject(value: StatedValue, of: SaidSentence) -> bool:
     return before.stem in _NUMBERED or plain
 
 
-def _is_about_another(a: SaidSentence, b: SaidSentence) -> bool:
+def _differ_in_subject(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether in the same place each has a word of its own: `staging` here, `production` there."""
-    first, second = _telling(a), _telling(b)
-    mine = _neighbours(first, b.all_stems)
-    return any(place in mine for place in _neighbours(second, a.all_stems))
+    first, second = _telling_words(a), _telling_words(b)
+    mine = _contradicting_places(first, b.all_stems)
+    return any(place in mine for place in _contradicting_places(second, a.all_stems))
 
 
-def _neighbours(words: Sequence[SaidWord], known: frozenset[str]) -> set[tuple[str, str]]:
+def _contradicting_places(words: Sequence[SaidWord], known: frozenset[str]) -> set[tuple[str, str]]:
     """The places of words that are not known elsewhere: the word before or behind each."""
     found = set()
     for at, word in enumerate(words):
@@ -157,15 +168,15 @@ def _neighbours(words: Sequence[SaidWord], known: frozenset[str]) -> set[tuple[s
     return found
 
 
-def _telling(a: SaidSentence) -> list[SaidWord]:
+def _telling_words(a: SaidSentence) -> list[SaidWord]:
     return [word for word in a.words if word.stem]
 
 
-def _shown(value: StatedValue, of: SaidSentence) -> str:
+def _contradicting_part(value: StatedValue, of: SaidSentence) -> str:
     """The value with the word that it counts or that it follows."""
     word = of.words[value.place]
     if value.kind.startswith("state ") and word.denied:
-        return _phrase_of(of, value.place, value.place)
+        return _contradicting_phrase(of, value.place, value.place)
     if value.kind.startswith("number of ") and value.place + 1 < len(of.words):
         return of.text[word.start : of.words[value.place + 1].end]
     if value.kind == "clock" and (half := _HALF.match(of.text, word.end)):
@@ -178,15 +189,15 @@ def _shown(value: StatedValue, of: SaidSentence) -> str:
 # --- what one denies ----------------------------------------------------------------------
 
 
-def _denial(a: SaidSentence, b: SaidSentence) -> Difference | None:
+def _contradiction_by_denial(a: SaidSentence, b: SaidSentence) -> Difference | None:
     mine, other = a.all_stems, b.all_stems
     shared = len(mine & other)
     share = shared / max(1, min(len(mine), len(other)))
     if (
         share < _FRAME_DENIED
         or (shared < 2 and mine != other)
-        or any(_differing(a, b))
-        or _is_about_another(a, b)
+        or any(_contradicting_values(a, b))
+        or _differ_in_subject(a, b)
     ):
         return None
     denied = (a.denied & b.stems) | (b.denied & a.stems)
@@ -194,16 +205,16 @@ def _denial(a: SaidSentence, b: SaidSentence) -> Difference | None:
     enough |= 2 * len(b.denied & a.stems) >= len(b.denied) > 0
     if not denied or not enough or not (a.stems & b.stems or len(denied) > 1 or share == 1):
         return None
-    return Difference(_phrase(a, denied), _phrase(b, denied))
+    return Difference(_denied_phrase(a, denied), _denied_phrase(b, denied))
 
 
-def _phrase(of: SaidSentence, stems: frozenset[str]) -> str:
+def _denied_phrase(of: SaidSentence, stems: frozenset[str]) -> str:
     """The words around these, from what denies them on."""
     places = [n for n, word in enumerate(of.words) if word.stem in stems]
-    return _phrase_of(of, places[0], places[-1])
+    return _contradicting_phrase(of, places[0], places[-1])
 
 
-def _phrase_of(of: SaidSentence, first: int, last: int) -> str:
+def _contradicting_phrase(of: SaidSentence, first: int, last: int) -> str:
     while first and of.words[first].denied and of.words[first - 1].denied:
         first -= 1
     return of.text[of.words[first].start : of.words[last].end]
@@ -212,28 +223,28 @@ def _phrase_of(of: SaidSentence, first: int, last: int) -> str:
 # --- another choice -----------------------------------------------------------------------
 
 
-def _other_choice(a: SaidSentence, b: SaidSentence) -> Difference | None:
-    first, second = _own_words(a, b), _own_words(b, a)
+def _contradiction_in_choice(a: SaidSentence, b: SaidSentence) -> Difference | None:
+    first, second = _contradicting_words(a, b), _contradicting_words(b, a)
     if not first or not second or a.denied or b.denied:
         return None
     rest = len(a.stems & b.stems)
     equal = len(a.stems) - len(first) == rest == len(b.stems) - len(second)
-    if not rest or not equal or any(_differing(a, b)) or _is_event(a, b):
+    if not rest or not equal or any(_contradicting_values(a, b)) or _are_both_events(a, b):
         return None
-    if not (_is_single(a, first, rest) and _is_single(b, second, rest)):
+    if not (_is_exclusive_choice(a, first, rest) and _is_exclusive_choice(b, second, rest)):
         return None
-    return Difference(_text(a, first), _text(b, second))
+    return Difference(_contradicting_text(a, first), _contradicting_text(b, second))
 
 
-def _own_words(a: SaidSentence, b: SaidSentence) -> list[SaidWord]:
+def _contradicting_words(a: SaidSentence, b: SaidSentence) -> list[SaidWord]:
     """The words that only the first has, where they are few and stand together."""
-    words = _telling(a)
+    words = _telling_words(a)
     places = [at for at, word in enumerate(words) if word.stem not in b.stems]
     together = places and places[-1] - places[0] < len(places) <= _SLOT
     return [words[at] for at in places] if together else []
 
 
-def _is_single(of: SaidSentence, slot: Sequence[SaidWord], rest: int) -> bool:
+def _is_exclusive_choice(of: SaidSentence, slot: Sequence[SaidWord], rest: int) -> bool:
     """Whether only one can stand there: a choice, a place, a name in a role."""
     before, behind = of.text[: slot[0].start], of.text[slot[-1].end :]
     if _CHOICE.search(before):
@@ -245,5 +256,5 @@ def _is_single(of: SaidSentence, slot: Sequence[SaidWord], rest: int) -> bool:
     return named and _SINGLE.search(before) is not None
 
 
-def _text(of: SaidSentence, slot: Sequence[SaidWord]) -> str:
+def _contradicting_text(of: SaidSentence, slot: Sequence[SaidWord]) -> str:
     return of.text[slot[0].start : slot[-1].end]

@@ -49,7 +49,7 @@ _FIXES = {
 
 def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
     listing = store.walk()
-    notes, unreadable = _read_all_notes(store, listing)
+    notes, unreadable = _notes_to_examine(store, listing)
     return [
         *(_secret_findings(notes, store.settings) if secrets else ()),
         *_settings_findings(store),
@@ -106,7 +106,7 @@ def _is_finding_fixed(store: Store, found: Finding) -> bool:
     return found.problem == "leftover-file" and store.sweep(found.path)
 
 
-def _read_all_notes(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]]:
+def _notes_to_examine(store: Store, listing: Listing) -> tuple[list[Note], list[Finding]]:
     notes, failed = [], []
     for path in listing.notes:
         try:

@@ -175,26 +175,26 @@ def draft(
         for number, source in enumerate(sources)
         for text in sentences.sentences(source.text)
     ]
-    chosen = [one for one in all_said if one.what.text == lead][:1] or _chosen(all_said)
+    chosen = [one for one in all_said if one.what.text == lead][:1] or _drafted_sentences(all_said)
     if not chosen:
         return None
     quoted = [one.what.text for one in chosen]
     common = Counter(tag for source in sources for tag in dict.fromkeys(source.tags))
     tags = [tag for tag, count in common.most_common(_TAGS) if count * 2 >= len(sources)]
     return MemoryDraft(
-        title=_title(chosen, sources, bool(lead)),
+        title=_draft_title(chosen, sources, bool(lead)),
         content=quoted[0] if len(quoted) == 1 else "\n".join(f"- {line}" for line in quoted),
         type=type,
-        scope=_scope(sources),
+        scope=_draft_scope(sources),
         sources=tuple(sources),
         tags=tuple(tags),
     )
 
 
-def _chosen(said: Sequence[_Said]) -> list[_Said]:
+def _drafted_sentences(said: Sequence[_Said]) -> list[_Said]:
     """What says most of what all have in common, each thing once; oldest first."""
     scores = sentences.sentence_centrality([one.what.text for one in said])
-    shared = Counter(stem for stems in _stems_by_source(said).values() for stem in stems)
+    shared = Counter(stem for stems in _drafted_stems(said).values() for stem in stems)
     order = sorted(range(len(said)), key=lambda i: (-scores[i], -said[i].source, i))
     alone = len({one.source for one in said}) == 1
     chosen: list[int] = []
@@ -205,9 +205,9 @@ def _chosen(said: Sequence[_Said]) -> list[_Said]:
         heard = alone or any(shared[stem] > 1 for stem in what.all_stems)
         if not heard or length > min(room, _LONGEST) or scores[i] <= 0:
             continue
-        if any(_says(said[other].what, what) for other in chosen):
+        if any(_draft_says(said[other].what, what) for other in chosen):
             continue
-        fuller = [other for other in chosen if _says(what, said[other].what)]
+        fuller = [other for other in chosen if _draft_says(what, said[other].what)]
         if len(chosen) - len(fuller) >= _SENTENCES:
             continue
         room += sum(len(said[other].what.text) for other in fuller) - length
@@ -215,23 +215,23 @@ def _chosen(said: Sequence[_Said]) -> list[_Said]:
     return [said[i] for i in sorted(chosen)]
 
 
-def _stems_by_source(said: Sequence[_Said]) -> dict[int, set[str]]:
+def _drafted_stems(said: Sequence[_Said]) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for one in said:
         found.setdefault(one.source, set()).update(one.what.all_stems)
     return found
 
 
-def _says(a: SaidSentence, b: SaidSentence) -> bool:
+def _draft_says(a: SaidSentence, b: SaidSentence) -> bool:
     return says_all(a, b) or says_same(a, b)
 
 
 def is_said(what: Sequence[SaidSentence], there: Sequence[SaidSentence]) -> bool:
     """Whether all of the first stands among the second, in these words or nearly so."""
-    return bool(what) and all(any(_says(one, each) for one in there) for each in what)
+    return bool(what) and all(any(_draft_says(one, each) for one in there) for each in what)
 
 
-def in_prose(made: MemoryDraft, text: str) -> MemoryDraft | None:
+def draft_in_prose(made: MemoryDraft, text: str) -> MemoryDraft | None:
     """The draft in other words, as plain paragraphs; None where these cannot stand for it."""
     told = [" ".join(sentences.sentences(part)) for part in re.split(r"\n\s*\n", text)]
     content = "\n\n".join(filter(None, told))
@@ -244,7 +244,7 @@ def occasions(sources: Sequence[SourceMemory]) -> int:
     return len({source.occasion for source in sources})
 
 
-def _scope(sources: Sequence[SourceMemory]) -> str:
+def _draft_scope(sources: Sequence[SourceMemory]) -> str:
     """No wider than the sources: what is said of a project stays in it."""
     scopes = {source.scope for source in sources}
     narrow = "project" in scopes or ("session" in scopes and sources[0].project)
@@ -254,7 +254,7 @@ def _scope(sources: Sequence[SourceMemory]) -> str:
 # --- titles -----------------------------------------------------------------------------
 
 
-def _title(chosen: Sequence[_Said], sources: Sequence[SourceMemory], same: bool) -> str:
+def _draft_title(chosen: Sequence[_Said], sources: Sequence[SourceMemory], same: bool) -> str:
     """The words that most of the sources share, as they stand together in a sentence of theirs;
     where all say the same, that sentence. Not the title of a source."""
     taken = {name_key(source.title) for source in sources}
@@ -265,21 +265,21 @@ def _title(chosen: Sequence[_Said], sources: Sequence[SourceMemory], same: bool)
     )
     texts = [one.what for one in chosen]
     texts.sort(key=lambda what: -sum(spread[stem] for stem in what.stems) / (len(what.words) + 4))
-    phrases = [*_phrases(texts, spread, len(sources))]
-    whole = [title for what in texts if (title := _sentence_title(what.text))]
+    phrases = [*_title_phrases(texts, spread, len(sources))]
+    whole = [title for what in texts if (title := _title_of_sentence(what.text))]
     short = [title for title in whole if len(title) <= _TITLE]
     agreed = same or len(texts) == 1
     for title in (*short, *phrases, *whole) if agreed else (*phrases, *short, *whole):
         if name_key(title) not in taken:
-            return _capital(title)
-    return _capital(_cut(whole[0]) if whole else texts[0].text)
+            return _capital_title(title)
+    return _capital_title(_cut_title(whole[0]) if whole else texts[0].text)
 
 
-def _phrases(texts: Sequence[SaidSentence], spread: Counter[str], many: int) -> Iterator[str]:
+def _title_phrases(texts: Sequence[SaidSentence], spread: Counter[str], many: int) -> Iterator[str]:
     """Runs of words that at least half of the sources share, the longest first."""
     found: list[tuple[int, int, str]] = []
     for order, what in enumerate(texts):
-        for run in _runs(what, spread, max(2, (many + 1) // 2)):
+        for run in _title_runs(what, spread, max(2, (many + 1) // 2)):
             telling = sum(bool(word.stem) for word in run)
             if telling > 1:
                 text = what.text[run[0].start : run[-1].end]
@@ -287,36 +287,38 @@ def _phrases(texts: Sequence[SaidSentence], spread: Counter[str], many: int) -> 
     yield from (text for *_, text in sorted(found) if len(text) <= _TITLE)
 
 
-def _runs(what: SaidSentence, spread: Counter[str], least: int) -> Iterator[list[SaidWord]]:
+def _title_runs(what: SaidSentence, spread: Counter[str], least: int) -> Iterator[list[SaidWord]]:
     """Shared words that follow one another, with the small ones between them."""
     run: list[SaidWord] = []
     for word in (*what.words, None):
-        joined = word is not None and (not run or _is_joined(what.text[run[-1].end : word.start]))
+        joined = word is not None and (
+            not run or _is_joined_in_title(what.text[run[-1].end : word.start])
+        )
         shared = word is not None and (spread[word.stem] >= least if word.stem else bool(run))
         if word is not None and joined and shared and len(run) < _TITLE_WORDS:
             run.append(word)
             continue
-        yield _trimmed(run)
+        yield _trimmed_title_run(run)
         run = [word] if word is not None and word.stem and spread[word.stem] >= least else []
 
 
-def _is_joined(between: str) -> bool:
+def _is_joined_in_title(between: str) -> bool:
     return not re.search(r"[,;:.!?()–—]", between)
 
 
-def _trimmed(run: list[SaidWord]) -> list[SaidWord]:
+def _trimmed_title_run(run: list[SaidWord]) -> list[SaidWord]:
     while run and not run[-1].stem and (not run[-1].value or run[-1].text.casefold() in _NO_END):
         run = run[:-1]
     return run
 
 
-def _sentence_title(text: str) -> str:
+def _title_of_sentence(text: str) -> str:
     """A sentence without its article, label and end."""
     plain = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", _LABEL.sub("", text))
-    return _cut(_ARTICLE.sub("", plain).strip().rstrip(" .,;:!?。"))
+    return _cut_title(_ARTICLE.sub("", plain).strip().rstrip(" .,;:!?。"))
 
 
-def _cut(title: str) -> str:
+def _cut_title(title: str) -> str:
     """Short enough for a title: its first clause, or as many words as there is room for."""
     if len(title) <= _TITLE:
         return title
@@ -330,6 +332,6 @@ def _cut(title: str) -> str:
     return " ".join(words).rstrip(" .,;:")
 
 
-def _capital(title: str) -> str:
+def _capital_title(title: str) -> str:
     first = title.split(" ", 1)[0]
     return title[:1].upper() + title[1:] if first.islower() and first.isalpha() else title

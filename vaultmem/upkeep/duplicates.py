@@ -30,7 +30,7 @@ class Pair(NamedTuple):
     likeness: float
 
 
-def by_meaning(vectors: Matrix, least: float, stopping: threading.Event) -> list[Pair]:
+def duplicates_by_meaning(vectors: Matrix, least: float, stopping: threading.Event) -> list[Pair]:
     """Pairs of rows whose cosine is at least so high; rows are of length one."""
     import numpy as np
 
@@ -47,7 +47,9 @@ def by_meaning(vectors: Matrix, least: float, stopping: threading.Event) -> list
     return found
 
 
-def by_words(texts: Sequence[Set[str]], least: float, stopping: threading.Event) -> list[Pair]:
+def duplicates_by_words(
+    texts: Sequence[Set[str]], least: float, stopping: threading.Event
+) -> list[Pair]:
     """Pairs of sets of words that have at least such a share of them in common."""
     used = Counter(word for text in texts for word in text)
     texts_with: dict[str, list[int]] = {}
@@ -58,7 +60,7 @@ def by_words(texts: Sequence[Set[str]], least: float, stopping: threading.Event)
         rare = sorted((word for word in text if used[word] <= _COMMON), key=lambda w: (used[w], w))
         met = Counter(other for word in rare[:_TELLING] for other in texts_with.get(word, ()))
         for other, shared in met.items():
-            likeness = shared_part(text, texts[other])
+            likeness = duplicated_part(text, texts[other])
             if shared >= min(_SHARED, len(rare)) and likeness >= least:
                 found.append(Pair(other, number, likeness))
         if len(found) > _MOST:
@@ -68,7 +70,7 @@ def by_words(texts: Sequence[Set[str]], least: float, stopping: threading.Event)
     return found
 
 
-def shared_part(a: Set[str], b: Set[str]) -> float:
+def duplicated_part(a: Set[str], b: Set[str]) -> float:
     return len(a & b) / max(1, len(a | b))
 
 
@@ -76,7 +78,7 @@ _TELLING_FEW: Final = 8  # the rarest words of a sentence
 _FREQUENT: Final = 150  # sentences; beyond that a word leads to too many
 
 
-def sharing(texts: Sequence[Set[str]], least: int) -> list[tuple[int, int]]:
+def near_duplicates(texts: Sequence[Set[str]], least: int) -> list[tuple[int, int]]:
     """Pairs of sets that have at least so many of their rarest words in common, or one all."""
     used = Counter(word for text in texts for word in text)
     texts_with: dict[str, list[int]] = {}

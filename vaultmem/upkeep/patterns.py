@@ -51,11 +51,11 @@ class Recurrence:
 
 def recurrences(compared: Comparison) -> list[Recurrence]:
     """Most frequent first."""
-    found = sorted(_recurring(compared), key=lambda r: (-len(r.sources), r.sentence))
+    found = sorted(_recurring_patterns(compared), key=lambda r: (-len(r.sources), r.sentence))
     return found[:_MOST]
 
 
-def in_other_words(
+def recurring_in_other_words(
     groups: Iterable[Sequence[SourceMemory]], known: Sequence[Recurrence]
 ) -> Iterator[Recurrence]:
     """What groups of the same meaning say, as far as it was not found by its words."""
@@ -67,7 +67,7 @@ def in_other_words(
                 yield Recurrence(said[0], tuple(sources))
 
 
-def _recurring(compared: Comparison) -> Iterator[Recurrence]:
+def _recurring_patterns(compared: Comparison) -> Iterator[Recurrence]:
     for group in compared.repeated:
         numbers = sorted({n for one in group for n in compared.speakers[one]})
         sources = tuple(source for n in numbers if not (source := compared.sources[n]).drawn)

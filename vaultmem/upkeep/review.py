@@ -38,7 +38,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.store import Store
 from vaultmem.upkeep import duplicates
-from vaultmem.upkeep.comparison import Disagreement, by_home
+from vaultmem.upkeep.comparison import Disagreement, comparisons_by_home
 from vaultmem.upkeep.sources import Sources
 
 log = logging.getLogger("vaultmem")
@@ -104,23 +104,28 @@ class Review:
         self._writing.require_writable()
         self._view.gaps.require_none()
         stop = stopping or threading.Event()
-        rows = list(self._reviewable(stop))
-        conflicts = self._conflicts() if rows and not stop.is_set() else []
+        rows = list(self._rows_to_review(stop))
+        conflicts = self._conflicts_to_review() if rows and not stop.is_set() else []
         apart = {frozenset((c.older.id, c.newer.id)) for c in conflicts}
-        doubles, stale = self._doubles(rows, stop, apart), list(self._stale(rows))
+        doubles, stale = (
+            self._doubles_to_review(rows, stop, apart),
+            list(self._stale_to_review(rows)),
+        )
         if stop.is_set():
             return Reviewed(0, 0, self.review_note(), False)
-        found = {CONFLICTING: _conflict_items(conflicts), DOUBLE: doubles, STALE: stale}
-        changed = self._list(found)
+        found = {CONFLICTING: _conflict_review_items(conflicts), DOUBLE: doubles, STALE: stale}
+        changed = self._write_review_list(found)
         return Reviewed(len(doubles), len(stale), self.review_note(), changed, len(conflicts))
 
     def add_conflicts(self, conflicts: Sequence[Disagreement]) -> bool:
         """Put what somebody came upon on the list, beside what stands there."""
-        return self._list({CONFLICTING: _conflict_items(conflicts)}, adding=True)
+        return self._write_review_list(
+            {CONFLICTING: _conflict_review_items(conflicts)}, adding=True
+        )
 
-    def settled(self) -> frozenset[str]:
+    def settled_in_review(self) -> frozenset[str]:
         """The items that a person ticked: they stay as they are."""
-        found = (_ITEM.match(line) for line in self._listed())
+        found = (_ITEM.match(line) for line in self._listed_for_review())
         return frozenset(item["id"] for item in found if item and item["tick"] != " ")
 
     @bounded()
@@ -130,7 +135,9 @@ class Review:
         Its old bytes are kept, as before any change."""
         self._writing.require_writable()
         self._view.gaps.require_none()
-        found = next((c for c in self._conflicts() if c.mark == item.strip().lstrip("^")), None)
+        found = next(
+            (c for c in self._conflicts_to_review() if c.mark == item.strip().lstrip("^")), None
+        )
         if found is None or not self._view.is_visible(self._view.store.note(found.older.path)):
             raise NotFound(f"There is nothing to approve under {item!r} any more.")
         if found.proposal is None:
@@ -140,7 +147,7 @@ class Review:
             )
         note = self._view.store.note(found.older.path)
         self._writing.edit_note(note, "review", SetProperty("superseded_by", found.newer.link))
-        self._list({CONFLICTING: _conflict_items(self._conflicts())})
+        self._write_review_list({CONFLICTING: _conflict_review_items(self._conflicts_to_review())})
         return Approved(found.mark, note.path, found.newer.link)
 
     @bounded()
@@ -148,8 +155,8 @@ class Review:
         """Tick an item of the list: it stays as it is, and is not proposed again."""
         self._writing.require_writable()
         wanted, store = item.strip().lstrip("^"), self._review_store()
-        lines = {m["id"]: line for line in self._listed() if (m := _ITEM.match(line))}
-        if wanted not in lines or not self._may_know(lines[wanted]):
+        lines = {m["id"]: line for line in self._listed_for_review() if (m := _ITEM.match(line))}
+        if wanted not in lines or not self._may_know_review_item(lines[wanted]):
             raise NotFound(f"There is no item {item!r} on the list for review.")
 
         def change(note: Note) -> bytes:
@@ -160,12 +167,15 @@ class Review:
         self._writing.record_write(REVIEW, stored.version, "review", "")
         return wanted
 
-    def _conflicts(self) -> list[Disagreement]:
+    def _conflicts_to_review(self) -> list[Disagreement]:
         """It is the vault's list, so what is on it does not depend on who asks."""
         sources = Sources(View(self._view.parts, Caller()))
-        found = [c for compared in by_home(sources.all()) for c in compared.conflicts]
+        found = [
+            c for compared in comparisons_by_home(sources.all_sources()) for c in compared.conflicts
+        ]
         return [
-            c._replace(older=sources.linked(c.older), newer=sources.linked(c.newer)) for c in found
+            c._replace(older=sources.linked_source(c.older), newer=sources.linked_source(c.newer))
+            for c in found
         ]
 
     def review_note(self) -> str | None:
@@ -177,27 +187,27 @@ class Review:
         return tuple(each.text for each in self.review_items())
 
     def review_items(self) -> tuple[ListedItem, ...]:
-        found = ((line, _ITEM.match(line)) for line in self._listed())
+        found = ((line, _ITEM.match(line)) for line in self._listed_for_review())
         return tuple(
             ListedItem(item["id"], re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]))
             for line, item in found
-            if item and item["tick"] == " " and self._may_know(line)
+            if item and item["tick"] == " " and self._may_know_review_item(line)
         )
 
-    def _listed(self) -> list[str]:
+    def _listed_for_review(self) -> list[str]:
         try:
             return self._review_store().note(REVIEW).body.splitlines()
         except VaultmemError:
             return []
 
-    def _may_know(self, line: str) -> bool:
+    def _may_know_review_item(self, line: str) -> bool:
         relations, filters = self._view.index.relations, self._view.filters()
         links = list(property_links(line, ""))
         return bool(links) and all(relations.named(link.target, filters) for link in links)
 
     # --- what is listed ------------------------------------------------------------------
 
-    def _reviewable(self, stop: threading.Event) -> Iterator[CatalogRow]:
+    def _rows_to_review(self, stop: threading.Event) -> Iterator[CatalogRow]:
         """Lasting memories that agents wrote: a person's own notes are theirs to judge."""
         for offset in range(0, _MOST, _PAGE):
             if stop.is_set():
@@ -208,7 +218,7 @@ class Review:
             if offset + _PAGE >= total:
                 return
 
-    def _doubles(
+    def _doubles_to_review(
         self, rows: Sequence[CatalogRow], stop: threading.Event, apart: Set[frozenset[str]]
     ) -> list[ReviewItem]:
         """Within what belongs to one user and project, without what contradicts each other."""
@@ -218,21 +228,21 @@ class Review:
                 homes.setdefault((row.user.casefold(), row.project.casefold()), []).append(row)
         found: list[tuple[float, str, str, ReviewItem]] = []
         for home in homes.values():
-            for a, b, likeness in self._pairs(home, stop) if len(home) > 1 else ():
+            for a, b, likeness in self._pairs_to_review(home, stop) if len(home) > 1 else ():
                 first, second = sorted((a, b), key=lambda row: (row.created or 0, row.id))
                 if frozenset((first.id, second.id)) in apart:
                     continue
                 made = ReviewItem(
-                    _mark("double", first.id, second.id),
-                    partial(self._said_of_two, second, first, likeness),
+                    _review_mark("double", first.id, second.id),
+                    partial(self._review_of_doubles, second, first, likeness),
                 )
                 found.append((-likeness, first.id, second.id, made))
         return [made for *_, made in sorted(found, key=lambda item: item[:3])]
 
-    def _said_of_two(self, new: CatalogRow, old: CatalogRow, likeness: float) -> str:
-        return f"{self._link(new)} and {self._link(old)}: {likeness:.0%} alike"
+    def _review_of_doubles(self, new: CatalogRow, old: CatalogRow, likeness: float) -> str:
+        return f"{self._review_link(new)} and {self._review_link(old)}: {likeness:.0%} alike"
 
-    def _pairs(
+    def _pairs_to_review(
         self, rows: Sequence[CatalogRow], stop: threading.Event
     ) -> Iterator[tuple[CatalogRow, CatalogRow, float]]:
         import numpy as np
@@ -246,14 +256,14 @@ class Review:
         known = [row for row in rows if row.note in vectors]
         if known:
             matrix = np.stack([vectors[row.note] for row in known])
-            for a, b, likeness in duplicates.by_meaning(matrix, _SAME_MEANING, stop):
+            for a, b, likeness in duplicates.duplicates_by_meaning(matrix, _SAME_MEANING, stop):
                 yield known[a], known[b], likeness
         others = [row for row in rows if row.note not in vectors]
-        words = [self._words(row) if not stop.is_set() else frozenset() for row in others]
-        for a, b, likeness in duplicates.by_words(words, _SAME_WORDS, stop):
+        words = [self._words_to_review(row) if not stop.is_set() else frozenset() for row in others]
+        for a, b, likeness in duplicates.duplicates_by_words(words, _SAME_WORDS, stop):
             yield others[a], others[b], likeness
 
-    def _words(self, row: CatalogRow) -> frozenset[str]:
+    def _words_to_review(self, row: CatalogRow) -> frozenset[str]:
         try:
             return frozenset(
                 topic_words(text_without_comments(note_body(self._view.store.read(row.path).raw)))
@@ -261,7 +271,7 @@ class Review:
         except VaultmemError:
             return frozenset()
 
-    def _stale(self, rows: Sequence[CatalogRow]) -> Iterator[ReviewItem]:
+    def _stale_to_review(self, rows: Sequence[CatalogRow]) -> Iterator[ReviewItem]:
         """Replaced ones first, then the oldest of what nobody asked for."""
         limit = now_utc() - dt.timedelta(days=self._view.settings["upkeep.stale_days"])
         old: list[tuple[dt.datetime, str, CatalogRow]] = []
@@ -271,22 +281,28 @@ class Review:
             for row in part:
                 if row.more.get("superseded_by"):
                     yield ReviewItem(
-                        _mark("replaced", row.id), partial(self._said_of_replaced, row)
+                        _review_mark("replaced", row.id), partial(self._review_of_replaced, row)
                     )
-                elif row.id not in used and _last_change(row) < limit and _weight(row) < _USUAL:
-                    old.append((_last_change(row), row.path, row))
+                elif (
+                    row.id not in used
+                    and _reviewed_change(row) < limit
+                    and _review_weight(row) < _USUAL
+                ):
+                    old.append((_reviewed_change(row), row.path, row))
         for _, _, row in sorted(old, key=lambda item: item[:2]):
-            yield ReviewItem(_mark("stale", row.id), partial(self._said_of_stale, row))
+            yield ReviewItem(_review_mark("stale", row.id), partial(self._review_of_stale, row))
 
-    def _said_of_replaced(self, row: CatalogRow) -> str:
+    def _review_of_replaced(self, row: CatalogRow) -> str:
         by = as_link(link_target(row.more["superseded_by"].strip()))
-        return f"{self._link(row)}: replaced" + (f" by {by}" if by else "")
+        return f"{self._review_link(row)}: replaced" + (f" by {by}" if by else "")
 
-    def _said_of_stale(self, row: CatalogRow) -> str:
-        why = f"importance {_weight(row):g}, unchanged since {_last_change(row):%Y-%m-%d}"
-        return f"{self._link(row)}: {why}, never asked for"
+    def _review_of_stale(self, row: CatalogRow) -> str:
+        why = (
+            f"importance {_review_weight(row):g}, unchanged since {_reviewed_change(row):%Y-%m-%d}"
+        )
+        return f"{self._review_link(row)}: {why}, never asked for"
 
-    def _link(self, row: CatalogRow) -> str:
+    def _review_link(self, row: CatalogRow) -> str:
         if _NO_LINK.search(row.path) or one_line(row.path) != row.path:
             return f"`{one_line(row.path).replace('`', ' ')}`"
         alone = len(self._view.index.lookup.find(row.title)) <= 1
@@ -298,12 +314,14 @@ class Review:
         """The vault's own leaves the list out, as it is no memory."""
         return Store(self._view.store.root, self._view.settings)
 
-    def _list(self, sections: Mapping[str, Sequence[ReviewItem]], *, adding: bool = False) -> bool:
+    def _write_review_list(
+        self, sections: Mapping[str, Sequence[ReviewItem]], *, adding: bool = False
+    ) -> bool:
         """Write what is to be listed; False when it stands there already."""
         store = self._review_store()
 
         def change(note: Note) -> bytes:
-            raw = edit_note(note, *_changes(note, sections, adding))
+            raw = edit_note(note, *_review_changes(note, sections, adding))
             if raw != note.raw:
                 self._view.parts.history.take(note, "upkeep")
             return raw
@@ -314,7 +332,7 @@ class Review:
             if not any(sections.values()):
                 return False
             listed = (
-                f"\n## {title}\n\n{_section('', found)}\n"
+                f"\n## {title}\n\n{_review_section('', found)}\n"
                 for title, found in sections.items()
                 if found or title in (DOUBLE, STALE)
             )
@@ -328,27 +346,27 @@ class Review:
         return True
 
 
-def _changes(
+def _review_changes(
     note: Note, sections: Mapping[str, Sequence[ReviewItem]], adding: bool
 ) -> Iterator[NoteEdit]:
     for title, found in sections.items():
         span = markdown_section(note.headings, title, len(note.body))
         if span is None:
             if found:
-                yield AppendToSection(title, _section("", found))
+                yield AppendToSection(title, _review_section("", found))
             continue
         old = with_unix_line_ends(note.body[slice(*span)]).strip("\n")
         if adding:
             ids = {item.id for item in found}
-            found = [*_as_listed(old, ids), *found]
-        if (new := _section(old, found)) != old:
+            found = [*_kept_review_items(old, ids), *found]
+        if (new := _review_section(old, found)) != old:
             yield ReplaceSection(title, new)
 
 
-def _section(old: str, found: Sequence[ReviewItem]) -> str:
+def _review_section(old: str, found: Sequence[ReviewItem]) -> str:
     """The items of a section. Those that a person ticked or wrote below of stay as they are while
     they are called for, and so does whatever else they wrote there."""
-    items, others = _items(old)
+    items, others = _parsed_review_items(old)
     lines: list[str] = []
     listed = left_out = 0
     for candidate in found:
@@ -366,34 +384,34 @@ def _section(old: str, found: Sequence[ReviewItem]) -> str:
     return f"{text}\n\n{kept}" if kept else text
 
 
-def _as_listed(text: str, but: Set[str]) -> Iterator[ReviewItem]:
+def _kept_review_items(text: str, but: Set[str]) -> Iterator[ReviewItem]:
     """What stands there already, apart from these."""
-    for mark, block in _items(text)[0].items():
+    for mark, block in _parsed_review_items(text)[0].items():
         if mark not in but:
             said = re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", block[0])[6:]
             yield ReviewItem(mark, partial(str, said))
 
 
-def _conflict_items(conflicts: Sequence[Disagreement]) -> list[ReviewItem]:
+def _conflict_review_items(conflicts: Sequence[Disagreement]) -> list[ReviewItem]:
     return [
-        ReviewItem(conflict.mark, partial(_said_of_conflict, conflict)) for conflict in conflicts
+        ReviewItem(conflict.mark, partial(_review_of_conflict, conflict)) for conflict in conflicts
     ]
 
 
-def _said_of_conflict(conflict: Disagreement) -> str:
+def _review_of_conflict(conflict: Disagreement) -> str:
     """The newer first, with what each says and when."""
     older, newer, says = conflict.older, conflict.newer, conflict.difference
     return (
-        f"{newer.link} ({newer.day}) says “{_plain(says.second)}”, "
-        f"{older.link} ({older.day}) “{_plain(says.first)}”"
+        f"{newer.link} ({newer.day}) says “{_plain_review_text(says.second)}”, "
+        f"{older.link} ({older.day}) “{_plain_review_text(says.first)}”"
     )
 
 
-def _plain(text: str) -> str:
+def _plain_review_text(text: str) -> str:
     return " ".join(_NO_LINK.sub(" ", one_line(text)).split())
 
 
-def _items(text: str) -> tuple[dict[str, Sequence[str]], list[str]]:
+def _parsed_review_items(text: str) -> tuple[dict[str, Sequence[str]], list[str]]:
     """Our items with the lines below each, by id; and everything else."""
     items: dict[str, Sequence[str]] = {}
     others: list[str] = []
@@ -410,27 +428,27 @@ def _items(text: str) -> tuple[dict[str, Sequence[str]], list[str]]:
     return items, others
 
 
-def _mark(kind: str, *ids: str) -> str:
+def _review_mark(kind: str, *ids: str) -> str:
     return "r-" + hashlib.blake2b("\0".join((kind, *ids)).encode(), digest_size=4).hexdigest()
 
 
-def double_marks(a: str, b: str) -> frozenset[str]:
+def review_marks(a: str, b: str) -> frozenset[str]:
     """What two memories are called on the list, whichever is the older one."""
-    return frozenset((_mark("double", a, b), _mark("double", b, a)))
+    return frozenset((_review_mark("double", a, b), _review_mark("double", b, a)))
 
 
-def _weight(row: CatalogRow) -> float:
+def _review_weight(row: CatalogRow) -> float:
     return _USUAL if row.importance is None else row.importance
 
 
-def _last_change(row: CatalogRow) -> dt.datetime:
+def _reviewed_change(row: CatalogRow) -> dt.datetime:
     return row_moment(row if row.updated is None else row._replace(created=row.updated))
 
 
 # --- in quiet hours ---------------------------------------------------------------------------
 
 
-def rounds(
+def review_rounds(
     look: Callable[[threading.Event], object],
     revision: Callable[[], int],
     stopping: threading.Event,

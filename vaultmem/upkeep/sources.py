@@ -33,20 +33,20 @@ class Sources:
         self._view = View(view.parts, replace(view.caller, session=""))
         self._held: dict[str, bool] = {}
 
-    def all(self) -> list[SourceMemory]:
+    def all_sources(self) -> list[SourceMemory]:
         """What this caller may see, without what has no name that a link could carry."""
-        derived = dict(self._derived())
+        derived = dict(self._origins_of_sources())
         used = {name for names in derived.values() for name in names}
-        rows = {row.path: row for row in self._rows()}
+        rows = {row.path: row for row in self._rows_of_sources()}
         found = [
             source
             for row in rows.values()
             if one_line(row.path) == row.path and not _NO_LINK.search(row.path)
-            for source in self._sources_of(row, derived.get(row.path), used)
+            for source in self._sources_of_row(row, derived.get(row.path), used)
         ]
         return sorted(found, key=lambda source: (source.moment, source.id))
 
-    def _rows(self) -> list[CatalogRow]:
+    def _rows_of_sources(self) -> list[CatalogRow]:
         """Elsewhere than among the memories any note of a person counts as semantic."""
         view, folder = self._view, self._view.settings["folders.memories"]
         wanted = (
@@ -57,7 +57,7 @@ class Sources:
         rows = [row for f in wanted for row in view.index.lookup.select(f, "created", _MOST)[0]]
         return rows + view.index.journals.latest(view.filters(type="session"), _MOST_JOURNALS)
 
-    def _sources_of(
+    def _sources_of_row(
         self, row: CatalogRow, origins: tuple[str, ...] | None, used: set[str]
     ) -> Iterator[SourceMemory]:
         """What the catalog knows of a memory need not be read from it, as long as it is the same."""
@@ -67,12 +67,12 @@ class Sources:
             note = None if same else self._view.store.parse(stored)
         except VaultmemError:
             return
-        if note is not None and self._view.is_visible(note) and self._is_over(row):
-            yield from self._sources_in(note, used)
-        elif note is None and self._is_over(row):
+        if note is not None and self._view.is_visible(note) and self._is_source_free(row):
+            yield from self._sources_in_note(note, used)
+        elif note is None and self._is_source_free(row):
             yield _source_of_row(row, note_body(stored.raw), origins, used)
 
-    def _is_over(self, row: CatalogRow) -> bool:
+    def _is_source_free(self, row: CatalogRow) -> bool:
         """Whether nobody else is working with it: what lasts for a session belongs to it."""
         own, session = self._pinned.caller.session, row.session
         if not own or row.scope.casefold() != "session" or session.casefold() == own.casefold():
@@ -81,7 +81,7 @@ class Sources:
             self._held[session] = self._view.parts.session_folders.is_held(safe_name(session))
         return not self._held[session]
 
-    def _sources_in(self, note: Note, used: set[str]) -> Iterator[SourceMemory]:
+    def _sources_in_note(self, note: Note, used: set[str]) -> Iterator[SourceMemory]:
         """A memory is one source, a journal as many as it has entries."""
         kept = attributes_of(note, self._view.settings)
         started = note.created or EPOCH
@@ -89,7 +89,7 @@ class Sources:
         whole = SourceMemory(
             id=note_identity(note),
             link="",
-            text=_text(note.body),
+            text=_source_text(note.body),
             type=kept["type"],
             scope=kept["scope"],
             project=kept["project"],
@@ -97,12 +97,12 @@ class Sources:
             occasion=session or f"{started:%Y-%m-%d}",
             tags=note.tags,
             importance=note.number("importance"),
-            used=_is_used(note.path, "", used),
-            origins=_origins(note),
+            used=_is_source_used(note.path, "", used),
+            origins=_source_origins(note),
             replaced=note.get("superseded_by") is not None,
             path=note.path,
             title=note.title,
-            moment=max(_exact(started, note.id), note.updated or started),
+            moment=max(_exact_source_moment(started, note.id), note.updated or started),
         )
         if whole.type != "session":
             yield whole
@@ -112,17 +112,17 @@ class Sources:
                 yield replace(
                     whole,
                     id=seen.block,
-                    text=_text(seen.content),
+                    text=_source_text(seen.content),
                     type="episodic",
                     occasion=session or note.path,
                     tags=seen.tags,
-                    used=_is_used(note.path, f"#^{seen.block}", used),
+                    used=_is_source_used(note.path, f"#^{seen.block}", used),
                     title="",
                     block=seen.block,
                     moment=journal.time_of_entry(seen, note),
                 )
 
-    def linked(self, source: SourceMemory) -> SourceMemory:
+    def linked_source(self, source: SourceMemory) -> SourceMemory:
         """With its link: the title, or where two notes share it the path."""
         title = source.title or source.path.rpartition("/")[2].removesuffix(".md")
         alone = len(self._view.index.lookup.find(title)) <= 1
@@ -130,13 +130,13 @@ class Sources:
         anchor = f"#^{source.block}" if source.block else ""
         return replace(source, link=f"[[{name}{anchor}]]")
 
-    def _derived(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _origins_of_sources(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """What every memory that was drawn from others was drawn from, forgotten ones included:
         who rejects one does not want it again."""
         name = self._view.settings.properties.get("derived_from", "derived_from")
         for row in self._view.index.journals.derived(name):
             try:
-                yield row.path, _origins(self._view.store.note(row.path)) or ()
+                yield row.path, _source_origins(self._view.store.note(row.path)) or ()
             except VaultmemError:
                 continue
 
@@ -149,7 +149,7 @@ def _source_of_row(
     return SourceMemory(
         id=row.id or row.path,
         link="",
-        text=_text(body),
+        text=_source_text(body),
         type=row.type,
         scope=row.scope,
         project=row.project,
@@ -157,20 +157,20 @@ def _source_of_row(
         occasion=row.session.casefold() or f"{started:%Y-%m-%d}",
         tags=row.tags,
         importance=row.importance,
-        used=_is_used(row.path, "", used),
+        used=_is_source_used(row.path, "", used),
         origins=origins,
         replaced=bool(row.more.get("superseded_by")),
         path=row.path,
         title=row.title,
-        moment=max(_exact(started, row.id), changed),
+        moment=max(_exact_source_moment(started, row.id), changed),
     )
 
 
-def _text(body: str) -> str:
+def _source_text(body: str) -> str:
     return printable(text_without_comments(body)).strip()
 
 
-def _origins(note: Note) -> tuple[str, ...] | None:
+def _source_origins(note: Note) -> tuple[str, ...] | None:
     value = note.get("derived_from")
     if value is None:
         return None
@@ -179,14 +179,14 @@ def _origins(note: Note) -> tuple[str, ...] | None:
     return tuple(name_key(link.target.removesuffix(".md") + anchor) for link, anchor in anchors)
 
 
-def _is_used(path: str, anchor: str, used: set[str]) -> bool:
+def _is_source_used(path: str, anchor: str, used: set[str]) -> bool:
     if not used:
         return False
     whole = path.removesuffix(".md") + anchor
     return any(name_key(name) in used for name in (whole, whole.rpartition("/")[2]))
 
 
-def _exact(created: dt.datetime, id: str) -> dt.datetime:
+def _exact_source_moment(created: dt.datetime, id: str) -> dt.datetime:
     """The moment within the second, which the id of a note of ours knows."""
     try:
         made = dt.datetime.fromtimestamp(ulid_to_timestamp(id) / 1000, dt.UTC)

@@ -265,7 +265,7 @@ class SaidSentence(NamedTuple):
 
 @lru_cache(maxsize=30_000)
 def statement(text: str) -> SaidSentence:
-    words, values = _read(text)
+    words, values = _read_statement(text)
     said = frozenset(word.stem for word in words if word.stem and not word.denied)
     denied = frozenset(word.stem for word in words if word.stem and word.denied)
     if CJK_RUN.search(text):
@@ -273,13 +273,13 @@ def statement(text: str) -> SaidSentence:
     return SaidSentence(text, words, said, denied - said, said | denied, values)
 
 
-def quick_stems(text: str) -> frozenset[str]:
+def statement_stems(text: str) -> frozenset[str]:
     """What a sentence may say, and more: good enough to find those that it should be compared to."""
-    found = {_stem(word) for word in set(_WORD.findall(text[:_READ].casefold())) - _EMPTY}
+    found = {_stated_stem(word) for word in set(_WORD.findall(text[:_READ].casefold())) - _EMPTY}
     return frozenset(found.union(pairs_of_signs(text)) if CJK_RUN.search(text) else found)
 
 
-def _read(text: str) -> tuple[tuple[SaidWord, ...], tuple[StatedValue, ...]]:
+def _read_statement(text: str) -> tuple[tuple[SaidWord, ...], tuple[StatedValue, ...]]:
     words: list[SaidWord] = []
     values: list[StatedValue] = []
     denying = False
@@ -288,26 +288,26 @@ def _read(text: str) -> tuple[tuple[SaidWord, ...], tuple[StatedValue, ...]]:
         if found["end"]:
             denying = False
             continue
-        kind = _kind(found, plain, words, denying)
-        denying = denying or _denies(found, plain)
-        stem = "" if kind or plain in _EMPTY or len(plain) < 2 else _stem(plain)
+        kind = _stated_kind(found, plain, words, denying)
+        denying = denying or _denies_in_statement(found, plain)
+        stem = "" if kind or plain in _EMPTY or len(plain) < 2 else _stated_stem(plain)
         named = bool(words) and (found[0][:1].isupper() or any(map(str.isdigit, plain)))
         if kind:
             values.append(StatedValue(*kind, len(words)))
         words.append(
             SaidWord(found[0], stem, denying, bool(kind), named, found.start(), found.end())
         )
-    return tuple(words), tuple(_with_units(values, words))
+    return tuple(words), tuple(_stated_with_units(values, words))
 
 
-def _denies(found: re.Match[str], plain: str) -> bool:
+def _denies_in_statement(found: re.Match[str], plain: str) -> bool:
     if plain == "over":
         return _PREFERRING.search(found.string, 0, found.start()) is not None
     two = _DENYING_TWO.match(found.string, found.start())
     return plain in _DENYING or plain.endswith("n't") or two is not None
 
 
-def _kind(
+def _stated_kind(
     found: re.Match[str], plain: str, words: Sequence[SaidWord], denied: bool
 ) -> tuple[str, str] | None:
     """Of what kind a word is a value, and which."""
@@ -323,13 +323,13 @@ def _kind(
         return "number", _NUMBERS[plain]
     if plain in _CALENDAR:
         return _CALENDAR[plain]
-    if plain in _OPPOSITE and _is_state(found, plain, words):
+    if plain in _OPPOSITE and _states_a_value(found, plain, words):
         kind, other = _OPPOSITE[plain]
         return kind, other if denied else plain
     return None
 
 
-def _is_state(found: re.Match[str], plain: str, words: Sequence[SaidWord]) -> bool:
+def _states_a_value(found: re.Match[str], plain: str, words: Sequence[SaidWord]) -> bool:
     if plain not in _STATES:
         return True
     behind = bool(words) and words[-1].text.casefold() in _BEING
@@ -337,11 +337,13 @@ def _is_state(found: re.Match[str], plain: str, words: Sequence[SaidWord]) -> bo
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def _stated_stem(word: str) -> str:
     return word_stem(word.removesuffix("'s").replace("-", ""))
 
 
-def _with_units(values: Iterable[StatedValue], words: Sequence[SaidWord]) -> Iterator[StatedValue]:
+def _stated_with_units(
+    values: Iterable[StatedValue], words: Sequence[SaidWord]
+) -> Iterator[StatedValue]:
     """A number is of the kind of what it counts, or else of what it stands behind."""
     for value in values:
         if value.kind != "number":
@@ -392,24 +394,28 @@ _WITHIN: Final = 0.9  # of the words of one that another says too
 
 def says_same(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether both say the same in nearly the same words, with the same values."""
-    return _alike(a, b) >= _SAME and _agree(a, b) and known_values(a) == known_values(b)
+    return (
+        _statement_likeness(a, b) >= _SAME
+        and _statements_agree(a, b)
+        and known_values(a) == known_values(b)
+    )
 
 
 def says_all(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether the first says all that the second does."""
     shared = len(a.all_stems & b.all_stems)
     within = shared >= _WITHIN * len(b.all_stems)
-    return within and _agree(a, b) and known_values(b) <= known_values(a)
+    return within and _statements_agree(a, b) and known_values(b) <= known_values(a)
 
 
 def known_values(a: SaidSentence) -> frozenset[tuple[str, str]]:
     return frozenset((value.kind.partition(" ")[0], value.value) for value in a.values)
 
 
-def _alike(a: SaidSentence, b: SaidSentence) -> float:
+def _statement_likeness(a: SaidSentence, b: SaidSentence) -> float:
     mine, other = a.all_stems, b.all_stems
     return len(mine & other) / max(1, len(mine | other))
 
 
-def _agree(a: SaidSentence, b: SaidSentence) -> bool:
+def _statements_agree(a: SaidSentence, b: SaidSentence) -> bool:
     return not (a.denied & b.stems or b.denied & a.stems)

@@ -114,8 +114,8 @@ class Health:
             or ("" if index.fulltext in (INDEX_READY, INDEX_FILLING) else index.fulltext)
         )
         try:
-            index = self._index_of_caller(index, model)
-            counts, session = self._memory_counts(type), self._session_health()
+            index = self._index_status_of_caller(index, model)
+            counts, session = self._status_memory_counts(type), self._session_health()
         except INDEX_FAILURES as error:
             counts, session, trouble = _NOTHING_COUNTED, None, trouble or str(error)
         return Status(
@@ -148,11 +148,11 @@ class Health:
             return None
         return len(doctor.examine_index(self._view.store, self._view.index))
 
-    def _index_of_caller(self, index: IndexStatus, model: ModelState) -> IndexStatus:
+    def _index_status_of_caller(self, index: IndexStatus, model: ModelState) -> IndexStatus:
         """Of all this only what the caller may know of. What could not be indexed is not named
         to one who is bound: whose it is was never read."""
         if not self._view.is_bound():
-            unseen = self._paths_of_others([path for path, _ in index.skipped])
+            unseen = self._status_paths_of_others([path for path, _ in index.skipped])
             return index._replace(skipped=tuple(s for s in index.skipped if s[0] not in unseen))
         mine = self._view.filters(include_forgotten=True)
         notes, _, passages = self._view.index.lookup.extent(mine)
@@ -166,12 +166,12 @@ class Health:
             skipped=tuple(self._view.index.lookup.problems(mine)),
         )
 
-    def _paths_of_others(self, paths: list[str]) -> set[str]:
+    def _status_paths_of_others(self, paths: list[str]) -> set[str]:
         """Those of other sessions' notes."""
         rows = self._view.index.lookup.at(paths)
         return {path for path, row in rows.items() if not self._view.sees_attributes(row.belonging)}
 
-    def _memory_counts(self, type: Sequence[str]) -> Counts:
+    def _status_memory_counts(self, type: Sequence[str]) -> Counts:
         lookup, mine = self._view.index.lookup, self._view.filters(type=type)
         everything = self._view.filters(type=type, include_forgotten=True)
         by_scope, by_type = lookup.counts("scope", mine), lookup.counts("type", mine)

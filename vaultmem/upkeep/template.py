@@ -56,10 +56,10 @@ def plan_vault_files(root: Path, *, git: bool = False, examples: bool = False) -
     with durable.disk_errors_explained(f"Looking at {root}"):
         if os.path.lexists(root) and not root.is_dir():
             raise InvalidInput(f"{root} is a file; a vault is a folder.")
-        return _planned_vault(root, git=git, examples=examples)
+        return _planned_from_template(root, git=git, examples=examples)
 
 
-def _planned_vault(root: Path, *, git: bool, examples: bool) -> VaultPlan:
+def _planned_from_template(root: Path, *, git: bool, examples: bool) -> VaultPlan:
     new = not root.exists() or not any(root.iterdir())
     settings = config.load(root)
     settings.require_valid()
@@ -72,11 +72,11 @@ def _planned_vault(root: Path, *, git: bool, examples: bool) -> VaultPlan:
             continue
         if place in _GIT_FILES and not new and not git:
             continue
-        kept = place in there and not _is_own_gitignore(_path_in_vault(root, place))
+        kept = place in there and not _is_gitignore_of_index(_template_path(root, place))
         (keep if kept else add).append(place)
     folders = [settings[f"folders.{name.lower()}"] for name in _FOLDERS]
     missing = tuple(folder for folder in folders if folder not in there)
-    advice = tuple(_vault_advice(root, git=git))
+    advice = tuple(_template_advice(root, git=git))
     return VaultPlan(root, tuple(add), missing, tuple(keep), advice, new)
 
 
@@ -96,19 +96,19 @@ class _There:
                 if os.path.lexists(at):
                     raise InvalidInput(f"{at} is a file where the vault needs a folder.")
                 return False
-            name = self._listed(at).get(file_names.name_key(segment))
+            name = self._listed_there(at).get(file_names.name_key(segment))
             if name is None:
                 return False
             at /= name
         return True
 
-    def _listed(self, folder: Path) -> dict[str, str]:
+    def _listed_there(self, folder: Path) -> dict[str, str]:
         if folder not in self._names:
             self._names[folder] = {file_names.name_key(name): name for name in os.listdir(folder)}
         return self._names[folder]
 
 
-def _vault_advice(root: Path, *, git: bool) -> Iterator[str]:
+def _template_advice(root: Path, *, git: bool) -> Iterator[str]:
     with contextlib.suppress(OSError):
         if git and b"merge=vaultmem" not in small_files.read_small_file(root / ".gitattributes"):
             yield "Add this line to .gitattributes to merge notes by property: *.md merge=vaultmem"
@@ -123,23 +123,23 @@ def make_planned_vault(planned: VaultPlan) -> None:
     with durable.disk_errors_explained(f"Making the vault in {root}", _PARTLY):
         durable.make_folders(root)
         for folder in planned.folders:
-            _path_in_vault(root, folder).make()
+            _template_path(root, folder).make()
         for place in planned.add:
             raw = (template / places[place]).read_bytes()
-            if place == ".gitattributes" and not planned.new and _has_crlf_notes(root, settings):
+            if place == ".gitattributes" and not planned.new and _has_crlf_vault(root, settings):
                 raw = raw.replace(b"text eol=lf merge=vaultmem", b"merge=vaultmem")
-            file = _path_in_vault(root, place)
-            if _is_own_gitignore(file):
+            file = _template_path(root, place)
+            if _is_gitignore_of_index(file):
                 file.write(raw)
             else:
                 file.create(raw)
 
 
-def _path_in_vault(root: Path, place: str) -> OwnPath:
+def _template_path(root: Path, place: str) -> OwnPath:
     return OwnPath(root, tuple(filter(None, place.split("/"))))
 
 
-def _is_own_gitignore(file: OwnPath) -> bool:
+def _is_gitignore_of_index(file: OwnPath) -> bool:
     """The ignore file that indexing made, as it made it: it would keep our files out of git."""
     if file.parts != (config.STATE, ".gitignore"):
         return False
@@ -163,7 +163,7 @@ def _place_of_template(path: str, settings: config.Settings) -> str:
     return posixpath.join(settings[name], rest) if slash and name in settings.values else path
 
 
-def _has_crlf_notes(root: Path, settings: config.Settings) -> bool:
+def _has_crlf_vault(root: Path, settings: config.Settings) -> bool:
     """Whether the vault has Windows line ends, which `eol=lf` would rewrite in every checkout."""
     store = Store(root, settings)
     for path in store.walk().files:
@@ -184,7 +184,7 @@ def start_vault_git(root: Path, added: tuple[str, ...]) -> str:
     made = not (root / ".git").exists()
     ours = repo.init_repository(root) if made else repo.Repo(root)
     repo.register_merge_driver(root)
-    ignored = _ignored_by_git(ours, added)
+    ignored = _template_files_git_ignores(ours, added)
     wanted = [path for path in added if path not in ignored]
     if not wanted:
         return "Started a git repository." if made else "The vault is in git already."
@@ -196,7 +196,7 @@ def start_vault_git(root: Path, added: tuple[str, ...]) -> str:
     return "Started a git repository and committed the files." if made else "Committed the files."
 
 
-def _ignored_by_git(ours: repo.Repo, paths: tuple[str, ...]) -> set[str]:
+def _template_files_git_ignores(ours: repo.Repo, paths: tuple[str, ...]) -> set[str]:
     """What the vault's own rules keep out of git."""
     if not paths:
         return set()

@@ -46,7 +46,7 @@ class Verification:
     def __init__(self, store: Store, past: History) -> None:
         self.store = store
         self.history = past
-        self._notes = dict(_readable_notes(store))
+        self._notes = dict(_notes_to_verify(store))
         self._paths = {note.id.upper(): path for path, note in self._notes.items() if note.id}
 
     def verify_vault(
@@ -57,60 +57,60 @@ class Verification:
         writes = {write.id.upper() or write.path: write for write in self.history.writes()}
         keys = self.history.notes()
         snapshots = [snapshot for key in keys for snapshot in self.history.snapshots(key)]
-        found = [*self._lost_writes(writes), *self._lost_histories(keys, writes)]
-        found += _damaged_snapshots(snapshots)
+        found = [*self._verify_writes(writes), *self._verify_histories(keys, writes)]
+        found += _verify_snapshots(snapshots)
         passages = 0
         if index is not None:
             opened = index()
-            found += self._index_findings(opened, progress)
+            found += self._verify_index(opened, progress)
             passages = opened.status().passages
         return Verified(len(self._notes), len(writes), len(snapshots), passages, tuple(found))
 
     # --- what was acknowledged -----------------------------------------------------------
 
-    def _lost_writes(self, writes: dict[str, WriteRecord]) -> Iterator[Finding]:
+    def _verify_writes(self, writes: dict[str, WriteRecord]) -> Iterator[Finding]:
         for write in writes.values():
-            if write.version and not self._is_write_explained(write):
+            if write.version and not self._is_verified_write(write):
                 kept = bool(self.history.snapshots(write.id.upper()))
-                yield _lost_note_finding(write.path, write.id, kept=kept)
+                yield _unverified_note_finding(write.path, write.id, kept=kept)
 
-    def _is_write_explained(self, write: WriteRecord) -> bool:
+    def _is_verified_write(self, write: WriteRecord) -> bool:
         """As it was written, changed since, moved, or in the trash."""
         if write.path in self._notes or write.id.upper() in self._paths:
             return True
-        return self._is_trashed(write.id, write.version)
+        return self._verified_in_trash(write.id, write.version)
 
-    def _is_trashed(self, id_: str, made: str = "") -> bool:
-        return id_.upper() in self._trashed_notes or made in self._trashed_notes
+    def _verified_in_trash(self, id_: str, made: str = "") -> bool:
+        return id_.upper() in self._trashed_notes_to_verify or made in self._trashed_notes_to_verify
 
     @cached_property
-    def _trashed_notes(self) -> frozenset[str]:
+    def _trashed_notes_to_verify(self) -> frozenset[str]:
         """The ids and versions of the notes in the trash."""
         found: set[str] = set()
-        for file in _folder_files(self.store.root / TRASH):
+        for file in _trash_files_to_verify(self.store.root / TRASH):
             with contextlib.suppress(OSError, VaultmemError):
                 if file.is_file() and not file.is_symlink():
                     note = parse(file.read_bytes(), file.name, self.store.settings.properties)
                     found |= {note.id.upper(), note_version(note.raw)}
         return frozenset(found - {""})
 
-    def _lost_histories(self, keys: list[str], writes: dict[str, WriteRecord]) -> Iterator[Finding]:
+    def _verify_histories(
+        self, keys: list[str], writes: dict[str, WriteRecord]
+    ) -> Iterator[Finding]:
         """Notes of which older texts are kept, but which are nowhere now."""
         known = {history.history_key(note) for note in self._notes.values()} | writes.keys()
         for key in keys:
             place = self.history.last_place_in_history(key)
             if key in known or place is None or place.trashed or place.path in self._notes:
                 continue
-            if not place.path.startswith(VOLATILE) and not self._is_trashed(key):
-                yield _lost_note_finding(place.path, key, kept=True)
+            if not place.path.startswith(VOLATILE) and not self._verified_in_trash(key):
+                yield _unverified_note_finding(place.path, key, kept=True)
 
     # --- the index -------------------------------------------------------------------------
 
-    def _index_findings(
-        self, index: Index, progress: ReconcileProgress | None
-    ) -> Iterator[Finding]:
+    def _verify_index(self, index: Index, progress: ReconcileProgress | None) -> Iterator[Finding]:
         texts = {path: note.body for path, note in self._notes.items()}
-        with _index_made_anew(self.store, index, progress) as anew:
+        with _index_made_to_verify(self.store, index, progress) as anew:
             for path, wrong in index_differences(index, anew, texts):
                 yield Finding(path, "index-differs", f"The note {wrong}.", _REPAIR)
         if broken := index.vectors.damaged():
@@ -130,27 +130,27 @@ def repair_findings(past: History, index: Index, findings: Sequence[Finding]) ->
     return [found for found in findings if found.problem in REPAIRABLE]
 
 
-def _readable_notes(store: Store) -> Iterator[tuple[str, Note]]:
+def _notes_to_verify(store: Store) -> Iterator[tuple[str, Note]]:
     for path in store.walk().notes:
         with contextlib.suppress(VaultmemError):
             yield path, store.note(path)
 
 
-def _folder_files(folder: Path) -> list[Path]:
+def _trash_files_to_verify(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError:
         return []
 
 
-def _lost_note_finding(path: str, id_: str, kept: bool) -> Finding:
+def _unverified_note_finding(path: str, id_: str, kept: bool) -> Finding:
     message = "An agent's note was acknowledged, and is neither in the vault nor in its trash."
     back = f"vaultmem restore {id_} brings back an older text of it. " if kept and id_ else ""
     fix = f"{back}If you deleted it yourself, take it off the list: {_REPAIR}"
     return Finding(path, "write-gone", message, fix)
 
 
-def _damaged_snapshots(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
+def _verify_snapshots(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
     for snapshot in snapshots:
         try:
             whole = note_version(snapshot.raw) == snapshot.version
@@ -163,7 +163,7 @@ def _damaged_snapshots(snapshots: list[history.Snapshot]) -> Iterator[Finding]:
 
 
 @contextlib.contextmanager
-def _index_made_anew(
+def _index_made_to_verify(
     store: Store, index: Index, progress: ReconcileProgress | None
 ) -> Iterator[Index]:
     """An index made from nothing, for as long as it is needed."""

@@ -179,7 +179,7 @@ def test_prose_stands_for_what_is_quoted() -> None:
     )
     made = drafts.draft(sources)
     assert made is not None
-    told = drafts.in_prose(made, PROSE)
+    told = drafts.draft_in_prose(made, PROSE)
     assert told is not None and (told.key, told.title) == (made.key, made.title)
     assert told.content == PROSE
 
