@@ -399,7 +399,11 @@ def _of_answers() -> Mapping[str, Read]:
     def cut(text: str) -> object:
         words = snippets.query_words(text[:1000] + " ab")
         end = pages._page_end(text + "\n\nx", 0, 500)
-        return snippets.cut_passage(text, words, 50, budget.passage_cost), pages._outline(text), end
+        return (
+            snippets.cut_passage(text, words, 50, budget.passage_cost),
+            pages._page_outline(text),
+            end,
+        )
 
     def hooked(text: str) -> object:
         failed = {"tool_name": "Bash", "tool_input": {"command": text}, "error": text}
@@ -439,7 +443,7 @@ def _of_answers() -> Mapping[str, Read]:
         "in_prose": lambda text: drafts.draft_in_prose(draft, text),
         "content_of": lambda text: results.content_of(parse(text.encode(errors="replace"))),
         "source_value": lambda text: results.source_value("tool=" + text),
-        "link names": lambda text: results._linked_names((f"[[{text}]]", text)),
+        "link names": lambda text: results._result_link_names((f"[[{text}]]", text)),
         "context line": lambda text: _line(_Item("a", "b", text)),
         "hooks": hooked,
         "prompt_words": lambda text: (prompt_words.content_words(text), words.word_stem(text)),
@@ -447,7 +451,8 @@ def _of_answers() -> Mapping[str, Read]:
         "full text words": analyzer.analyze,
         "terminal paragraphs": screen.wrapped_paragraphs,
         "terminal line": lambda text: (
-            screen.one_screen_line(text) and screen._fit_to_column(screen.one_screen_line(text), 80)
+            screen.one_screen_line(text)
+            and screen._fit_to_screen_column(screen.one_screen_line(text), 80)
         ),
     }
 

@@ -166,7 +166,7 @@ class Vault:
     )
     _forgetting: _Group[Forgetting] = _Group("operations.forget.Forgetting", *_WRITER)
     _versions: _Group[VersionHistory] = _Group(
-        "operations.versions.VersionHistory", "view", "_writing", "_commits"
+        "operations.versions.VersionHistory", "view", "_writing", "_commits_in_vault"
     )
     _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
@@ -202,7 +202,7 @@ class Vault:
 
         return Transfer(self.view, self._writing, self._input)
 
-    def _commits(self, path: str) -> list[GitVersion]:
+    def _commits_in_vault(self, path: str) -> list[GitVersion]:
         from vaultmem.git import repo
 
         return repo.note_commits(self.root, path)
@@ -288,7 +288,7 @@ class Vault:
         parts, writable = self.parts, not self.settings["read_only"]
         if self.caller.session and writable:
             parts.session_folders.serve(safe_name(self.caller.session))
-        upkeep = self._upkeep_rounds if self.settings["upkeep.review"] and writable else None
+        upkeep = self._rounds_of_vault if self.settings["upkeep.review"] and writable else None
         return Follower(
             parts.reconciler,
             parts.embedder,
@@ -300,7 +300,7 @@ class Vault:
             retry=parts.retry,
         )
 
-    def _upkeep_rounds(self, stopping: threading.Event) -> None:
+    def _rounds_of_vault(self, stopping: threading.Event) -> None:
         from vaultmem.upkeep import review
 
         mine = self.for_caller(Caller(client="vaultmem"))

@@ -112,7 +112,7 @@ def test_the_recording_is_of_this_tour() -> None:
     drawing = ElementTree.fromstring(raw)
     lines = ["".join(line.itertext()) for line in drawing.iter("{http://www.w3.org/2000/svg}text")]
     source = (ROOT / "vaultmem" / "surfaces" / "cli" / "tour.py").read_text(encoding="utf-8")
-    titles = re.findall(r'self\.print_title\("(.+)"\)', source)
+    titles = re.findall(r'self\.print_tour_title\("(.+)"\)', source)
     assert [line for line in lines if re.match(r"\d\. ", line)] == [
         f"{number}. {title}" for number, title in enumerate(titles, 1)
     ], "record it anew: scripts/run make-recording"

@@ -73,13 +73,13 @@ def test_what_a_person_types_meanwhile_is_not_overwritten(
     """Between the decision and the writing lies a moment."""
     bring(vault, away, "It rains")
     file = only(root)
-    carry_out = Importing._carry_out_batch
+    carry_out = Importing._import_batch
 
     def after_an_edit(self: Importing, batch: Any, sorting: Any) -> Any:
         file.write_bytes(file.read_bytes() + b"Typed just now.\n")
         return carry_out(self, batch, sorting)
 
-    monkeypatch.setattr(Importing, "_carry_out_batch", after_an_edit)
+    monkeypatch.setattr(Importing, "_import_batch", after_an_edit)
     assert bring(vault, away, "It snows") == (0, 0, 1, 0)
     assert file.read_bytes().endswith(b"It rains\nTyped just now.\n")
 

@@ -59,30 +59,34 @@ def install_client(
         )
     places = config.places()
     settings = client.file(places) if file is None else file
-    steps = [SettingsChange("server", settings, _adding_server(settings, client, wanted))]
-    if client.name == "claude-code" and file is None and _are_hooks_wanted(hooks, wanted, places):
+    steps = [SettingsChange("server", settings, _install_server_edit(settings, client, wanted))]
+    if (
+        client.name == "claude-code"
+        and file is None
+        and _should_install_hooks(hooks, wanted, places)
+    ):
         place = claude_code_settings(places)
-        steps.append(SettingsChange("hooks", place, _adding_hooks(place, wanted)))
-    outcomes = _run_settings_changes(steps, dry_run)
+        steps.append(SettingsChange("hooks", place, _install_hooks_edit(place, wanted)))
+    outcomes = _run_install_changes(steps, dry_run)
     notes = [
-        *_strict_json_notes(client, outcomes),
-        *_claude_code_notes(client, file, hooks, wanted, places),
+        *_install_notes_on_json(client, outcomes),
+        *_install_notes_on_claude(client, file, hooks, wanted, places),
     ]
     return ClientChange(client, outcomes, tuple(notes))
 
 
-def _run_settings_changes(steps: list[SettingsChange], dry_run: bool) -> tuple[Outcome, ...]:
+def _run_install_changes(steps: list[SettingsChange], dry_run: bool) -> tuple[Outcome, ...]:
     """First all are tried: what cannot be done is refused before anything is written."""
     tried = tuple(map(settings_file.preview_settings_change, steps))
     return tried if dry_run else tuple(map(settings_file.apply_settings_change, steps))
 
 
-def _adding_server(file: Path, client: Client, wanted: EntryOptions) -> Edit:
+def _install_server_edit(file: Path, client: Client, wanted: EntryOptions) -> Edit:
     server = our_entry.server_entry(client, wanted)
     return lambda raw: settings_edit.add_server(file, raw or b"", client, server)
 
 
-def _adding_hooks(file: Path, wanted: EntryOptions) -> Edit:
+def _install_hooks_edit(file: Path, wanted: EntryOptions) -> Edit:
     groups = our_entry.hook_entries(wanted.vault)
 
     def edit(raw: bytes | None) -> bytes:
@@ -94,13 +98,13 @@ def _adding_hooks(file: Path, wanted: EntryOptions) -> Edit:
     return edit
 
 
-def _are_hooks_wanted(hooks: bool | None, wanted: EntryOptions, places: config.Places) -> bool:
+def _should_install_hooks(hooks: bool | None, wanted: EntryOptions, places: config.Places) -> bool:
     if hooks is None:
-        return not wanted.is_narrowed and not _has_claude_plugin(places)
+        return not wanted.is_narrowed and not _is_claude_plugin_installed(places)
     return hooks
 
 
-def _has_claude_plugin(places: config.Places) -> bool:
+def _is_claude_plugin_installed(places: config.Places) -> bool:
     """Whether our plugin is on in Claude Code: it brings its own server and hooks."""
     place = claude_code_settings(places)
     try:
@@ -113,7 +117,7 @@ def _has_claude_plugin(places: config.Places) -> bool:
     )
 
 
-def _strict_json_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str]:
+def _install_notes_on_json(client: Client, outcomes: tuple[Outcome, ...]) -> Iterator[str]:
     for outcome in outcomes:
         if client.strict and outcome.after and not settings_edit.is_plain_json(outcome.after):
             yield (
@@ -122,7 +126,7 @@ def _strict_json_notes(client: Client, outcomes: tuple[Outcome, ...]) -> Iterato
             )
 
 
-def _claude_code_notes(
+def _install_notes_on_claude(
     client: Client,
     file: Path | None,
     hooks: bool | None,
@@ -131,7 +135,7 @@ def _claude_code_notes(
 ) -> Iterator[str]:
     if client.name != "claude-code" or file is not None:
         return
-    if _has_claude_plugin(places):
+    if _is_claude_plugin_installed(places):
         yield "The vaultmem plugin is on in Claude Code and does the same; one of the two is enough."
     elif hooks is None and wanted.is_narrowed:
         yield "Hooks were left out: they know no --read-only and no --project."
@@ -145,23 +149,23 @@ def uninstall_client(
 ) -> ClientChange:
     places = config.places()
     settings = client.file(places) if file is None else file
-    removing = _removing_ours(settings, settings_edit.remove_server, client)
+    removing = _uninstall_edit(settings, settings_edit.remove_server, client)
     steps = [SettingsChange("server", settings, removing)]
     if client.name == "claude-code" and file is None:
         place = claude_code_settings(places)
         steps.append(
-            SettingsChange("hooks", place, _removing_ours(place, settings_edit.remove_hooks))
+            SettingsChange("hooks", place, _uninstall_edit(place, settings_edit.remove_hooks))
         )
-    return ClientChange(client, _run_settings_changes(steps, dry_run))
+    return ClientChange(client, _run_install_changes(steps, dry_run))
 
 
-def _removing_ours(
+def _uninstall_edit(
     file: Path, remove: Callable[..., settings_edit.CleanedSettings | None], *more: Client
 ) -> Edit:
-    return lambda raw: raw and _chosen_settings(file, raw, remove(file, raw, *more))
+    return lambda raw: raw and _uninstalled_settings(file, raw, remove(file, raw, *more))
 
 
-def _chosen_settings(
+def _uninstalled_settings(
     file: Path, raw: bytes, left: settings_edit.CleanedSettings | None
 ) -> bytes | None:
     """What the file was before we came, where its backup tells; a file that we made goes."""

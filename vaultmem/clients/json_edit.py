@@ -79,9 +79,9 @@ class Item:
 
 def parse_jsonc(text: str) -> Value:
     reader = _JsoncReader(text)
-    start = reader.skip_blank(0)
+    start = reader.skip_json_blank(0)
     value = reader.jsonc_value(start, 0)
-    end = reader.skip_blank(value.end)
+    end = reader.skip_json_blank(value.end)
     if end < len(text):
         raise MalformedJson("there is something behind the end", text, end)
     return value
@@ -91,7 +91,7 @@ class _JsoncReader:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def skip_blank(self, at: int) -> int:
+    def skip_json_blank(self, at: int) -> int:
         found = _BLANK.match(self.text, at)
         at = found.end() if found else at
         if self.text.startswith("/*", at):
@@ -111,19 +111,19 @@ class _JsoncReader:
 
     def _json_container(self, start: int, depth: int, closing: str) -> Value:
         items: list[Item] = []
-        at = self.skip_blank(start + 1)
+        at = self.skip_json_blank(start + 1)
         while not self.text.startswith(closing, at):
             if items and items[-1].comma < 0:
                 raise MalformedJson(f"a comma or {closing} is missing", self.text, at)
             item = self._json_item(at, depth, keyed=closing == "}")
             items.append(item)
-            at = self.skip_blank(item.end)
-        return Value(start, at + 1, _plain_container(items, closing), tuple(items))
+            at = self.skip_json_blank(item.end)
+        return Value(start, at + 1, _plain_json_container(items, closing), tuple(items))
 
     def _json_item(self, start: int, depth: int, *, keyed: bool) -> Item:
         key, at = self._json_key(start) if keyed else (None, start)
         value = self.jsonc_value(at, depth)
-        behind = self.skip_blank(value.end)
+        behind = self.skip_json_blank(value.end)
         comma = behind + 1 if self.text.startswith(",", behind) else -1
         return Item(key, start, value, comma)
 
@@ -131,10 +131,10 @@ class _JsoncReader:
         if not self.text.startswith('"', at):
             raise MalformedJson("a name in double quotes is missing", self.text, at)
         key, end = self._json_string(at)
-        at = self.skip_blank(end)
+        at = self.skip_json_blank(end)
         if not self.text.startswith(":", at):
             raise MalformedJson("a colon is missing", self.text, at)
-        return key, self.skip_blank(at + 1)
+        return key, self.skip_json_blank(at + 1)
 
     def _json_string(self, at: int) -> tuple[str, int]:
         try:
@@ -156,7 +156,7 @@ class _JsoncReader:
         return Value(at, word.end(), int(word[0]) if whole else float(word[0]))
 
 
-def _plain_container(items: Sequence[Item], closing: str) -> Any:
+def _plain_json_container(items: Sequence[Item], closing: str) -> Any:
     if closing == "]":
         return [item.value.plain for item in items]
     return {item.key: item.value.plain for item in items}
@@ -257,7 +257,7 @@ def _remove_json(text: str, owner: Value, place: int) -> str:
         return text[: owner.start + 1] + text[owner.inside :]
     if place == 0 and not kept and not _starts_json_line(text, item.start):
         rest = rest.lstrip(" \t")
-    if _ends_in_line_comment(kept) and not rest.lstrip(" \t").startswith(("\r", "\n")):
+    if _ends_in_json_comment(kept) and not rest.lstrip(" \t").startswith(("\r", "\n")):
         rest = _JsonStyle.of(text).newline + rest.lstrip(" \t")
     start = text[:behind]
     if before and before.comma >= 0 and place + 1 == len(owner.items) and item.comma < 0:
@@ -265,7 +265,7 @@ def _remove_json(text: str, owner: Value, place: int) -> str:
     return start + kept + rest
 
 
-def _ends_in_line_comment(kept: str) -> bool:
+def _ends_in_json_comment(kept: str) -> bool:
     at, line_comment = 0, False
     while at < len(kept):
         line_comment = kept.startswith("//", at)

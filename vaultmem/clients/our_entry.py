@@ -49,12 +49,12 @@ class EntryOptions:
 
 def server_entry(client: Client, wanted: EntryOptions) -> dict[str, Any]:
     command, *arguments = own_program.own_command_from_anywhere(*wanted.server_arguments())
-    _require_writable_words([command, *arguments])
+    _require_writable_entry([command, *arguments])
     entry = {"command": command, "args": arguments}
     return {"type": "stdio", **entry} if client.typed else entry
 
 
-def _require_writable_words(words: Iterable[str]) -> None:
+def _require_writable_entry(words: Iterable[str]) -> None:
     for word in words:
         try:
             word.encode()
@@ -70,7 +70,7 @@ def starts_vaultmem(entry: Any) -> bool:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
         return False
     arguments = entry.get("args", [])
-    return "serve" in _words_after_program([entry["command"], *_entry_texts(arguments)])
+    return "serve" in _entry_words_after_program([entry["command"], *_entry_texts(arguments)])
 
 
 def vault_of_entry(entry: Mapping[str, Any]) -> str:
@@ -82,7 +82,7 @@ def _entry_texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _words_after_program(words: Sequence[str]) -> list[str]:
+def _entry_words_after_program(words: Sequence[str]) -> list[str]:
     """What follows our own name on a command line."""
     names = [re.split(r"[\\/]", word)[-1].lower() for word in words]
     found = next((at for at, name in enumerate(names) if name in own_program.PROGRAM_FILES), None)
@@ -95,10 +95,10 @@ def _words_after_program(words: Sequence[str]) -> list[str]:
 def hook_entries(vault: Path) -> dict[str, dict[str, Any]]:
     """One group for each event, as Claude Code's settings have them."""
     command = shlex.join(own_program.own_command_from_anywhere("hook", "--vault", str(vault)))
-    return {event: _hook_group(command, tools, waits) for event, tools, waits in EVENTS}
+    return {event: _hook_entry_group(command, tools, waits) for event, tools, waits in EVENTS}
 
 
-def _hook_group(command: str, tools: str, waits: bool) -> dict[str, Any]:
+def _hook_entry_group(command: str, tools: str, waits: bool) -> dict[str, Any]:
     handler: dict[str, Any] = {"type": "command", "command": command, "timeout": _SECONDS}
     handler |= {} if waits else {"async": True}
     return ({"matcher": tools} if tools else {}) | {"hooks": [handler]}
@@ -112,10 +112,10 @@ def is_our_hook(handler: Any) -> bool:
         words = [*shlex.split(handler["command"]), *_entry_texts(handler.get("args", []))]
     except ValueError:
         return False
-    rest = _words_after_program(words)
-    return rest[:1] == ["hook"] and _are_only_options(rest[1:])
+    rest = _entry_words_after_program(words)
+    return rest[:1] == ["hook"] and _are_only_entry_options(rest[1:])
 
 
-def _are_only_options(words: Sequence[str]) -> bool:
+def _are_only_entry_options(words: Sequence[str]) -> bool:
     names, values = words[::2], words[1::2]
     return len(names) == len(values) and set(names) <= {"--vault", "--event"}

@@ -62,7 +62,7 @@ def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]
         for key, value in wanted.items():
             edited = json_edit.set_json_value(edited, (client.under, PROGRAM, key), value)
     by_hand = _fresh_settings(client, wanted)
-    return _checked_edit(file, raw, edited, client.toml, expected, by_hand=by_hand)
+    return _checked_settings_edit(file, raw, edited, client.toml, expected, by_hand=by_hand)
 
 
 def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | None:
@@ -81,7 +81,7 @@ def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | N
         emptied = json_edit.remove_json_value(text, path)
         bare = json_edit.remove_json_value(emptied, path[:1]) if len(servers) == 1 else emptied
     expected = _settings_without(data, path if len(servers) > 1 else path[:1])
-    _checked_edit(file, raw, bare, client.toml, expected, empty_too=client.under)
+    _checked_settings_edit(file, raw, bare, client.toml, expected, empty_too=client.under)
     only_ours = servers[PROGRAM].keys() <= {"type", "command", "args"}
     return CleanedSettings.of(
         raw, bare, emptied, _fresh_settings(client, servers[PROGRAM]) if only_ours else ""
@@ -98,7 +98,7 @@ def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
 def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
     if client.toml:
-        return _read_toml(file, raw)
+        return _read_toml_settings(file, raw)
     return read_json_settings(file, raw, (client.under, PROGRAM))
 
 
@@ -134,13 +134,13 @@ def add_hooks(file: Path, raw: bytes, wanted: Mapping[str, Mapping[str, Any]]) -
     found = our_hooks_in_settings(file, data)
     if found == {event: [dict(group)] for event, group in wanted.items()}:
         return raw
-    left, _, expected = _without_hooks(file, text, data) if found else (text, text, data)
+    left, _, expected = _settings_without_hooks(file, text, data) if found else (text, text, data)
     edited = left if left.strip() else "{}\n"
     for event, group in wanted.items():
         edited = json_edit.append_json_item(edited, ("hooks", event), dict(group))
         before = expected.get("hooks", {}).get(event, [])
         expected = _settings_with(expected, ("hooks", event), [*before, dict(group)])
-    return _checked_edit(file, raw, edited, False, expected)
+    return _checked_settings_edit(file, raw, edited, False, expected)
 
 
 def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
@@ -148,21 +148,27 @@ def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
     found = our_hooks_in_settings(file, data)
     if not found:
         return None
-    bare, emptied, expected = _without_hooks(file, _settings_text(file, raw), data)
-    _checked_edit(file, raw, bare, False, expected)
+    bare, emptied, expected = _settings_without_hooks(file, _settings_text(file, raw), data)
+    _checked_settings_edit(file, raw, bare, False, expected)
     return CleanedSettings.of(raw, bare, emptied, json_edit.fresh_json({"hooks": data["hooks"]}))
 
 
 def our_hooks_in_settings(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     """For each event the groups that hold a hook of ours."""
     return {
-        event: [group for group in groups if any(map(is_our_hook, _hook_handlers(group)))]
-        for event, groups in _hook_events(file, data).items()
-        if any(is_our_hook(handler) for group in groups for handler in _hook_handlers(group))
+        event: [
+            group for group in groups if any(map(is_our_hook, _hook_handlers_in_settings(group)))
+        ]
+        for event, groups in _hook_events_in_settings(file, data).items()
+        if any(
+            is_our_hook(handler)
+            for group in groups
+            for handler in _hook_handlers_in_settings(group)
+        )
     }
 
 
-def _hook_events(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _hook_events_in_settings(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     events = data.get("hooks", {})
     if not isinstance(events, dict) or not all(isinstance(v, list) for v in events.values()):
         raise InvalidInput(
@@ -172,33 +178,35 @@ def _hook_events(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     return events
 
 
-def _hook_handlers(group: Any) -> list[Any]:
+def _hook_handlers_in_settings(group: Any) -> list[Any]:
     handlers = group.get("hooks") if isinstance(group, dict) else None
     return handlers if isinstance(handlers, list) else []
 
 
-def _without_hooks(
+def _settings_without_hooks(
     file: Path, text: str, data: Mapping[str, Any]
 ) -> tuple[str, str, Mapping[str, Any]]:
     """The text without our hooks, the same with what they leave empty, and what it says then."""
     emptied, plain = text, data
-    for place in _hook_places(file, data):
+    for place in _hook_places_in_settings(file, data):
         emptied, plain = (
             json_edit.remove_json_value(emptied, place),
             _settings_without(plain, place),
         )
     bare = emptied
     for place in (*(("hooks", event) for event in our_hooks_in_settings(file, data)), ("hooks",)):
-        if not _value_at(plain, place):
+        if not _settings_value_at(plain, place):
             bare, plain = json_edit.remove_json_value(bare, place), _settings_without(plain, place)
     return bare, emptied, plain
 
 
-def _hook_places(file: Path, data: Mapping[str, Any]) -> Iterator[tuple[json_edit.Step, ...]]:
+def _hook_places_in_settings(
+    file: Path, data: Mapping[str, Any]
+) -> Iterator[tuple[json_edit.Step, ...]]:
     """From the back, so that places further ahead stay right."""
-    for event, groups in _hook_events(file, data).items():
+    for event, groups in _hook_events_in_settings(file, data).items():
         for at in reversed(range(len(groups))):
-            handlers = _hook_handlers(groups[at])
+            handlers = _hook_handlers_in_settings(groups[at])
             ours = [n for n, handler in enumerate(handlers) if is_our_hook(handler)]
             if ours and len(ours) == len(handlers):
                 yield "hooks", event, at
@@ -236,7 +244,7 @@ def read_json_settings(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[st
     return plain
 
 
-def _read_toml(file: Path, raw: bytes) -> dict[str, Any]:
+def _read_toml_settings(file: Path, raw: bytes) -> dict[str, Any]:
     try:
         return small_files.parse_toml(_settings_text(file, raw))
     except ValueError as error:
@@ -258,7 +266,7 @@ def is_plain_json(raw: bytes) -> bool:
     return True
 
 
-def _checked_edit(
+def _checked_settings_edit(
     file: Path,
     raw: bytes,
     edited: str,
@@ -284,7 +292,7 @@ def _checked_edit(
     return mark + edited.encode()
 
 
-def _value_at(data: Any, path: tuple[str, ...]) -> Any:
+def _settings_value_at(data: Any, path: tuple[str, ...]) -> Any:
     for step in path:
         data = data.get(step) if isinstance(data, dict) else None
     return data

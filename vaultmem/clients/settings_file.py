@@ -71,7 +71,7 @@ def apply_settings_change(step: SettingsChange) -> Outcome:
             return outcome
         with durable.disk_errors_explained(f"Writing {path}"):
             only_ours_goes = outcome.after is None or outcome.after in settings_backups(path)
-            backup = None if only_ours_goes else _keep_backup(path, outcome.before)
+            backup = None if only_ours_goes else _keep_settings_backup(path, outcome.before)
             if _write_settings_file(Path(os.path.realpath(path)), outcome):
                 return Outcome(step, outcome.before, outcome.after, backup)
     raise Busy(f"{path} is being written by another program all the time; close it and try again.")
@@ -112,19 +112,19 @@ def _write_settings_file(target: Path, outcome: Outcome) -> bool:
 def settings_backups(path: Path) -> list[bytes]:
     """What earlier changes started from, as far as it can be read."""
     found = []
-    for name in _backup_names(path):
+    for name in _settings_backup_names(path):
         with contextlib.suppress(OSError):
             found.append(name.read_bytes())
     return found
 
 
-def _keep_backup(path: Path, raw: bytes | None) -> Path | None:
+def _keep_settings_backup(path: Path, raw: bytes | None) -> Path | None:
     """A copy beside the file; an older one that differs stays beside it, too."""
     if raw is None:
         return None
-    for name in _backup_names(path):
+    for name in _settings_backup_names(path):
         if not os.path.lexists(name):
-            _write_backup(name, raw, stat.S_IMODE(path.stat().st_mode))
+            _write_settings_backup(name, raw, stat.S_IMODE(path.stat().st_mode))
             return name
         with contextlib.suppress(OSError):
             if name.read_bytes() == raw:
@@ -132,7 +132,7 @@ def _keep_backup(path: Path, raw: bytes | None) -> Path | None:
     raise AssertionError("there is no end of names")
 
 
-def _backup_names(path: Path) -> Iterator[Path]:
+def _settings_backup_names(path: Path) -> Iterator[Path]:
     """Up to the first that is free."""
     for number in itertools.count(1):
         name = path.with_name(f"{path.name}.vaultmem-backup{f'-{number}' if number > 1 else ''}")
@@ -141,7 +141,7 @@ def _backup_names(path: Path) -> Iterator[Path]:
             return
 
 
-def _write_backup(path: Path, raw: bytes, mode: int) -> None:
+def _write_settings_backup(path: Path, raw: bytes, mode: int) -> None:
     """Readable by nobody who cannot read the file itself: it may hold keys."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags, mode & 0o600), "wb") as handle:
@@ -159,21 +159,21 @@ def _settings_diff(outcome: Outcome) -> Iterator[str]:
     path = str(outcome.path)
     from_name = "nothing" if outcome.before is None else path
     to_name = "nothing" if outcome.after is None else path
-    start = _common_beginning(old[0], new[0]) if len(old) == len(new) == 1 else 0
+    start = _common_settings_beginning(old[0], new[0]) if len(old) == len(new) == 1 else 0
     for line in unified_difference(old, new, (from_name, to_name), _CONTEXT):
-        yield line if len(line) < _WIDEST else _line_part(line, start)
+        yield line if len(line) < _WIDEST else _settings_line_part(line, start)
 
 
 def _settings_lines(raw: bytes | None) -> list[str]:
     return (raw or b"").decode("utf-8", errors="replace").splitlines()
 
 
-def _common_beginning(one: str, other: str) -> int:
+def _common_settings_beginning(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _line_part(line: str, start: int) -> str:
+def _settings_line_part(line: str, start: int) -> str:
     """Of a file that is one long line, what lies around the change."""
     start = max(1, start - _WIDEST // 5)
     return f"{line[0]}… {line[start : start + _WIDEST]} …"

@@ -38,7 +38,7 @@ def toml_statements(text: str) -> list[Statement]:
     found: list[Statement] = []
     table: tuple[str, ...] = ()
     at = 0
-    while (begin := _position_behind(_IDLE, text, at)) < len(text):
+    while (begin := _toml_position_behind(_IDLE, text, at)) < len(text):
         at, value_end = _toml_statement_end(text, begin)
         start = text.rfind("\n", 0, begin) + 1
         key = _KEY.match(text, begin)
@@ -47,12 +47,12 @@ def toml_statements(text: str) -> list[Statement]:
             found.append(Statement(start, at, table))
         else:
             path = (*table, *_toml_table_names(tomllib.loads(key[0] + "0")))
-            value_start = _position_behind(re.compile(r"[ \t]*"), text, key.end())
+            value_start = _toml_position_behind(re.compile(r"[ \t]*"), text, key.end())
             found.append(Statement(start, at, path, (value_start, value_end)))
     return found
 
 
-def _position_behind(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _toml_position_behind(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return match.end() if match else at
 

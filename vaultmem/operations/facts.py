@@ -91,15 +91,15 @@ class KnownFacts:
         """
         lacks = self._view.gaps.look()
         filters, relations = self._fact_filters(own), self._view.index.relations
-        notes = None if subject is None else self._subject_notes(subject, filters)
+        notes = None if subject is None else self._fact_subject_notes(subject, filters)
         rows = relations.facts(filters, notes)
         if predicate is not None:
             rows = [r for r in rows if relation_key(r.predicate) == relation_key(predicate)]
         if object is not None:
-            keys = _object_keys(relations, object, filters)
+            keys = _fact_object_keys(relations, object, filters)
             rows = [row for row in rows if link_key(without_link_brackets(row.object)) in keys]
         if as_of is not None:
-            at = _end_of_as_of(as_of)
+            at = _end_of_facts_as_of(as_of)
             rows = [row for row in rows if _fact_holds_at(row, at)]
         elif not include_closed:
             now = now_utc()
@@ -113,7 +113,7 @@ class KnownFacts:
     def _fact_filters(self, own: bool) -> Filters:
         return self._view.filters(project=self._view.caller.project if own else None)
 
-    def _subject_notes(self, subject: str, filters: Filters) -> list[int]:
+    def _fact_subject_notes(self, subject: str, filters: Filters) -> list[int]:
         name = plain_reference(subject)
         if ULID.match(name):
             return self.entity_note_numbers(self._view.index.lookup.find(name))
@@ -154,11 +154,11 @@ class KnownFacts:
             self._fact_provenance(provenance or ""),
         )
         try:
-            note = self._subject_note(name, own)
+            note = self._fact_subject_note(name, own)
             if note is None:
                 return self._assert_first_fact(name, new)
         except AlreadyExists:  # another process made it just now
-            note = self._unindexed_entity(name, own) or self._subject_by_id(name, own)
+            note = self._unindexed_fact_entity(name, own) or self._fact_subject_by_id(name, own)
         planned: list[FactChange] = []
 
         def change(current: Note) -> Note:
@@ -171,7 +171,7 @@ class KnownFacts:
     def _assert_first_fact(self, name: str, new: Fact) -> Asserted:
         bare = parse(b"", f"{safe_name(name)}.md")
         made = plan_fact(bare, new, multi=True, dated=True, now=now_utc())
-        stored = self._create_entity(name, "", made.note.text)
+        stored = self._create_fact_entity(name, "", made.note.text)
         if not isinstance(stored, Written):
             self._writing.index_written(stored, note_body(stored.raw))
         return _asserted_facts(made, note_title(stored.path), stored.path)
@@ -238,9 +238,9 @@ class KnownFacts:
                 raise InvalidInput("An entity needs a name.")
             key = name_key(safe_name(name))
             kind = self._input.property_line(sort, "The entity's kind", 100)
-            if key not in made and not self._entity_is_known(name):
+            if key not in made and not self._is_fact_entity_known(name):
                 with contextlib.suppress(AlreadyExists):  # another process made it just now
-                    made[key] = self._create_entity(name, kind, "")
+                    made[key] = self._create_fact_entity(name, kind, "")
         unseen = [stored for stored in made.values() if not isinstance(stored, Written)]
         for stored in unseen:
             self._writing.embed_written(stored)
@@ -248,43 +248,43 @@ class KnownFacts:
             self._writing.index_paths([stored.path for stored in unseen])
         return [stored.path for stored in made.values()]
 
-    def _entity_is_known(self, name: str) -> bool:
+    def _is_fact_entity_known(self, name: str) -> bool:
         known = self._view.index.relations.named(name, self._view.filters())
-        return bool(known) or self._unindexed_entity(name, False) is not None
+        return bool(known) or self._unindexed_fact_entity(name, False) is not None
 
-    def _subject_note(self, name: str, own: bool) -> Note | None:
+    def _fact_subject_note(self, name: str, own: bool) -> Note | None:
         """The note of a subject; None when it has none yet."""
         if ULID.match(name):
-            return self._subject_by_id(name, own)
+            return self._fact_subject_by_id(name, own)
         found = self._view.index.relations.named(name, self._fact_filters(own))
         if len(found) > 1:
             raise ambiguous_entity(name, (node.path for node in found))
         try:
             if found:
                 return self._view.require_visible(self._view.store.note(found[0].path))
-            return self._unindexed_entity(name, own)
+            return self._unindexed_fact_entity(name, own)
         except NotFound:  # gone since it was indexed
             return None
 
-    def _subject_by_id(self, ref: str, own: bool) -> Note:
+    def _fact_subject_by_id(self, ref: str, own: bool) -> Note:
         note = self._view.visible_note(ref)
         if own and not attributes_of(note, self._view.settings)["project"]:
             raise NotFound(f"{ref} is shared by all projects, so none can say more of it.")
         return note
 
-    def _unindexed_entity(self, name: str, own: bool) -> Note | None:
+    def _unindexed_fact_entity(self, name: str, own: bool) -> Note | None:
         """The entity's note where the index has not seen it yet."""
         path = f"{self._view.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
         if self._view.store.stat(path) is not None:
             note = self._view.store.note(path)
-        elif (found := self._entity_in_files(name)) is not None:
+        elif (found := self._fact_entity_in_files(name)) is not None:
             note = found
         else:
             return None
         shared = not attributes_of(note, self._view.settings)["project"]
         return note if self._view.is_visible(note) and not (own and shared) else None
 
-    def _entity_in_files(self, name: str) -> Note | None:
+    def _fact_entity_in_files(self, name: str) -> Note | None:
         """Of all notes, where the index lacks some: a second note of a name is not made."""
         if not self._view.gaps.are_left():
             return None
@@ -292,7 +292,7 @@ class KnownFacts:
             return find_referenced_note(self._view.store, None, name, self._view.is_visible)
         return None
 
-    def _create_entity(self, name: str, kind: str, body: str) -> StoredNote | Written:
+    def _create_fact_entity(self, name: str, kind: str, body: str) -> StoredNote | Written:
         """In the caller's own namespace; the index does not know it yet. A name that files cannot
         have, or that another namespace has taken, is kept as an alias."""
         folder, title = self._view.settings["folders.entities"].strip("/"), safe_name(name)
@@ -341,7 +341,7 @@ def _fact_view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
     )
 
 
-def _object_keys(relations: Relations, name: str, filters: Filters) -> set[str]:
+def _fact_object_keys(relations: Relations, name: str, filters: Filters) -> set[str]:
     """All folded names of what is meant by a name."""
     name = without_link_brackets(name.strip())
     nodes = relations.named(name, filters)
@@ -386,7 +386,7 @@ def _fact_date(value: str | dt.date | None, name: str) -> str:
     return text if is_day else yaml_writer.yaml_moment(at)
 
 
-def _end_of_as_of(value: str | dt.date) -> dt.datetime:
+def _end_of_facts_as_of(value: str | dt.date) -> dt.datetime:
     text = _fact_date(value, "as_of")
     at = moment(text)
     if at is None:

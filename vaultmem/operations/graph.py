@@ -113,18 +113,20 @@ class Graph:
             overview = self._graph_overview(filters, kind, include_memories, limit)
             return replace(overview, warnings=lacks())
         try:
-            start = self._start_node(entity or "", filters)
+            start = self._graph_start_node(entity or "", filters)
         except NotFound as error:
             if lacks():
                 raise Busy("The index is being filled; try again in a moment.") from error
             raise
         most = max(_FOLLOWED_ALONG_ONE if kind else _FOLLOWED, limit)
         found = self._walk_graph(start, filters, kind, direction, depth, most)
-        others = [n for n in found.nodes.values() if n.ref != start.ref and _is_shown(n)]
-        others = _ranked_nodes(others, found.edges)[: limit - 1]
+        others = [n for n in found.nodes.values() if n.ref != start.ref and _is_shown_in_graph(n)]
+        others = _ranked_graph_nodes(others, found.edges)[: limit - 1]
         listed = [start, *others]
         stats = GraphStats(
-            entities_traversed=sum(_is_shown(n) or n == start for n in found.nodes.values()),
+            entities_traversed=sum(
+                _is_shown_in_graph(n) or n == start for n in found.nodes.values()
+            ),
             relationships_found=len(found.edges),
             depth_reached=max(found.depths.values()),
             truncated=found.truncated or None,
@@ -132,7 +134,7 @@ class Graph:
         answer = self._graph_answer(listed, found, stats, filters, kind, include_memories, limit)
         return replace(answer, warnings=lacks())
 
-    def _start_node(self, entity: str, filters: Filters) -> GraphNode:
+    def _graph_start_node(self, entity: str, filters: Filters) -> GraphNode:
         relations, name = self._view.index.relations, plain_reference(entity)
         if ULID.match(name):
             paths = {self._view.visible_note(name).path}
@@ -164,16 +166,16 @@ class Graph:
                 incoming=direction != "outgoing",
                 bounded=not kind,
             )
-            new = self._add_edges(found, edges, filters, kind)
+            new = self._add_graph_edges(found, edges, filters, kind)
             found.depths |= dict.fromkeys((node.ref for node in new), level)
             leading = [n for n in new if n.type != "session" and not n.forgotten]
             found.truncated |= more or (level < depth and len(leading) > most)
-            frontier = [node.ref for node in _ranked_nodes(leading, edges)[:most]]
+            frontier = [node.ref for node in _ranked_graph_nodes(leading, edges)[:most]]
             if not frontier or level == depth:
                 break
         return found
 
-    def _add_edges(
+    def _add_graph_edges(
         self,
         found: _GraphWalk,
         edges: Mapping[EdgeKey, GraphEdge],
@@ -202,7 +204,9 @@ class Graph:
         census = self._view.index.census(filters)
         nodes = relations.nodes(census.connected, filters)
         every = [nodes.get(ref) or GraphNode(ref, census.names[ref]) for ref in census.connected]
-        shown = [node for node in every if _is_shown(node)] or every  # memories of one another
+        shown = [
+            node for node in every if _is_shown_in_graph(node)
+        ] or every  # memories of one another
         named = {node.ref: node for node in shown}
         ranked = heapq.nsmallest(
             limit,
@@ -211,7 +215,7 @@ class Graph:
         )
         found = _GraphWalk({node.ref: node for node in every}, {})
         around, _ = relations.edges([n.ref for n in ranked], filters, bounded=not kind)
-        self._add_edges(found, around, filters, kind)
+        self._add_graph_edges(found, around, filters, kind)
         touched = {ref for edge in found.edges.values() for ref in (edge.source, edge.target)}
         listed = [node for node in ranked if not kind or node.ref in touched]
         counts = sorted(census.relations.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -238,8 +242,8 @@ class Graph:
         refs = [node.ref for node in listed]
         attached = self._view.index.relations.attached(refs, filters)
         counts = attached.counts(refs)
-        edges = _edges_by_node(found, refs)
-        said = self._plain_facts(listed, filters, kind)
+        edges = _graph_edges_by_node(found, refs)
+        said = self._plain_facts_in_graph(listed, filters, kind)
         entities = tuple(
             _graph_entity(
                 node,
@@ -253,13 +257,13 @@ class Graph:
         )
         shown: dict[int, None] = {}
         if include_memories:
-            for level in _node_levels(listed, found.depths):
+            for level in _graph_node_levels(listed, found.depths):
                 if len(shown) < limit:
                     newest = attached.newest(level, shown, limit - len(shown))
                     shown |= dict.fromkeys(newest)
-        return GraphAnswer(entities, self._memory_summaries(list(shown)), stats)
+        return GraphAnswer(entities, self._graph_memories(list(shown)), stats)
 
-    def _plain_facts(
+    def _plain_facts_in_graph(
         self, listed: Sequence[GraphNode], filters: Filters, kind: str
     ) -> dict[GraphEnd, list[Relationship]]:
         """Facts whose object is a text: they are said of an entity, and lead nowhere."""
@@ -272,7 +276,7 @@ class Graph:
                 said.setdefault(fact.note, []).append(related)
         return said
 
-    def _memory_summaries(self, notes: Sequence[int]) -> tuple[Summary, ...]:
+    def _graph_memories(self, notes: Sequence[int]) -> tuple[Summary, ...]:
         rows = self._view.index.lookup.rows(notes)
         found = []
         for note in notes:
@@ -290,30 +294,31 @@ class Graph:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _is_shown(node: GraphNode) -> bool:
+def _is_shown_in_graph(node: GraphNode) -> bool:
     """As an entity: memories, journals and days are what speaks of entities."""
     return (node.is_entity and bool(node.path)) or (node.is_listed and not _DATED.match(node.name))
 
 
-def _ranked_nodes(nodes: Iterable[GraphNode], edges: Iterable[EdgeKey]) -> list[GraphNode]:
+def _ranked_graph_nodes(nodes: Iterable[GraphNode], edges: Iterable[EdgeKey]) -> list[GraphNode]:
     """Entities first, most connected first."""
     connected: Counter[GraphEnd] = Counter()
     for source, _, target in edges:
         connected[source] += 1
         connected[target] += 1
     return sorted(
-        nodes, key=lambda n: (not _is_shown(n), -connected[n.ref], n.name.casefold(), n.path)
+        nodes,
+        key=lambda n: (not _is_shown_in_graph(n), -connected[n.ref], n.name.casefold(), n.path),
     )
 
 
-def _node_levels(
+def _graph_node_levels(
     listed: Sequence[GraphNode], depths: Mapping[GraphEnd, int]
 ) -> Iterator[list[GraphEnd]]:
     for level in sorted({depths.get(node.ref, 0) for node in listed}):
         yield [node.ref for node in listed if depths.get(node.ref, 0) == level]
 
 
-def _edges_by_node(
+def _graph_edges_by_node(
     found: _GraphWalk, refs: Collection[GraphEnd]
 ) -> dict[GraphEnd, list[GraphEdge]]:
     edges: dict[GraphEnd, list[GraphEdge]] = {ref: [] for ref in refs}
@@ -337,8 +342,8 @@ def _graph_entity(
     for edge in edges:
         outgoing = edge.source == node.ref
         other = nodes[edge.target if outgoing else edge.source]
-        says_little = edge.relation in ("about", LINKS_TO) and not _is_shown(other)
-        if everything or not says_little or not _is_shown(node):
+        says_little = edge.relation in ("about", LINKS_TO) and not _is_shown_in_graph(other)
+        if everything or not says_little or not _is_shown_in_graph(node):
             direction = "outgoing" if outgoing else "incoming"
             stale = True if nodes[edge.source].forgotten else None
             related.append(Relationship(edge.relation, other.name, direction, stale))

@@ -122,7 +122,7 @@ class Memories:
                 found.append(self._memory_by_reference(ref))
             except NotFound:
                 missing.append(ref)
-        memories = self._pages(found, offset, max_tokens)
+        memories = self._pages_of_memories(found, offset, max_tokens)
         if counted:
             self._view.parts.usage.note(
                 (m.id for m in memories), self._view.caller.session, question=False
@@ -142,7 +142,7 @@ class Memories:
         settings, mtime = self._view.settings, stamp.mtime_ns if stamp else 0
         return memory_of_note(note, settings, mtime, count), note
 
-    def _pages(
+    def _pages_of_memories(
         self, found: Sequence[tuple[Memory, Note | None]], offset: int, tokens: int | None
     ) -> list[Memory]:
         """What is shown of each, and that the caller has now seen it."""
@@ -153,13 +153,13 @@ class Memories:
 
             memories = pages_within(memories, offset, tokens or SHOWN // 4)
         for place, (_, note) in enumerate(found):
-            if note is not None and self._is_all_read(note, memories[place], room):
+            if note is not None and self._is_memory_all_read(note, memories[place], room):
                 made = note_version(note.raw)
                 self._view.parts.authorship.show(self._view.caller, note.path, note.body, made)
                 memories[place] = replace(memories[place], version=made)
         return memories
 
-    def _is_all_read(self, note: Note, page: Memory, room: int) -> bool:
+    def _is_memory_all_read(self, note: Note, page: Memory, room: int) -> bool:
         """Whether the caller has now seen all of it, this page and those before."""
         if page.characters is None:
             return len(note.body) <= room
@@ -232,13 +232,13 @@ class Memories:
         words = TextChange.of(content, old_text, new_text, append, section)
         if words is not None and words.whole:
             self._writing.require_no_private_passages(note)
-            expected_version = self._whole_reading(note, expected_version, shown_whole)
+            expected_version = self._whole_memory_reading(note, expected_version, shown_whole)
         fields: dict[str, Sequence[NoteEdit]] = {
-            "content": self._text_changes(note, words),
-            "importance": _importance_changes(importance),
-            "tags": self._tag_changes(add_tags, remove_tags),
-            "metadata": self._metadata_changes(note, metadata or {}),
-            "related_entities": self._entity_changes(note, add_entities, remove_entities),
+            "content": self._memory_text_changes(note, words),
+            "importance": _memory_importance_changes(importance),
+            "tags": self._memory_tag_changes(add_tags, remove_tags),
+            "metadata": self._memory_metadata_changes(note, metadata or {}),
+            "related_entities": self._memory_entity_changes(note, add_entities, remove_entities),
         }
         given = {name: changes for name, changes in fields.items() if changes}
         if not given:
@@ -248,7 +248,7 @@ class Memories:
             )
         changed: list[str] = []
         written = self._writing.rewrite_note(
-            note, "update", self._apply_fields(given, changed), expected_version
+            note, "update", self._updated_memory_fields(given, changed), expected_version
         )
         self._remembering.ensure_typed_entities(add_entities)
         if words is not None and words.whole:
@@ -267,7 +267,7 @@ class Memories:
             ),
         )
 
-    def _apply_fields(
+    def _updated_memory_fields(
         self, given: Mapping[str, Sequence[NoteEdit]], changed: list[str]
     ) -> Callable[[Note], Note]:
         """Make the changes field by field, and say which of them made a difference."""
@@ -284,16 +284,16 @@ class Memories:
 
         return change
 
-    def _text_changes(self, note: Note, words: TextChange | None) -> Sequence[NoteEdit]:
+    def _memory_text_changes(self, note: Note, words: TextChange | None) -> Sequence[NoteEdit]:
         if words is None:
             return ()
-        self._require_no_secrets(note.body if words.whole else words.old, words.new)
+        self._require_no_memory_secrets(note.body if words.whole else words.old, words.new)
         if words.old:
             return (ReplaceText(words.old, self._input.clean_text(words.new, "new_text")),)
         text = self._remembering.memory_text(words.new)
         return (ReplaceBody(text + "\n") if words.whole else AppendText(text, words.section),)
 
-    def _whole_reading(self, note: Note, expected: str | None, shown_whole: bool) -> str:
+    def _whole_memory_reading(self, note: Note, expected: str | None, shown_whole: bool) -> str:
         """The version of which the caller has seen all; refuses where it may not have."""
         known, path, body = self._view.parts.authorship, note.path, note.body
         if expected:
@@ -312,7 +312,7 @@ class Memories:
         unseen = f"{path} is not as you last saw it, or you have not read it."
         raise self._writing.unread_conflict(note, unseen, "content")
 
-    def _require_no_secrets(self, old: str, new: str) -> None:
+    def _require_no_memory_secrets(self, old: str, new: str) -> None:
         """A person's own secret would be redacted on its way back into the note."""
         if not self._view.settings["privacy.redact"]:
             return
@@ -335,7 +335,7 @@ class Memories:
         fields = ("content",) if written.version != note_version(note.raw) else ()
         return Updated(note_identity(note), written.path, fields, False, written.version)
 
-    def _tag_changes(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[NoteEdit]:
+    def _memory_tag_changes(self, add: Sequence[str], remove: Sequence[str]) -> Sequence[NoteEdit]:
         changes: list[NoteEdit] = []
         if remove:
             changes.append(RemoveItems("tags", tuple(map(bare_tag, remove))))
@@ -343,7 +343,9 @@ class Memories:
             changes.append(AddItems("tags", new))
         return changes
 
-    def _metadata_changes(self, note: Note, metadata: Mapping[str, Any]) -> Sequence[NoteEdit]:
+    def _memory_metadata_changes(
+        self, note: Note, metadata: Mapping[str, Any]
+    ) -> Sequence[NoteEdit]:
         changes: list[NoteEdit] = []
         for given, value in metadata.items():
             name = self._input.property_line(given, "A property's name", 100)
@@ -353,12 +355,12 @@ class Memories:
                     "argument or tool, not by metadata."
                 )
             if value is not None:
-                changes.append(SetProperty(name, self._metadata_value(name, value)))
+                changes.append(SetProperty(name, self._memory_metadata_value(name, value)))
             elif note.key_of(name) is not None:
                 changes.append(RemoveProperty(name))
         return changes
 
-    def _metadata_value(self, name: str, value: Any) -> Any:
+    def _memory_metadata_value(self, name: str, value: Any) -> Any:
         items = value if isinstance(value, (list, tuple)) else [value]
         if any(isinstance(item, (Mapping, list, tuple)) for item in items):
             raise InvalidInput(
@@ -371,14 +373,14 @@ class Memories:
         ]
         return clean if items is value else clean[0]
 
-    def _entity_changes(
+    def _memory_entity_changes(
         self, note: Note, add: Sequence[EntityRef], remove: Sequence[str]
     ) -> Sequence[NoteEdit]:
         changes: list[NoteEdit] = []
         for gone in map(entity_name, remove):
             for name, value in note.properties.items():
                 held = (
-                    [i for i in value if _is_entity_link(i, gone)]
+                    [i for i in value if _is_memory_entity_link(i, gone)]
                     if isinstance(value, list)
                     else []
                 )
@@ -399,19 +401,19 @@ class Memories:
         if not add and not remove:
             raise InvalidInput("Say which tags to add or to remove.")
         note = self._view.visible_note(memory_id)
-        changes = self._tag_changes(add, remove)
+        changes = self._memory_tag_changes(add, remove)
         written = self._writing.edit_note(note, "tag", *changes, expect=expected_version)
         return Tagged(note_identity(note), written.path, written.note.tags, written.version)
 
 
-def _importance_changes(importance: float | None) -> Sequence[NoteEdit]:
+def _memory_importance_changes(importance: float | None) -> Sequence[NoteEdit]:
     if importance is None:
         return ()
     require_share(importance, "importance")
     return (SetProperty("importance", importance),)
 
 
-def _is_entity_link(item: Any, name: str) -> bool:
+def _is_memory_entity_link(item: Any, name: str) -> bool:
     return (
         isinstance(item, str) and item.strip("[]").partition("|")[0].casefold() == name.casefold()
     )

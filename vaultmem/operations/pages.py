@@ -32,12 +32,12 @@ def pages_within(memories: Sequence[Memory], offset: int, tokens: int) -> list[M
     needs = [passage_cost(each.content[offset:]) for each in memories]
     shares = shared_budget(needs, tokens, _LEAST)
     return [
-        each if need <= share and not offset else _page(each, offset, share)
+        each if need <= share and not offset else _page_of_memory(each, offset, share)
         for each, need, share in zip(memories, needs, shares, strict=True)
     ]
 
 
-def _page(memory: Memory, offset: int, tokens: int) -> Memory:
+def _page_of_memory(memory: Memory, offset: int, tokens: int) -> Memory:
     text = memory.content
     if offset >= len(text):
         raise InvalidInput(
@@ -52,7 +52,7 @@ def _page(memory: Memory, offset: int, tokens: int) -> Memory:
         offset=offset or None,
         next_offset=end if more else None,
         characters=len(text),
-        outline=_outline(text[end:]) if more else None,
+        outline=_page_outline(text[end:]) if more else None,
     )
 
 
@@ -75,7 +75,7 @@ def _page_end(text: str, start: int, tokens: int) -> int:
     return high
 
 
-def _outline(text: str) -> str | None:
+def _page_outline(text: str) -> str | None:
     most, length = _HEADINGS
     found = [match[0].strip() for match in _HEADING.finditer(visible_text(text))]
     said = one_line(" · ".join(found[:most]))

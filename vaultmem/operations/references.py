@@ -43,9 +43,11 @@ def find_referenced_note(store: Store, index: Index | None, ref: str, visible: V
     elif index is None:
         return _one_referenced_note(_notes_referenced_in_files(store, ref), ref, visible)
     proposed = index.lookup.find(ref) if index else []
-    notes = [note for note in _readable_notes(store, proposed) if _is_referenced_by(note, ref)]
+    notes = [note for note in _readable_references(store, proposed) if _is_referenced_by(note, ref)]
     if not any(map(visible, notes)) and not ULID.match(ref):
-        notes += _readable_notes(store, _paths_titled(store, ref))  # the index may be behind
+        notes += _readable_references(
+            store, _paths_titled_by_reference(store, ref)
+        )  # the index may be behind
     return _one_referenced_note(notes, ref, visible)
 
 
@@ -76,25 +78,25 @@ def _is_referenced_by(note: Note, ref: str) -> bool:
     return ref.upper() == note.id.upper() or ref == note.string("key") or name_key(ref) in named
 
 
-def _paths_titled(store: Store, ref: str) -> list[str]:
+def _paths_titled_by_reference(store: Store, ref: str) -> list[str]:
     wanted = name_key(ref)
     return [path for path in store.walk().notes if name_key(note_title(path)) == wanted]
 
 
 def _notes_referenced_in_files(store: Store, ref: str) -> list[Note]:
     """Without any index: titles first, then every note's id, key and aliases."""
-    if named := list(_readable_notes(store, _paths_titled(store, ref))):
+    if named := list(_readable_references(store, _paths_titled_by_reference(store, ref))):
         return named
     needle = ref.upper().encode()
-    likely = (s for s in _stored_at(store, store.walk().notes) if needle in s.raw.upper())
+    likely = (s for s in _stored_references(store, store.walk().notes) if needle in s.raw.upper())
     return [note for note in map(store.parse, likely) if _is_referenced_by(note, ref)]
 
 
-def _readable_notes(store: Store, paths: Iterable[str]) -> Iterator[Note]:
-    return (store.parse(stored) for stored in _stored_at(store, paths))
+def _readable_references(store: Store, paths: Iterable[str]) -> Iterator[Note]:
+    return (store.parse(stored) for stored in _stored_references(store, paths))
 
 
-def _stored_at(store: Store, paths: Iterable[str]) -> Iterator[StoredNote]:
+def _stored_references(store: Store, paths: Iterable[str]) -> Iterator[StoredNote]:
     """The notes that can be read; one that cannot does not hide the others."""
     for path in paths:
         with contextlib.suppress(VaultmemError):

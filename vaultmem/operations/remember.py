@@ -141,19 +141,21 @@ class Remembering:
             "session": lines["session_id"],
             "user": caller.user,
             "room": lines["room"],
-            "importance": _checked_share(importance, "importance"),
-            "confidence": _checked_share(confidence, "confidence"),
+            "importance": _share_to_remember(importance, "importance"),
+            "confidence": _share_to_remember(confidence, "confidence"),
             "tags": list(self._input.clean_tags(tags)),
             "source": lines["source"],
             **self.entity_link_lists(related_entities),
         }
-        name = _required_title(lines["title"]) or derived_title(text)
+        name = _title_to_remember(lines["title"]) or derived_title(text)
         given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
         with contextlib.suppress(*INDEX_FAILURES):  # a note can be written without an index
             self._view.parts.catch_up()
-        similar = self._view.parts.aside.submit(self._similar_memories, text)  # it never raises
+        similar = self._view.parts.aside.submit(
+            self._similar_to_remembered, text
+        )  # it never raises
         with self._writing.key_lock(lines["key"]) if lines["key"] else contextlib.nullcontext():
-            if known := self._memory_with_key(values):
+            if known := self._remembered_under_key(values):
                 stated = values if source else {**values, "source": ""}
                 words = Restatement(text, expected_version, keys_alone)
                 done = self._remember_again(known, words, stated, similar)
@@ -207,11 +209,11 @@ class Remembering:
         folder = self._writing.memory_folder(*home)
         written = self._writing.create_note(folder, name, values, text + "\n", as_author=True)
         if values["key"]:
-            self._keep_stored_text(
+            self._keep_remembered_text(
                 written, str(values["id"]), text, cast(list[str], values["tags"])
             )
         self.ensure_typed_entities(entities)
-        edges = sum(len(links) for _, links in _entity_links(values))
+        edges = sum(len(links) for _, links in _remembered_entity_links(values))
         return self._remember_receipt(written, values, edges, similar, created=True)
 
     def _remember_again(
@@ -225,7 +227,9 @@ class Remembering:
         given = ("type", "importance", "confidence", "room", "source")
         new = [name for name in given if values[name] not in (None, "", note.get(name))]
         changes += [SetProperty(name, values[name]) for name in new]
-        changes += [AddItems(name, tuple(items)) for name, items in _entity_links(values)]
+        changes += [
+            AddItems(name, tuple(items)) for name, items in _remembered_entity_links(values)
+        ]
         tags = cast(list[str], values["tags"] or [])
         if tags:
             changes.append(AddItems("tags", tuple(tags)))
@@ -236,9 +240,9 @@ class Remembering:
 
         def change(current: Note) -> Note:
             nonlocal merged
-            body, merged = self._restated_body(current, words)
+            body, merged = self._remembered_body(current, words)
             taken = (
-                _withdrawn_by_store(current, known.stored(current), tags)
+                _withdrawn_by_remembering(current, known.stored(current), tags)
                 if words.keys_alone
                 else ()
             )
@@ -246,16 +250,16 @@ class Remembering:
             return stamped_note(current, after, now_utc())
 
         written = self._writing.rewrite_note(note, "update", change, expected)
-        edges = sum(len(links) for _, links in _entity_links(values))
+        edges = sum(len(links) for _, links in _remembered_entity_links(values))
         done = self._remember_receipt(
             written, {**values, "id": note_identity(note)}, edges, similar, created=False
         )
         if not merged:
             self._writing.mark_seen_whole(written, as_author=True)
-        self._keep_stored_text(written, note.id, words.text, tags)
+        self._keep_remembered_text(written, note.id, words.text, tags)
         return replace(done, warnings=(*done.warnings, *((_MERGED,) if merged else ())))
 
-    def _restated_body(self, note: Note, words: Restatement) -> tuple[str, bool]:
+    def _remembered_body(self, note: Note, words: Restatement) -> tuple[str, bool]:
         """The body with the text that is stored anew, and whether lines of a person are in it."""
         from vaultmem.operations import restatement  # seldom needed, and not light
 
@@ -276,7 +280,9 @@ class Remembering:
             raise self._writing.unread_conflict(note, said, "store_memory")
         return found, True
 
-    def _keep_stored_text(self, written: Written, id: str, text: str, tags: Sequence[str]) -> None:
+    def _keep_remembered_text(
+        self, written: Written, id: str, text: str, tags: Sequence[str]
+    ) -> None:
         """Keep what this store wrote, so that the next one can tell it from a person's words."""
         if written.path.startswith(VOLATILE):  # it ends with its session, and so must its text
             return
@@ -324,7 +330,7 @@ class Remembering:
 
     # --- what is there already -----------------------------------------------------------
 
-    def _memory_with_key(self, values: Mapping[str, WritableValue]) -> Note | None:
+    def _remembered_under_key(self, values: Mapping[str, WritableValue]) -> Note | None:
         if not values["key"]:
             return None
         filters = self._view.filters(scope=str(values["scope"]), include_forgotten=True)
@@ -338,7 +344,7 @@ class Remembering:
                     return note
         return None
 
-    def _similar_memories(self, text: str) -> tuple[Similar, ...]:
+    def _similar_to_remembered(self, text: str) -> tuple[Similar, ...]:
         """Memories that say nearly the same: the writer decides what to do about them. What is
         being written meanwhile may be among them."""
         strategy = "hybrid" if self._view.parts.loaded_embedder() else "keyword"
@@ -367,7 +373,7 @@ class Remembering:
         return tuple(sorted(alike, key=lambda s: -s.relevance_score))
 
 
-def _required_title(title: str) -> str:
+def _title_to_remember(title: str) -> str:
     if "/" in title or "\\" in title:
         raise InvalidInput(
             f"{title!r} looks like a path; a title is a name. The note's place is chosen by "
@@ -379,14 +385,14 @@ def _required_title(title: str) -> str:
 def derived_title(text: str) -> str:
     """The first sentence or line, without its Markdown, short enough for a file name."""
     for line in text.strip().splitlines():
-        plain = _LINK.sub(_link_text, _LEADING.sub("", line[:_LONG_LINE])).strip()
+        plain = _LINK.sub(_link_text_to_remember, _LEADING.sub("", line[:_LONG_LINE])).strip()
         if plain.strip("-= "):
             sentence = _SENTENCE.split(plain, 1)[0].rstrip(" .,;:。")
             return cut_name(sentence, _TITLE_BYTES) or "Memory"
     return "Memory"
 
 
-def _link_text(link: re.Match[str]) -> str:
+def _link_text_to_remember(link: re.Match[str]) -> str:
     target, bar, display = link[1].partition("|")
     return display if bar else target
 
@@ -404,7 +410,9 @@ def relation_name(relationship: str) -> str:
     return name if _RELATION.match(name) and name not in PROPERTIES else "about"
 
 
-def _withdrawn_by_store(note: Note, last: Note | None, tags: Iterable[str]) -> Iterator[NoteEdit]:
+def _withdrawn_by_remembering(
+    note: Note, last: Note | None, tags: Iterable[str]
+) -> Iterator[NoteEdit]:
     """Tags of the last store that are no longer given, and the mark of being forgotten."""
     given = set(map(tag_key, tags))
     stored = set(map(tag_key, (last or note).strings("tags")))
@@ -417,7 +425,7 @@ def _withdrawn_by_store(note: Note, last: Note | None, tags: Iterable[str]) -> I
             yield RemoveProperty(name)
 
 
-def _entity_links(
+def _remembered_entity_links(
     values: Mapping[str, WritableValue],
 ) -> list[tuple[str, tuple[WritableValue, ...]]]:
     return [
@@ -427,7 +435,7 @@ def _entity_links(
     ]
 
 
-def _checked_share(value: float | None, name: str) -> float | None:
+def _share_to_remember(value: float | None, name: str) -> float | None:
     if value is not None:
         require_share(value, name)
     return value

@@ -382,10 +382,10 @@ def memory_of_note(note: Note, settings: Settings, mtime_ns: int, count: int) ->
         key=note.string("key") or None,
         kind=attributes["kind"] or None,
         confidence=note.number("confidence"),
-        about=_linked_names(note.strings("about")),
+        about=_result_link_names(note.strings("about")),
         source=source_value(note.string("source")),
-        derived_from=_linked_names(note.strings("derived_from")),
-        superseded_by=(_linked_names(note.strings("superseded_by")) or (None,))[0],
+        derived_from=_result_link_names(note.strings("derived_from")),
+        superseded_by=(_result_link_names(note.strings("superseded_by")) or (None,))[0],
         forgotten_reason=note.string("forgotten_reason") or None,
         facts=note.facts or None,
         observations=note.observations or None,
@@ -409,7 +409,9 @@ def summary_of_row(row: CatalogRow, body: str) -> Summary:
         tags=row.tags,
         version=row.version,
         created_at=created,
-        updated_at=_row_second(updated if updated is not None else row.mtime_ns // 1_000_000_000),
+        updated_at=_result_moment(
+            updated if updated is not None else row.mtime_ns // 1_000_000_000
+        ),
         importance=DEFAULT_IMPORTANCE if row.importance is None else row.importance,
         forgotten=bool(row.forgotten),
         project=row.project or None,
@@ -418,21 +420,21 @@ def summary_of_row(row: CatalogRow, body: str) -> Summary:
 
 def row_moment(row: CatalogRow) -> dt.datetime:
     """When the memory was made; of a person's note without a date, when it was last saved."""
-    return _row_second(row.created if row.created is not None else row.mtime_ns // 1_000_000_000)
+    return _result_moment(row.created if row.created is not None else row.mtime_ns // 1_000_000_000)
 
 
-def _row_second(seconds: int) -> dt.datetime:
+def _result_moment(seconds: int) -> dt.datetime:
     try:
         return dt.datetime.fromtimestamp(seconds, dt.UTC)
     except (OverflowError, OSError, ValueError):
         return dt.datetime.fromtimestamp(0, dt.UTC)
 
 
-def _linked_names(links: tuple[str, ...]) -> tuple[str, ...] | None:
-    return tuple(map(_link_name, links)) or None
+def _result_link_names(links: tuple[str, ...]) -> tuple[str, ...] | None:
+    return tuple(map(_result_link_name, links)) or None
 
 
-def _link_name(link: str) -> str:
+def _result_link_name(link: str) -> str:
     is_link = link.startswith("[[") and link.endswith("]]") and "\n" not in link
     return link[2:-2].partition("|")[0] if is_link else link
 

@@ -124,7 +124,7 @@ class Sessions:
         session = self.session_of(session_id)
         if not session or (not session_id and not self._view.caller.session):
             session = self._new_session()
-        path = self._open_journal(session, self._journal_project(project), title)
+        path = self._open_session_journal(session, self._session_project(project), title)
         return StartedSession(session, path)
 
     @bounded(type=WORD)
@@ -138,17 +138,21 @@ class Sessions:
     ) -> LoggedObservation:
         """Add an observation to the session's journal, which is made if there is none yet."""
         self._writing.require_writable()
-        text, kind = self._observation_text(content), self._observation_kind(type)
+        text, kind = self._session_entry_text(content), self._session_entry_kind(type)
         names = self._input.clean_tags(tags)
         session = self.session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
         block = journal.new_entry_id(now)
         lines = journal.journal_entry(now, kind, text, names, block)
         try:
-            path, *behind = self._append_to_journal(self._open_journal(session), lines)
+            path, *behind = self._append_to_session_journal(
+                self._open_session_journal(session), lines
+            )
         except NotFound:  # moved or deleted by a person a moment ago
             self._view.parts.reconciler.everything()
-            path, *behind = self._append_to_journal(self._open_journal(session), lines)
+            path, *behind = self._append_to_session_journal(
+                self._open_session_journal(session), lines
+            )
         warnings = (*filter(None, behind), *self._input.redaction_warnings(content, text))
         return LoggedObservation(block, session, path, warnings)
 
@@ -171,17 +175,17 @@ class Sessions:
         clean = self._input.clean_text(summary or "", "The summary")
         given = journal.with_smaller_headings(clean)
         warnings = self._input.redaction_warnings(summary or "", clean)
-        notes = self._journals(session)
+        notes = self._session_journals(session)
         if not notes:
             self._view.gaps.warnings()
-            notes = self._journals(session)
+            notes = self._session_journals(session)
         if not notes and session != self.session_of(None):
             self.require_known(session)
         if not notes and given:
-            notes = [self._view.store.note(self._open_journal(session))]
+            notes = [self._view.store.note(self._open_session_journal(session))]
         path, said = None, "Nothing was logged in this session, so it has no journal."
         if notes:
-            path, said = self._sum_up_journal(notes[-1], given)
+            path, said = self._sum_up_session_journal(notes[-1], given)
         removed = self._end_session_notes(session, keep)
         if session == self._own_session:
             self._own_session = ""
@@ -213,19 +217,22 @@ class Sessions:
         lacks = self._view.gaps.look()
         session = self.session_of(session_id) if session_id else ""
         if observation_id:
-            found = self._observations_around(observation_id, session, before, after)
+            found = self._session_entries_around(observation_id, session, before, after)
             return Timeline(tuple(found), lacks())
         if session:
-            found = self._observations(self._journals(session))
+            found = self._session_observations(self._session_journals(session))
             if not found:
                 self.require_known(session)
         else:
-            journals, many = self._view.filters(type="session"), _timeline_length(before, after)
+            journals, many = (
+                self._view.filters(type="session"),
+                _session_timeline_length(before, after),
+            )
             rows = self._view.index.journals.latest(journals, many)
-            found = self._observations(self.notes_at(row.path for row in rows))
+            found = self._session_observations(self.notes_at(row.path for row in rows))
         if session and before is None and after is not None:
             return Timeline(tuple(found[:after]), lacks())  # from its start
-        many = _MOST if session and before is None else _timeline_length(before, after)
+        many = _MOST if session and before is None else _session_timeline_length(before, after)
         return Timeline(tuple(found[-many:] if many else ()), lacks())
 
     @bounded()
@@ -235,7 +242,7 @@ class Sessions:
         if not _BLOCK.fullmatch(block):
             return None
         for path in self._view.gaps.with_observation(block, self._view.filters()):
-            for found in self._observations(self.notes_at([path])):
+            for found in self._session_observations(self.notes_at([path])):
                 if found.id.lower() == block:
                     return found
         return None
@@ -245,12 +252,12 @@ class Sessions:
         """What a session stored, asked for and was about; by default the present one."""
         self._view.gaps.warnings()
         session = self.session_of(session_id)
-        notes = self._journals(session) if session else []
+        notes = self._session_journals(session) if session else []
         mine = self._view.filters(type=MEMORY_TYPES)
         stored = self._view.gaps.of_session(session, mine) if session else []
         if session_id and not notes and not stored:
             self.require_known(session)
-        seen, kinds = self._observations(notes), Counter(row.type for row in stored)
+        seen, kinds = self._session_observations(notes), Counter(row.type for row in stored)
         tags = [*(t for row in stored for t in row.tags), *(t for o in seen for t in o.tags)]
         queries, served = self._view.parts.usage.in_session(session) if session else (0, 0)
         return SessionSummary(
@@ -289,11 +296,11 @@ class Sessions:
 
     # --- journals ------------------------------------------------------------------------
 
-    def _journals(self, session: str) -> list[Note]:
+    def _session_journals(self, session: str) -> list[Note]:
         """The session's journals, oldest first: one, unless two machines shared a session."""
-        return list(self.notes_at(self._journal_paths(session)))
+        return list(self.notes_at(self._session_journal_paths(session)))
 
-    def _journal_paths(self, session: str) -> list[str]:
+    def _session_journal_paths(self, session: str) -> list[str]:
         rows = self._view.gaps.of_session(session, self._view.filters(type="session"))
         return [row.path for row in rows]
 
@@ -306,22 +313,22 @@ class Sessions:
             if self._view.is_visible(note):
                 yield note
 
-    def _open_journal(
+    def _open_session_journal(
         self, session: str, project: str | None = None, title: str | None = None
     ) -> str:
         """The journal to write in. Two processes that need a new one take turns."""
-        if found := self._journal_paths(session):
+        if found := self._session_journal_paths(session):
             return found[-1]
         file = self._view.store.local() / "journals.lock"
         with lock.locked(file, timeout=10, what="opening a journal"):
             self._view.gaps.warnings()
-            if found := self._journal_paths(session):
+            if found := self._session_journal_paths(session):
                 return found[-1]
-            return self._new_journal(session, project, title)
+            return self._new_session_journal(session, project, title)
 
-    def _new_journal(self, session: str, project: str | None, title: str | None) -> str:
+    def _new_session_journal(self, session: str, project: str | None, title: str | None) -> str:
         now = now_utc()
-        project = self._journal_project(None) if project is None else project
+        project = self._session_project(None) if project is None else project
         name = self._input.property_line(title or "", "title", 300) or "Session"
         values = {
             "id": ulid_now(),
@@ -337,10 +344,10 @@ class Sessions:
         title = f"{now:%Y-%m-%d %H%M} {name}"
         return self._writing.create_note(folder, title, values, f"## {journal.JOURNAL_LOG}\n").path
 
-    def _journal_project(self, given: str | None) -> str:
+    def _session_project(self, given: str | None) -> str:
         return self._view.own_project(self._input.property_line(given or "", "project", 100))
 
-    def _append_to_journal(self, path: str, lines: str) -> tuple[str, str]:
+    def _append_to_session_journal(self, path: str, lines: str) -> tuple[str, str]:
         """Returns where it stands, and why the index lacks it.
 
         No snapshot is kept: adding a line loses nothing, and journals grow line by line.
@@ -356,7 +363,7 @@ class Sessions:
         self._writing.record_write(stored.path, stored.version, "log", known)
         return stored.path, self._writing.index_written(stored, note_body(stored.raw))[0]
 
-    def _sum_up_journal(self, note: Note, given: str) -> tuple[str, str]:
+    def _sum_up_session_journal(self, note: Note, given: str) -> tuple[str, str]:
         """Where the summary stands, and what it says."""
         now, known = now_utc(), self._view.parts.authorship
 
@@ -373,15 +380,15 @@ class Sessions:
 
     # --- observations --------------------------------------------------------------------
 
-    def _observations(self, notes: Iterable[Note]) -> list[ObservationView]:
+    def _session_observations(self, notes: Iterable[Note]) -> list[ObservationView]:
         found = [
-            (journal.time_of_entry(seen, note), _observation_view(seen, note))
+            (journal.time_of_entry(seen, note), _session_entry_view(seen, note))
             for note in notes
             for seen in journal.journal_entries(note)
         ]
         return [view for _, view in sorted(found, key=lambda pair: pair[0])]
 
-    def _observations_around(
+    def _session_entries_around(
         self, wanted: str, session: str, before: int | None, after: int | None
     ) -> list[ObservationView]:
         middle = self.observation(wanted)
@@ -392,19 +399,19 @@ class Sessions:
                 + (f" in the session {session!r}." if session else ".")
                 + " The timeline without an id lists the latest."
             )
-        notes = self._journals(middle.session_id) if middle.session_id else []
-        found = self._observations(notes or [self._view.store.note(middle.path)])
+        notes = self._session_journals(middle.session_id) if middle.session_id else []
+        found = self._session_observations(notes or [self._view.store.note(middle.path)])
         at = next((i for i, view in enumerate(found) if view.id == middle.id), 0)
         first = max(0, at - (_AROUND if before is None else before))
         return found[first : at + 1 + (_AROUND if after is None else after)]
 
-    def _observation_text(self, content: str) -> str:
+    def _session_entry_text(self, content: str) -> str:
         text = self._input.clean_text(content, "The observation")
         if not text.strip():
             raise InvalidInput("There is nothing to log: the content is empty.")
         return text
 
-    def _observation_kind(self, given: str | None) -> str:
+    def _session_entry_kind(self, given: str | None) -> str:
         kind = self._input.property_line(given or "", "The type") or journal.USUAL_KIND
         if not journal.is_entry_kind(kind) or len(kind) > 50:
             raise InvalidInput(
@@ -413,7 +420,7 @@ class Sessions:
         return kind
 
 
-def _observation_view(seen: Observation, note: Note) -> ObservationView:
+def _session_entry_view(seen: Observation, note: Note) -> ObservationView:
     return ObservationView(
         id=seen.block,
         session_id=printable(note.string("session")),
@@ -426,7 +433,7 @@ def _observation_view(seen: Observation, note: Note) -> ObservationView:
     )
 
 
-def _timeline_length(before: int | None, after: int | None) -> int:
+def _session_timeline_length(before: int | None, after: int | None) -> int:
     return 2 * _AROUND if before is None and after is None else (before or 0) + (after or 0)
 
 

@@ -32,8 +32,8 @@ class VersionHistory:
     def history(self, memory_id: str, *, git: bool = False) -> Versions:
         """The texts a memory had before each change by an agent, newest first; with `git`
         also those of its commits, from before it was renamed too."""
-        note, key, path = self._note_or_past(memory_id)
-        kept = self._visible_snapshots(key, path)
+        note, key, path = self._note_or_past_versions(memory_id)
+        kept = self._visible_kept_versions(key, path)
         versions = [Version(s.version, s.taken_at, s.action, s.size, False) for s in kept]
         if git:
             versions = self._versions_with_commits(path, versions)
@@ -52,7 +52,7 @@ class VersionHistory:
 
     def _versions_with_commits(self, path: str, kept: list[Version]) -> list[Version]:
         """Snapshots and commits in one line; a text that git has is shown as a commit."""
-        commits = self._visible_commits(path)
+        commits = self._visible_commit_versions(path)
         known = {commit.version for commit in commits}
         found = [
             Version(c.version, c.when, c.action, len(c.raw), False, c.commit, c.author, c.subject)
@@ -62,13 +62,15 @@ class VersionHistory:
         second = dt.timedelta(seconds=1)  # git counts in whole ones: a commit is at its end
         return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
 
-    def _visible_commits(self, path: str) -> list[GitVersion]:
-        return [c for c in self._commits(path) if self._was_visible(c, c.path)]
+    def _visible_commit_versions(self, path: str) -> list[GitVersion]:
+        return [c for c in self._commits(path) if self._was_version_visible(c, c.path)]
 
-    def _visible_snapshots(self, key: str, path: str) -> list[Snapshot]:
-        return [s for s in self._view.parts.history.snapshots(key) if self._was_visible(s, path)]
+    def _visible_kept_versions(self, key: str, path: str) -> list[Snapshot]:
+        return [
+            s for s in self._view.parts.history.snapshots(key) if self._was_version_visible(s, path)
+        ]
 
-    def _was_visible(self, kept: Snapshot | GitVersion, path: str) -> bool:
+    def _was_version_visible(self, kept: Snapshot | GitVersion, path: str) -> bool:
         """A text from a time when the note was another's stays theirs."""
         if not self._view.is_bound():
             return True
@@ -76,17 +78,17 @@ class VersionHistory:
 
     @bounded()
     def version_text(self, memory_id: str, wanted: str) -> str:
-        note, key, path = self._note_or_past(memory_id)
+        note, key, path = self._note_or_past_versions(memory_id)
         if note is not None and _is_version(wanted, note_version(note.raw)):
             return note.text
         return self._kept_version(key, path, wanted).raw.decode("utf-8", "surrogateescape")
 
     def _kept_version(self, key: str, path: str, wanted: str) -> Snapshot | GitVersion:
         """An earlier version, by its name or by that of its commit."""
-        for snapshot in self._visible_snapshots(key, path):
+        for snapshot in self._visible_kept_versions(key, path):
             if _is_version(wanted, snapshot.version):
                 return snapshot
-        for commit in self._visible_commits(path):
+        for commit in self._visible_commit_versions(path):
             if _is_version(wanted, commit.version, commit.commit):
                 return commit
         raise NotFound(
@@ -97,12 +99,14 @@ class VersionHistory:
     def restore(self, memory_id: str, version: str | None = None) -> Restored:
         """Undo the last change by an agent, or go back to the version named."""
         self._writing.require_writable()
-        note, key, path = self._note_or_past(memory_id)
+        note, key, path = self._note_or_past_versions(memory_id)
         if version:
-            return self._restore_snapshot(note, path, self._kept_version(key, path, version))
-        kept = [s for s in self._visible_snapshots(key, path) if note is None or s.raw != note.raw]
+            return self._restore_version(note, path, self._kept_version(key, path, version))
+        kept = [
+            s for s in self._visible_kept_versions(key, path) if note is None or s.raw != note.raw
+        ]
         if kept:
-            return self._restore_snapshot(note, path, kept[0])
+            return self._restore_version(note, path, kept[0])
         if note is not None and note.flag("forgotten"):
             names = ("forgotten", "forgotten_at", "forgotten_reason")
             changes = [RemoveProperty(n) for n in names if note.key_of(n) is not None]
@@ -110,12 +114,12 @@ class VersionHistory:
             return Restored(note_identity(note), written.path, written.version, "forget")
         raise NotFound(f"{path} has no earlier version: no agent has changed it on this machine.")
 
-    def _restore_snapshot(
+    def _restore_version(
         self, note: Note | None, path: str, snapshot: Snapshot | GitVersion
     ) -> Restored:
         raw = snapshot.raw
         if note is not None:
-            return self._restore_over(note, raw, snapshot.action)
+            return self._restore_version_over(note, raw, snapshot.action)
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
         written = self._writing.place_note(folder, name.removesuffix(".md"), note)
@@ -124,7 +128,7 @@ class VersionHistory:
             self._view.store.trash.clear(place.trashed, raw)
         return Restored(note_identity(written.note), written.path, written.version, snapshot.action)
 
-    def _restore_over(self, note: Note, raw: bytes, action: str) -> Restored:
+    def _restore_version_over(self, note: Note, raw: bytes, action: str) -> Restored:
         """The text that stood there is kept, and the receipt says where if it was a person's."""
         before = ""
 
@@ -149,7 +153,7 @@ class VersionHistory:
             (told,) if changed and foreign else (),
         )
 
-    def _note_or_past(self, ref: str) -> tuple[Note | None, str, str]:
+    def _note_or_past_versions(self, ref: str) -> tuple[Note | None, str, str]:
         """A note, or what is known of one that was pruned: its history and where it was."""
         try:
             note = self._view.visible_note(ref)
@@ -159,18 +163,18 @@ class VersionHistory:
             for key in self._view.parts.history.notes():
                 place = self._view.parts.history.last_place_in_history(key)
                 if place is None or (
-                    wanted.upper() != key and wanted not in _references_to(place.path)
+                    wanted.upper() != key and wanted not in _references_to_versions(place.path)
                 ):
                     continue
-                if self._was_pruned(key, place.path):
+                if self._are_versions_pruned(key, place.path):
                     return None, key, place.path
             raise
 
-    def _was_pruned(self, key: str, path: str) -> bool:
+    def _are_versions_pruned(self, key: str, path: str) -> bool:
         """Whether there was such a note of this caller's and is none any more: one that became
         someone else's is there, and was not lost."""
         kept = self._view.parts.history.snapshots(key)
-        if not kept or not self._was_visible(kept[0], path):
+        if not kept or not self._was_version_visible(kept[0], path):
             return False
         if not ULID.match(key):
             return self._view.store.stat(path) is None
@@ -187,5 +191,5 @@ def _is_version(wanted: str, *names: str) -> bool:
     return len(wanted) >= 4 and any(name.startswith(wanted.lower()) for name in names)
 
 
-def _references_to(path: str) -> tuple[str, ...]:
+def _references_to_versions(path: str) -> tuple[str, ...]:
     return path, path.removesuffix(".md"), path.rpartition("/")[2].removesuffix(".md")

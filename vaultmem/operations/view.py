@@ -48,9 +48,9 @@ class View:
                 return references.find_referenced_note(self.store, None, ref, self.is_visible)
             if not isinstance(error, NotFound):
                 raise
-            raise NotFound(f"{error} {self._near_references(index, ref)}") from None
+            raise NotFound(f"{error} {self._titles_near_in_view(index, ref)}") from None
 
-    def _near_references(self, index: Index | None, ref: str) -> str:
+    def _titles_near_in_view(self, index: Index | None, ref: str) -> str:
         close: list[str] = []
         if index is not None:
             try:
@@ -117,20 +117,20 @@ class View:
     ) -> Filters:
         """What was asked for, within what this caller may see."""
         first, last = (
-            _filter_seconds(after, "after"),
-            _filter_seconds(before, "before", whole_day=True),
+            _view_filter_seconds(after, "after"),
+            _view_filter_seconds(before, "before", whole_day=True),
         )
         if first is not None and last is not None and first > last:
             raise InvalidInput(f"The time range runs backwards: {after} is later than {before}.")
         if min_importance is not None:
             require_share(min_importance, "min_importance")
         return Filters(
-            types=_filter_texts(type),
-            scopes=_filter_texts(scope),
-            tags=_filter_texts(tags),
-            projects=_filter_texts(project),
-            rooms=_filter_texts(room),
-            kinds=_filter_texts(kind),
+            types=_view_filter_texts(type),
+            scopes=_view_filter_texts(scope),
+            tags=_view_filter_texts(tags),
+            projects=_view_filter_texts(project),
+            rooms=_view_filter_texts(room),
+            kinds=_view_filter_texts(kind),
             folder=printable(folder or ""),
             after=first,
             before=last,
@@ -142,13 +142,13 @@ class View:
         )
 
 
-def _filter_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
+def _view_filter_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     if not value:
         return ()
     return tuple(map(printable, (value,) if isinstance(value, str) else value))
 
 
-def _filter_seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:
+def _view_filter_seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:
     if not text:
         return None
     found = moment(text)

@@ -112,7 +112,7 @@ class Writing:
         self, folder: str, title: str, note: Note, *, instead_of: str = "", as_author: bool = False
     ) -> Written:
         """Give a note a place in the vault; the volatile note that it replaces goes away."""
-        self._hold_session_folder(folder)
+        self._hold_folder_for_writing(folder)
         taken, raw = _TakenNames(self._view.gaps.paths_named, instead_of), note.raw
         for _ in range(100):
             path = f"{folder.rstrip('/')}/{unique_name(title, taken)}.md".lstrip("/")
@@ -125,7 +125,7 @@ class Writing:
                 self._view.store.discard(instead_of)
             self.record_write(stored.path, stored.version, "add", note.id)
             if as_author:
-                self._mark_author(stored.path, note.body, stored.version)
+                self._mark_written_author(stored.path, note.body, stored.version)
             return self._written_note(stored, replace(note, path=stored.path), instead_of)
         raise Busy(f"No free name could be found for {title!r}; try another title.")
 
@@ -153,7 +153,7 @@ class Writing:
     ) -> Written:
         """A change of the caller's own making: who knew all of the text still does."""
         self.require_writable()
-        self._hold_session_folder(note.path.rpartition("/")[0])
+        self._hold_folder_for_writing(note.path.rpartition("/")[0])
         wrote = known = False
         after = note
 
@@ -165,7 +165,7 @@ class Writing:
             known = self.has_seen_whole(current.path, current.body)
             wrote = raw != current.raw
             if wrote and action not in _BY_HAND:
-                _require_private_kept(current, raw)
+                _require_private_rewritten(current, raw)
             if wrote:
                 self._view.parts.history.take(current, action)
             return raw
@@ -176,12 +176,12 @@ class Writing:
             current = self._view.require_visible(
                 parse(note_bytes(error.text), note.path, note.names)
             )
-            self._mark_seen(note.path, current.body, error.version)
+            self._mark_written_seen(note.path, current.body, error.version)
             raise
         if wrote:
             self.record_write(stored.path, stored.version, action, after.id)
         if known and of_its_own:
-            self._mark_seen(stored.path, after.body, stored.version)
+            self._mark_written_seen(stored.path, after.body, stored.version)
         return self._written_note(stored, after)
 
     def trash_note(self, note: Note, action: str, expect: str | None = None) -> str:
@@ -199,7 +199,7 @@ class Writing:
         self.index_paths([note.path])
         return place
 
-    def _hold_session_folder(self, folder: str) -> None:
+    def _hold_folder_for_writing(self, folder: str) -> None:
         """While this process works in a session's folder nobody takes the session for dead."""
         if folder.startswith(VOLATILE):
             self._view.parts.session_folders.hold(folder.removeprefix(VOLATILE))
@@ -227,16 +227,16 @@ class Writing:
     def has_seen_whole(self, path: str, body: str) -> bool:
         return self._view.parts.authorship.has_seen(self._view.caller, path, body)
 
-    def _mark_seen(self, path: str, body: str, made: str) -> None:
+    def _mark_written_seen(self, path: str, body: str, made: str) -> None:
         self._view.parts.authorship.show(self._view.caller, path, body, made)
 
-    def _mark_author(self, path: str, body: str, made: str) -> None:
-        self._mark_seen(path, body, made)
+    def _mark_written_author(self, path: str, body: str, made: str) -> None:
+        self._mark_written_seen(path, body, made)
         self._view.parts.authorship.write(body)
 
     def mark_seen_whole(self, written: Written, *, as_author: bool = False) -> None:
         """The caller has seen all of this text; as its author, it wrote all of it."""
-        mark = self._mark_author if as_author else self._mark_seen
+        mark = self._mark_written_author if as_author else self._mark_written_seen
         mark(written.path, written.note.body, written.version)
 
     def require_no_private_passages(self, note: Note) -> None:
@@ -261,7 +261,7 @@ class Writing:
     def unread_conflict(self, note: Note, said: str, how: str) -> Conflict:
         """The text goes with the refusal, so that the next try can know all of it."""
         made = note_version(note.raw)
-        self._mark_seen(note.path, note.body, made)
+        self._mark_written_seen(note.path, note.body, made)
         advice = f"try again with old_text and new_text, or with {how} and expected_version {made}"
         message = f"{said} Its text is given here: look at it, and {advice}."
         return Conflict(message, text=printable(note.text), version=made)
@@ -314,7 +314,7 @@ class Writing:
         return "now" if whole else "text"
 
 
-def _require_private_kept(note: Note, raw: bytes) -> None:
+def _require_private_rewritten(note: Note, raw: bytes) -> None:
     """An edit that hides the tags of a private passage would show it to the next reader."""
     if masking.exposes_private(note.text, raw.decode("utf-8", "surrogateescape")):
         raise NoteMalformed(

@@ -22,7 +22,7 @@ _WHOLE: Final = ("version", "expected_version")
 
 
 def success_answer(value: Any) -> dict[str, Any]:
-    return _tool_result(plain_answer(value), is_error=False)
+    return _answer_as_result(plain_answer(value), is_error=False)
 
 
 def native_answer(value: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def native_answer(value: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     from vaultmem.surfaces import lean_json
 
     made = lean_json.lean_answer(value, given)
-    result = _tool_result(made, is_error=False)
+    result = _answer_as_result(made, is_error=False)
     if type(value).__name__ == "Recalled":
         from vaultmem.surfaces.recall_text import recall_text
 
@@ -40,7 +40,7 @@ def native_answer(value: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def failure_answer(error: Exception) -> dict[str, Any]:
     """Every exception becomes the contract's envelope; no traceback leaves the process."""
-    return _tool_result(error_answer(error), is_error=True)
+    return _answer_as_result(error_answer(error), is_error=True)
 
 
 def error_answer(error: Exception) -> Any:
@@ -52,9 +52,11 @@ def error_answer(error: Exception) -> Any:
             "Your notes are files and stay as they are. Try once more; if it fails again, "
             "go on without memory and tell the user to run: vaultmem doctor"
         )
-        return _error_envelope("memory_unavailable", message, retry=True, degraded=True)
+        return _error_in_answer("memory_unavailable", message, retry=True, degraded=True)
     degraded = error.code == "memory_unavailable"
-    told = _error_envelope(error.code, error.message, retry=error.retry_possible, degraded=degraded)
+    told = _error_in_answer(
+        error.code, error.message, retry=error.retry_possible, degraded=degraded
+    )
     if isinstance(error, Conflict):
         from vaultmem.notes.masking import without_private
 
@@ -72,7 +74,7 @@ def plain_answer(value: Any) -> Any:
     return render.plain_json(value)
 
 
-def _error_envelope(code: str, message: str, *, retry: bool, degraded: bool) -> dict[str, Any]:
+def _error_in_answer(code: str, message: str, *, retry: bool, degraded: bool) -> dict[str, Any]:
     message = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
     return {"error": code, "message": message, "retry_possible": retry, "degraded": degraded}
 
@@ -85,7 +87,7 @@ def answer_text(value: Any) -> str:
     return shortened_answer(made)[1]
 
 
-def _tool_result(value: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
+def _answer_as_result(value: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
     value, text = shortened_answer(value)
     return {**text_result(text, is_error=is_error), "structuredContent": value}
 
@@ -111,34 +113,34 @@ def shortened_answer(value: dict[str, Any], most: int = SHOWN) -> tuple[dict[str
         "shortened": f"The whole answer has {len(text):,} characters. What was left out is "
         "counted in …_total and …_characters: ask for less at a time, or narrow the question."
     }
-    made = _shortened_within(value, most - len(told["shortened"]) - 100)
+    made = _answer_within(value, most - len(told["shortened"]) - 100)
     return told | made, compact_json(told | made)
 
 
-def _shortened_within(value: dict[str, Any], most: int) -> dict[str, Any]:
+def _answer_within(value: dict[str, Any], most: int) -> dict[str, Any]:
     made = value
     for characters in _TEXTS:
-        made = _cut_object(value, _MOST_WORDS, characters)
+        made = _cut_answer_object(value, _MOST_WORDS, characters)
         if len(compact_json(made)) <= most:
             return made
-    items = max(_longest_list(made), 1)
+    items = max(_longest_answer_list(made), 1)
     while items > 1:
         items //= 2
-        made = _cut_object(value, items, _TEXTS[-1], everything=True)
+        made = _cut_answer_object(value, items, _TEXTS[-1], everything=True)
         if len(compact_json(made)) <= most:
             break
     return made
 
 
-def _cut_value(value: Any, items: int, characters: int, *, everything: bool = False) -> Any:
+def _cut_answer_value(value: Any, items: int, characters: int, *, everything: bool = False) -> Any:
     if isinstance(value, list):
-        return [_cut_value(each, items, characters, everything=everything) for each in value]
+        return [_cut_answer_value(each, items, characters, everything=everything) for each in value]
     if isinstance(value, dict):
-        return _cut_object(value, items, characters, everything=everything)
+        return _cut_answer_object(value, items, characters, everything=everything)
     return value
 
 
-def _cut_object(
+def _cut_answer_object(
     value: dict[str, Any], items: int, characters: int, *, everything: bool = False
 ) -> dict[str, Any]:
     """Its texts, and its lists: of plain texts, or where told of whatever they hold."""
@@ -149,8 +151,8 @@ def _cut_object(
             kept, made[f"{name}_characters"] = f"{each[:characters]}…", len(each)
         elif isinstance(each, list) and len(each) > items and (everything or _is_plain_list(each)):
             kept, made[f"{name}_total"] = each[:items], len(each)
-        made[name] = _cut_value(kept, items, characters, everything=everything)
-    return _without_versions(made) if _is_cut_answer(made) else made
+        made[name] = _cut_answer_value(kept, items, characters, everything=everything)
+    return _answer_without_versions(made) if _is_cut_answer(made) else made
 
 
 def _is_plain_list(items: list[Any]) -> bool:
@@ -161,14 +163,14 @@ def _is_cut_answer(made: dict[str, Any]) -> bool:
     return "content_characters" in made or "current_characters" in made
 
 
-def _without_versions(made: dict[str, Any]) -> dict[str, Any]:
+def _answer_without_versions(made: dict[str, Any]) -> dict[str, Any]:
     kept = {name: each for name, each in made.items() if name not in _WHOLE}
     return kept | ({"whole": False} if "whole" in made else {})
 
 
-def _longest_list(value: Any) -> int:
+def _longest_answer_list(value: Any) -> int:
     """How many items the longest list in it has."""
-    inner: Callable[[Any], int] = _longest_list
+    inner: Callable[[Any], int] = _longest_answer_list
     if isinstance(value, dict):
         return max(map(inner, value.values()), default=0)
     return max([len(value), *map(inner, value)]) if isinstance(value, list) else 0

@@ -41,7 +41,7 @@ def checked_arguments(tool: str, schema: Schema, given: Mapping[str, Any] | None
     if wrong:
         raise InvalidInput(" ".join(wrong))
     properties = schema["properties"]
-    return {name: _with_whole_numbers(properties[name], value) for name, value in arguments.items()}
+    return {name: _argument_numbers(properties[name], value) for name, value in arguments.items()}
 
 
 def require_shallow_arguments(tool: str, given: Mapping[str, Any] | None) -> None:
@@ -84,13 +84,13 @@ def _arguments_beyond_bounds(path: str, value: Any) -> Iterator[str]:
             yield from _arguments_beyond_bounds(f"{path}.{shown_wrong_value(key)[1:-1]}", item)
 
 
-def _with_whole_numbers(schema: Schema, value: Any) -> Any:
+def _argument_numbers(schema: Schema, value: Any) -> Any:
     """Some programs write every number with a point."""
     if schema.get("type") == "integer" and isinstance(value, float):
         return int(value)
     if isinstance(value, dict) and (properties := schema.get("properties")):
         return {
-            key: _with_whole_numbers(properties.get(key, {}), item) for key, item in value.items()
+            key: _argument_numbers(properties.get(key, {}), item) for key, item in value.items()
         }
     return value
 
@@ -108,28 +108,28 @@ def _unknown_arguments(tool: str, schema: Schema, arguments: Mapping[str, Any]) 
 def _missing_arguments(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> Iterator[str]:
     for name in schema.get("required", ()):
         if name not in arguments:
-            yield f"{tool} needs {name}: {_schema_kind(schema['properties'][name])}."
+            yield f"{tool} needs {name}: {_argument_kind(schema['properties'][name])}."
 
 
 def _argument_faults(name: str, schema: Schema, value: Any) -> Iterator[str]:
     if "oneOf" in schema:
         if all(any(_argument_faults(name, each, value)) for each in schema["oneOf"]):
-            yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
-    elif not _is_of_schema_type(schema.get("type"), value):
-        yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
+            yield f"{name} must be {_argument_kind(schema)}, not {shown_wrong_value(value)}."
+    elif not _is_argument_of_kind(schema.get("type"), value):
+        yield f"{name} must be {_argument_kind(schema)}, not {shown_wrong_value(value)}."
     elif "enum" in schema:
         if value not in schema["enum"]:
-            yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
+            yield f"{name} must be {_argument_kind(schema)}, not {shown_wrong_value(value)}."
     elif isinstance(value, list):
         for place, item in enumerate(value):
             yield from _argument_faults(f"{name}[{place}]", schema.get("items", {}), item)
     elif isinstance(value, dict):
-        yield from _object_faults(name, schema, value)
+        yield from _object_argument_faults(name, schema, value)
     elif not isinstance(value, (str, bool)):
-        yield from _range_faults(name, schema, value)
+        yield from _argument_range_faults(name, schema, value)
 
 
-def _object_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator[str]:
+def _object_argument_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator[str]:
     properties: Mapping[str, Any] = schema.get("properties", {})
     for key, item in value.items():
         if key in properties:
@@ -139,16 +139,16 @@ def _object_faults(name: str, schema: Schema, value: dict[str, Any]) -> Iterator
             yield f"{name} has no {shown_wrong_value(key)}; it takes {', '.join(properties)}."
     for key in schema.get("required", ()):
         if value.get(key) is None:
-            yield f"{name} needs {key}: {_schema_kind(properties[key])}."
+            yield f"{name} needs {key}: {_argument_kind(properties[key])}."
 
 
-def _range_faults(name: str, schema: Schema, value: float) -> Iterator[str]:
+def _argument_range_faults(name: str, schema: Schema, value: float) -> Iterator[str]:
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     if not low <= value <= high:  # "not a number" is in no range
-        yield f"{name} must be {_schema_kind(schema)}, not {shown_wrong_value(value)}."
+        yield f"{name} must be {_argument_kind(schema)}, not {shown_wrong_value(value)}."
 
 
-def _is_of_schema_type(kind: str | None, value: Any) -> bool:
+def _is_argument_of_kind(kind: str | None, value: Any) -> bool:
     match kind:
         case "string":
             return isinstance(value, str)
@@ -164,9 +164,9 @@ def _is_of_schema_type(kind: str | None, value: Any) -> bool:
     return True
 
 
-def _schema_kind(schema: Schema) -> str:
+def _argument_kind(schema: Schema) -> str:
     if "oneOf" in schema:
-        return " or ".join(_schema_kind(each) for each in schema["oneOf"])
+        return " or ".join(_argument_kind(each) for each in schema["oneOf"])
     if "enum" in schema:
         return "one of " + ", ".join(schema["enum"])
     kind = _KINDS.get(schema.get("type", ""), "a value")
@@ -176,5 +176,5 @@ def _schema_kind(schema: Schema) -> str:
     if low is not None:
         return f"{kind}, at least {low}"
     if kind == "a list" and "items" in schema:
-        return f"a list, each {_schema_kind(schema['items'])}"
+        return f"a list, each {_argument_kind(schema['items'])}"
     return kind

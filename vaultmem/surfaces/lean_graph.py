@@ -25,12 +25,12 @@ _TYPES: Final = ("note", "entity")  # what a note or a mere name is anyway
 
 
 def lean_graph(found: GraphAnswer, given: Mapping[str, Any]) -> Json:
-    stats, budget = _stats(found.graph_stats), given.get("max_tokens") or _TOKENS
+    stats, budget = _lean_graph_stats(found.graph_stats), given.get("max_tokens") or _TOKENS
     left = budget - _ENVELOPE - fields_cost(stats)
-    entities = _first(map(_entity, found.entities), int(left * _NAMES))
-    memories = _first(map(_memory, found.memories), int(left * _MEMORIES))
+    entities = _first_of_lean_graph(map(_lean_entity, found.entities), int(left * _NAMES))
+    memories = _first_of_lean_graph(map(_lean_graph_memory, found.memories), int(left * _MEMORIES))
     left -= sum(map(fields_cost, [*entities, *memories]))
-    _add_relationships(entities, found.entities, left, is_overview=not given.get("entity"))
+    _add_lean_relationships(entities, found.entities, left, is_overview=not given.get("entity"))
     all_of_them = found.graph_stats.total_entities or found.graph_stats.entities_traversed
     more = told(
         entities=max(all_of_them, len(found.entities)) - len(entities) or None,
@@ -44,22 +44,24 @@ def lean_graph(found: GraphAnswer, given: Mapping[str, Any]) -> Json:
     }
 
 
-def _entity(entity: Entity) -> Json:
+def _lean_entity(entity: Entity) -> Json:
     return {
         "name": entity.name,
-        **told(type=entity.type if entity.type not in _TYPES else None, path=_path(entity)),
+        **told(
+            type=entity.type if entity.type not in _TYPES else None, path=_lean_entity_path(entity)
+        ),
         "relationships": [],
         **told(memory_count=entity.memory_count or None),
     }
 
 
-def _path(entity: Entity) -> str | None:
+def _lean_entity_path(entity: Entity) -> str | None:
     """A name finds its note; the path says more where the two differ."""
     stem = (entity.path or "").rpartition("/")[2].removesuffix(".md")
     return entity.path if stem != entity.name and len(entity.path or "") <= 200 else None
 
 
-def _memory(memory: Summary) -> Json:
+def _lean_graph_memory(memory: Summary) -> Json:
     return {
         **named_fields(memory.id, memory.path, memory.title),
         **kind_fields(memory.type, memory.scope, memory.project, memory.importance),
@@ -67,7 +69,7 @@ def _memory(memory: Summary) -> Json:
     }
 
 
-def _stats(stats: GraphStats) -> Json:
+def _lean_graph_stats(stats: GraphStats) -> Json:
     kinds = stats.relationship_types
     return {
         "entities_traversed": stats.entities_traversed,
@@ -79,7 +81,7 @@ def _stats(stats: GraphStats) -> Json:
     }
 
 
-def _first(items: Iterator[Json], tokens: int) -> list[Json]:
+def _first_of_lean_graph(items: Iterator[Json], tokens: int) -> list[Json]:
     found: list[Json] = []
     for each in items:
         tokens -= fields_cost(each)
@@ -89,17 +91,17 @@ def _first(items: Iterator[Json], tokens: int) -> list[Json]:
     return found
 
 
-def _add_relationships(
+def _add_lean_relationships(
     shown: list[Json], entities: tuple[Entity, ...], left: int, *, is_overview: bool
 ) -> None:
     """Those of the entity that was asked for first, then of all in turns."""
     told_edges: set[tuple[str, str, str]] = set()
     hidden = [0] * len(shown)
-    for place, each in _in_turns(entities[: len(shown)], is_overview):
-        edge = _edge(entities[place].name, each)
+    for place, each in _lean_graph_turns(entities[: len(shown)], is_overview):
+        edge = _lean_edge(entities[place].name, each)
         if edge in told_edges:
             continue
-        made = _relationship(each)
+        made = _lean_relationship(each)
         cost = fields_cost(made)
         if cost > left:
             hidden[place] += 1
@@ -113,7 +115,7 @@ def _add_relationships(
             shown[place]["relationship_count"] = total
 
 
-def _in_turns(
+def _lean_graph_turns(
     entities: tuple[Entity, ...], is_overview: bool
 ) -> Iterator[tuple[int, Relationship]]:
     if entities and not is_overview:
@@ -122,12 +124,12 @@ def _in_turns(
         yield from ((place, each) for place, each in enumerate(round_) if each is not None)
 
 
-def _edge(name: str, each: Relationship) -> tuple[str, str, str]:
+def _lean_edge(name: str, each: Relationship) -> tuple[str, str, str]:
     ends = (name, each.target) if each.direction == "outgoing" else (each.target, name)
     return ends[0], each.type, ends[1]
 
 
-def _relationship(each: Relationship) -> Json:
+def _lean_relationship(each: Relationship) -> Json:
     """Outgoing, where it does not say otherwise."""
     direction = each.direction if each.direction != "outgoing" else None
     return told(type=each.type, target=each.target, direction=direction, stale=each.stale)

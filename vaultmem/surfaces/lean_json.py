@@ -88,11 +88,11 @@ def _lean_memory(memory: Memory) -> Json:
     if len(memory.tags) > _MOST_TAGS:
         kept |= {"tags": memory.tags[:_MOST_TAGS], "tags_total": len(memory.tags)}
     if fields_cost(kept.get("properties", {})) > _PROPERTIES:
-        kept["properties"] = _short_properties(kept["properties"])
+        kept["properties"] = _lean_properties(kept["properties"])
     return kept
 
 
-def _short_properties(properties: Json) -> Json:
+def _lean_properties(properties: Json) -> Json:
     from vaultmem.operations.budget import fields_cost
 
     made: Json = {}
@@ -108,7 +108,7 @@ def _lean_listed(found: Listed, given: Arguments) -> Any:
     from vaultmem.operations.budget import told
 
     made = [_lean_summary(each, given.get("order", "")) for each in found.memories]
-    shown = made if "limit" in given else _first_within(made, _LISTED)
+    shown = made if "limit" in given else _first_lean_items(made, _LISTED)
     left = len(shown) < len(made)
     return {
         "memories": shown,
@@ -165,7 +165,7 @@ def _lean_facts(found: Facts, given: Arguments) -> Any:
         }
         for fact in found.facts
     ]
-    shown = _first_within(made, _LIST)
+    shown = _first_lean_items(made, _LIST)
     total = found.total or len(made)
     cut = {"truncated": True, "total": total} if len(shown) < total else {}
     return {"facts": shown, **cut, **told(warnings=first_warnings(found.warnings))}
@@ -178,12 +178,12 @@ def _lean_tags(found: Tags, given: Arguments) -> Any:
     if limit := given.get("limit"):
         shown = made[:limit]
     else:
-        shown = _first_within(made, _LIST)
+        shown = _first_lean_items(made, _LIST)
     more = len(made) - len(shown) or None
     return {"tags": shown, **told(more=more, warnings=first_warnings(found.warnings))}
 
 
-def _first_within(items: list[Json], tokens: int) -> list[Json]:
+def _first_lean_items(items: list[Json], tokens: int) -> list[Json]:
     from vaultmem.operations.budget import fields_cost
 
     for place, each in enumerate(items):
@@ -193,7 +193,7 @@ def _first_within(items: list[Json], tokens: int) -> list[Json]:
     return items
 
 
-def _lean_graph(found: GraphAnswer, given: Arguments) -> Any:
+def _lean_json_of_graph(found: GraphAnswer, given: Arguments) -> Any:
     from vaultmem.surfaces.lean_graph import lean_graph
 
     return lean_graph(found, given)
@@ -220,5 +220,5 @@ _LEAN: Final[Mapping[str, Callable[[Any, Arguments], Any]]] = {
     "Facts": _lean_facts,
     "Tags": _lean_tags,
     "Status": _lean_status,
-    "GraphAnswer": _lean_graph,
+    "GraphAnswer": _lean_json_of_graph,
 }

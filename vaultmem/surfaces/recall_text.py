@@ -13,22 +13,23 @@ Json = Mapping[str, Any]
 
 def recall_text(answer: Json) -> str:
     """The lean answer for a reader who sees no JSON."""
-    lines = list(_answer_lines(answer))
+    lines = list(_recall_text_lines(answer))
     return "\n".join(lines)
 
 
-def _answer_lines(answer: Json) -> Iterator[str]:
+def _recall_text_lines(answer: Json) -> Iterator[str]:
     if message := answer.get("message"):
         yield message
     for number, hit in enumerate(answer["memories"], 1):
-        yield f"{number}. {one_line(' · '.join(_provenance(hit)))}"
+        yield f"{number}. {one_line(' · '.join(_recalled_provenance(hit)))}"
         yield from (f"> {line}".rstrip() for line in hit["content"].splitlines())
         if trace := hit.get("trace"):
             yield f"({trace_words(trace)})"
     if near := answer.get("nearest"):
         yield "Nearest, but no answer:"
         yield from (
-            one_line(f"- {_name(n)} · `{n['path']}` · {n['relevance_score']}") for n in near
+            one_line(f"- {_recalled_name(n)} · `{n['path']}` · {n['relevance_score']}")
+            for n in near
         )
     if more := answer.get("more"):
         yield f"{more} more matched; a larger max_tokens or limit shows more."
@@ -52,14 +53,14 @@ def answer_words(trace: Json) -> str:
     return "; ".join(filter(None, said))
 
 
-def _name(hit: Json) -> str:
+def _recalled_name(hit: Json) -> str:
     stem: str = hit["path"].rpartition("/")[2].removesuffix(".md")
     return hit.get("title") or stem
 
 
-def _provenance(hit: Json) -> Iterator[str]:
+def _recalled_provenance(hit: Json) -> Iterator[str]:
     heading = f" › {hit['heading']}" if "heading" in hit else ""
-    yield f"**{_name(hit)}**{heading}"
+    yield f"**{_recalled_name(hit)}**{heading}"
     yield f"`{hit['path']}`"
     if "id" in hit:
         yield f"id {hit['id']}"

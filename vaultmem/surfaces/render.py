@@ -29,7 +29,7 @@ def plain_json(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return _json_number(value)
+        return _rendered_number(value)
     if isinstance(value, dt.date):
         return rfc3339(value)
     if isinstance(value, Mapping):
@@ -39,17 +39,17 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [plain_json(item) for item in value]
     if is_dataclass(value):
-        return _result_fields(value)
+        return _rendered_fields(value)
     return printable(str(value))  # a path
 
 
-def _result_fields(value: Any) -> dict[str, Any]:
+def _rendered_fields(value: Any) -> dict[str, Any]:
     """A field that is None by default is left out when it is None."""
     pairs = ((each, plain_json(getattr(value, each.name))) for each in fields(value))
     return {each.name: item for each, item in pairs if item is not None or each.default is not None}
 
 
-def _json_number(value: int | float) -> int | float | str | None:
+def _rendered_number(value: int | float) -> int | float | str | None:
     """JSON has no word for infinity or "not a number", and Python prints no endless integer."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None

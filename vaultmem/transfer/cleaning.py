@@ -80,24 +80,24 @@ class Cleaning:
             room=self.record_line(record.room, 100),
             tags=tuple(self.record_line(tag, 100) for tag in record.tags),
             source=self.record_line(record.source),
-            more={name: self._clean_value(value) for name, value in record.more.items()},
+            more={name: self._clean_record_value(value) for name, value in record.more.items()},
         )
 
-    def _clean_value(self, value: WritableValue) -> WritableValue:
+    def _clean_record_value(self, value: WritableValue) -> WritableValue:
         if isinstance(value, list):
-            return [self._clean_value(item) for item in value]
+            return [self._clean_record_value(item) for item in value]
         return self.record_line(value, 500) if isinstance(value, str) else value
 
     def clean_talk(self, record: TalkRecord, project: str) -> TalkRecord:
         user, home = self.record_home(record.user, record.project, project)
         title = self.record_line(record.title)
-        said = tuple(kept for each in record.said if (kept := self._clean_turn(each, title)))
+        said = tuple(kept for each in record.said if (kept := self._clean_talk_turn(each, title)))
         if not said and not record.summary.strip():
             raise UnfitRecord("none of its messages could be taken")
         summary = self.record_text(record.summary)
         return replace(record, title=title, said=said, summary=summary, user=user, project=home)
 
-    def _clean_turn(self, each: TalkTurn, title: str) -> TalkTurn | None:
+    def _clean_talk_turn(self, each: TalkTurn, title: str) -> TalkTurn | None:
         try:
             text = self.record_text(each.text)
         except InvalidInput as error:

@@ -107,20 +107,20 @@ class Decisions:
     def _decide_memory(self, record: MemoryRecord) -> ImportDecision:
         kept = self.cleaning.clean_memory(record, self.project)
         key = drafts.record_key(self.system, record.id, kept.text, record.created)
-        draft = drafts.memory_draft(kept, self._unmet_key(key, kept.text), self.fallback)
+        draft = drafts.memory_draft(kept, self._undecided_key(key, kept.text), self.fallback)
         return self._decide_note(draft, self.paths.memories_folder(kept.project))
 
     def _decide_talk(self, record: TalkRecord) -> Iterator[ImportDecision]:
         kept = self.cleaning.clean_talk(record, self.project)
         key = drafts.record_key(self.system, record.id, kept.title, record.created)
-        key = self._unmet_key(key, "\0".join(said.text for said in kept.said))
+        key = self._undecided_key(key, "\0".join(said.text for said in kept.said))
         session = key.replace(":", "-", 1)
         for draft in drafts.journal_drafts(kept, key, session, self.fallback):
             made = draft.values["created"]
             year = made.year if isinstance(made, dt.date) else self.fallback.year
             yield self._decide_note(draft, f"{self.paths.vault_folder('sessions')}/{year}")
 
-    def _unmet_key(self, key: str, said: str) -> str:
+    def _undecided_key(self, key: str, said: str) -> str:
         """Two records with one id are two notes, unless they say the same."""
         meaning = record_digest(said)
         if self._keys.setdefault(key, meaning) == meaning:
@@ -130,10 +130,10 @@ class Decisions:
     def _decide_note(self, draft: NoteDraft, folder: str) -> ImportDecision:
         if draft.key in self._made:
             return ImportDecision("here", draft.title, why="it is there twice")
-        path, known = self._paths_by_key.get(draft.key, ""), self.known_record(draft.key)
+        path, known = self._decided_paths_by_key.get(draft.key, ""), self.known_record(draft.key)
         if path and known and known.digest == draft.digest:  # nothing is new over there
             return ImportDecision("here", draft.title, path, key=draft.key, digest=draft.digest)
-        note = self._vault_note_at(path)
+        note = self._note_to_decide_on(path)
         body = with_unix_line_ends(draft.body)
         same = note is not None and with_unix_line_ends(note.body) == body
         current = note_version(note.raw) if note else None
@@ -141,47 +141,49 @@ class Decisions:
         todo = ImportDecision(action, draft.title, key=draft.key, digest=draft.digest)
         if note is None:
             self._made.add(draft.key)
-            return self._new_note(todo, draft, folder)
+            return self._decide_new_note(todo, draft, folder)
         if action == "update":
-            change, expect = self._rewrite_with_draft(draft), note_version(note.raw)
+            change, expect = self._decided_rewrite(draft), note_version(note.raw)
             return replace(todo, path=note.path, id=note.id, change=change, expect=expect)
-        ours = same and self._rendered_over(draft, note) == note.raw
+        ours = same and self._decided_bytes_over(draft, note) == note.raw
         return replace(todo, path=note.path, version=note_version(note.raw) if ours else "")
 
-    def _new_note(self, todo: ImportDecision, draft: NoteDraft, folder: str) -> ImportDecision:
+    def _decide_new_note(
+        self, todo: ImportDecision, draft: NoteDraft, folder: str
+    ) -> ImportDecision:
         if todo.action == "gone" and not self.again:
             return todo
         owner = (draft.values.get("user", ""), draft.values.get("project", ""))
         id_ = drafts.stable_id(draft.born, draft.key, *owner)
-        raw = self._draft_bytes(draft, {"id": id_})
+        raw = self._decided_bytes(draft, {"id": id_})
         path = self.paths.free_path(folder, draft.title)
         return replace(todo, action="add", path=path, id=id_, raw=raw)
 
-    def _draft_bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
+    def _decided_bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
         spelled = self._view.settings.properties
         values = {**draft.values, **more}
         return note_from_nothing(values, draft.body, names=spelled).raw
 
-    def _rendered_over(self, draft: NoteDraft, note: Note) -> bytes:
+    def _decided_bytes_over(self, draft: NoteDraft, note: Note) -> bytes:
         """The draft as this note would have it."""
         kept: dict[str, WritableValue] = {"id": note.id}
         if note.created:
             kept["created"] = note.created
-        return self._draft_bytes(draft, kept)
+        return self._decided_bytes(draft, kept)
 
-    def _rewrite_with_draft(self, draft: NoteDraft) -> Callable[[Note], bytes]:
+    def _decided_rewrite(self, draft: NoteDraft) -> Callable[[Note], bytes]:
         """Nobody touched the note since it was imported, so what it holds is all ours."""
         stamped = {"updated": now_utc(), **draft.values}
-        return lambda note: self._rendered_over(replace(draft, values=stamped), note)
+        return lambda note: self._decided_bytes_over(replace(draft, values=stamped), note)
 
     @cached_property
-    def _paths_by_key(self) -> dict[str, str]:
+    def _decided_paths_by_key(self) -> dict[str, str]:
         """Where each key is, as far as the caller sees; forgotten notes keep theirs."""
         everything = self._view.filters(include_forgotten=True)
         rows, _ = self._view.index.lookup.select(everything, "created")
         return {row.key: row.path for row in rows if row.key}
 
-    def _vault_note_at(self, path: str) -> Note | None:
+    def _note_to_decide_on(self, path: str) -> Note | None:
         try:
             return self._view.store.note(path) if path else None
         except NotFound:
@@ -200,19 +202,19 @@ class Decisions:
         draft = drafts.entity_draft(kept, self.system, self.fallback)
         known = self.known_record(draft.key)
         todo = ImportDecision("here", kept.name, key=draft.key, digest=draft.digest)
-        note = self._entity_note(kept.name, known)
+        note = self._entity_to_decide_on(kept.name, known)
         if note is None:
             new = replace(todo, action=ledger_decision(known, draft.digest, None, same=False))
-            made = self._new_note(new, draft, self.paths.vault_folder("entities"))
-            return self._with_alias(made, draft)
+            made = self._decide_new_note(new, draft, self.paths.vault_folder("entities"))
+            return self._decision_with_alias(made, draft)
         todo = replace(todo, path=note.path, id=note.id, version=note_version(note.raw))
         more = () if known and known.digest == draft.digest else missing_in_note(kept, note)
         if not more:
             return todo
         edit_note(note, *more)  # refuses where it cannot be done
-        return replace(todo, action="update", change=self._extend_with_record(kept))
+        return replace(todo, action="update", change=self._decided_extension(kept))
 
-    def _entity_note(self, name: str, known: KnownRecord | None) -> Note | None:
+    def _entity_to_decide_on(self, name: str, known: KnownRecord | None) -> Note | None:
         """The note of an entity, by its name, or by the name that its file could have."""
         filters = self._view.filters(include_forgotten=True)
         for each in dict.fromkeys((name, safe_name(name))):
@@ -221,19 +223,19 @@ class Decisions:
                 raise ambiguous_entity(name, (node.path for node in found))
             if found:
                 return self._view.store.note(found[0].path)
-        note = self._vault_note_at(known.path) if known else None
+        note = self._note_to_decide_on(known.path) if known else None
         return note if note and self._view.is_visible(note) else None
 
-    def _with_alias(self, todo: ImportDecision, draft: NoteDraft) -> ImportDecision:
+    def _decision_with_alias(self, todo: ImportDecision, draft: NoteDraft) -> ImportDecision:
         """An entity whose name was not free keeps it as an alias."""
         title = posixpath.basename(todo.path).removesuffix(".md")
         if todo.action != "add" or title == draft.title or "aliases" in draft.values:
             return todo
         values = {**draft.values, "aliases": [draft.title]}
-        raw = self._draft_bytes(replace(draft, values=values), {"id": todo.id})
+        raw = self._decided_bytes(replace(draft, values=values), {"id": todo.id})
         return replace(todo, raw=raw)
 
-    def _extend_with_record(self, record: EntityRecord) -> Callable[[Note], bytes]:
+    def _decided_extension(self, record: EntityRecord) -> Callable[[Note], bytes]:
         def change(note: Note) -> bytes:
             after = edited_note(note, *missing_in_note(record, note))
             return stamped_note(note, after, now_utc()).raw
@@ -246,7 +248,7 @@ class Decisions:
         raw, path = record.raw, self.paths.import_target(record.path)
         is_note = path.lower().endswith(".md")
         if record.written:
-            raw = self._fit_bytes(raw)
+            raw = self._bytes_fit_for_decision(raw)
             self.cleaning.redacted += raw != record.raw
         note = parse(raw, path, self._view.settings.properties)
         if is_note and not self._view.store.paths.is_note(path):
@@ -256,13 +258,15 @@ class Decisions:
         key = f"{self.system}:{record.id}"
         todo = ImportDecision("add", path, path, key=key, digest=note_version(raw), id=note.id)
         known = self.known_record(key)
-        there = self._version_there(note if is_note else None, path, known)
-        twin = self._twin_path(raw, there or path)
+        there = self._version_to_decide_on(note if is_note else None, path, known)
+        twin = self._twin_path_to_decide_on(raw, there or path)
         if twin:
             return replace(todo, action="here", path=twin, version=note_version(raw))
-        current = self._read_vault_file(there) if there else None
-        same = record.written and current is not None and self._fit_bytes(current) == raw
-        if current is not None and not (known or same or self._is_id_taken(note)):
+        current = self._file_to_decide_on(there) if there else None
+        same = (
+            record.written and current is not None and self._bytes_fit_for_decision(current) == raw
+        )
+        if current is not None and not (known or same or self._is_id_decided_already(note)):
             there, current = None, None  # another note of that name: this one gets its own
         state = None if current is None else note_version(current)
         action = ledger_decision(known, todo.digest, state, same=same)
@@ -277,42 +281,46 @@ class Decisions:
         why = "" if free == path == record.path else f"{record.path} is called {free} here"
         return replace(todo, action="add", path=free, raw=raw, why=why)
 
-    def _is_id_taken(self, note: Note) -> bool:
+    def _is_id_decided_already(self, note: Note) -> bool:
         return bool(ULID.match(note.id)) and note.id.upper() in self._paths_by_id
 
-    def _version_there(self, note: Note | None, path: str, known: KnownRecord | None) -> str | None:
+    def _version_to_decide_on(
+        self, note: Note | None, path: str, known: KnownRecord | None
+    ) -> str | None:
         """Where this file is in the vault already: by its id, by what was imported, by name."""
-        if note is not None and self._is_id_taken(note):
+        if note is not None and self._is_id_decided_already(note):
             owner = self._paths_by_id[note.id.upper()]
-            if (known_note := self._vault_note_at(owner)) and not self._view.is_visible(known_note):
+            if (known_note := self._note_to_decide_on(owner)) and not self._view.is_visible(
+                known_note
+            ):
                 raise UnfitRecord("it belongs to another user or project")
             return owner
         if known and known.path in self._ids_and_versions:
             return known.path
-        if known and self._read_vault_file(known.path) is not None:
+        if known and self._file_to_decide_on(known.path) is not None:
             return known.path
         if known and (moved := self._paths_by_version.get(known.version)):
             return moved
-        return path if self._read_vault_file(path) is not None else None
+        return path if self._file_to_decide_on(path) is not None else None
 
-    def _twin_path(self, raw: bytes, path: str) -> str:
+    def _twin_path_to_decide_on(self, raw: bytes, path: str) -> str:
         """A file with these bytes under this name, or under the numbered names that follow."""
         stem, ending = posixpath.splitext(path)
         for number in range(1, _TWINS):
             place = path if number == 1 else f"{stem} {number}{ending}"
-            found = self._read_vault_file(place)
+            found = self._file_to_decide_on(place)
             if found is None and number > 1:
                 return ""
             if found == raw:
                 return place
         return ""
 
-    def _fit_bytes(self, raw: bytes) -> bytes:
+    def _bytes_fit_for_decision(self, raw: bytes) -> bytes:
         """A note as a program may write it: not what is private, nor bytes that are no text."""
         said = printable(without_private(raw.decode("utf-8", "surrogateescape")))
         return self.cleaning.input.redact_text(said).encode()
 
-    def _read_vault_file(self, path: str) -> bytes | None:
+    def _file_to_decide_on(self, path: str) -> bytes | None:
         try:
             if path.lower().endswith(".md"):
                 return self._view.store.read(path).raw

@@ -120,7 +120,7 @@ def journal_drafts(
 ) -> Iterator[NoteDraft]:
     """The conversation as a session's journal, and as more of them where it is very long."""
     began = talk.created or fallback
-    pieces = list(_journal_pieces(talk.said)) or [()]
+    pieces = list(_journal_draft_pieces(talk.said)) or [()]
     for number, said in enumerate(pieces, 1):
         last = number == len(pieces)
         part = "" if number == 1 else f" part {number}"
@@ -140,11 +140,11 @@ def journal_drafts(
             "updated": talk.updated if last and talk.updated and talk.updated > began else None,
         }
         summary = talk.summary if last else ""
-        body = _body_with_summary(_journal_log(said, key, began), summary)
+        body = _draft_with_summary(_journal_draft_log(said, key, began), summary)
         yield _note_draft(str(values["key"]), title, values, body, talk.created, (said, summary))
 
 
-def _journal_pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
+def _journal_draft_pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
     piece: list[TalkTurn] = []
     size = 0
     for each in said:
@@ -158,11 +158,11 @@ def _journal_pieces(said: Sequence[TalkTurn]) -> Iterator[tuple[TalkTurn, ...]]:
         yield tuple(piece)
 
 
-def _journal_log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> str:
+def _journal_draft_log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> str:
     """Every entry comes back as it was said; where their neighbourhood prevents that, all of
     them stand in code blocks."""
-    timed = list(_timed_turns(said, key, started))
-    for write in (journal.journal_entry, _verbatim_entry):
+    timed = list(_timed_draft_turns(said, key, started))
+    for write in (journal.journal_entry, _journal_draft_entry):
         entries = [write(at, s.kind, s.text, tags, block) for at, s, tags, block in timed]
         body = f"## {journal.JOURNAL_LOG}\n\n" + "".join(f"{entry}\n" for entry in entries)
         found = (o for o in markdown_outline(body).observations if o.time)
@@ -172,7 +172,7 @@ def _journal_log(said: Sequence[TalkTurn], key: str, started: dt.datetime) -> st
     raise InvalidInput("its messages could not be written so that they come back as they are")
 
 
-def _verbatim_entry(
+def _journal_draft_entry(
     at: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
 ) -> str:
     tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
@@ -180,7 +180,7 @@ def _verbatim_entry(
     return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *lines])
 
 
-def _timed_turns(
+def _timed_draft_turns(
     said: Sequence[TalkTurn], key: str, started: dt.datetime
 ) -> Iterator[tuple[dt.datetime, TalkTurn, tuple[str, ...], str]]:
     """Each with a time and an id; one without a time comes right behind the one before."""
@@ -196,7 +196,7 @@ def _timed_turns(
         yield at, each, tuple(map(str, _draft_tags(each.tags))), block
 
 
-def _body_with_summary(body: str, summary: str) -> str:
+def _draft_with_summary(body: str, summary: str) -> str:
     said = journal.with_smaller_headings(summary)
     if not said:
         return body
@@ -223,14 +223,14 @@ def entity_draft(record: EntityRecord, source: str, fallback: dt.datetime) -> No
         "source": source,
         "created": record.created or fallback,
     }
-    body = _entity_sections(record)
+    body = _entity_draft_sections(record)
     return _note_draft(f"{source}:[[{record.name}]]", record.name, values, body, record.created)
 
 
-def _entity_sections(record: EntityRecord) -> str:
+def _entity_draft_sections(record: EntityRecord) -> str:
     """Observations and facts; none of the former may hide one of the latter."""
     facts = "".join(f"{fact_line(fact)}\n" for fact in record.facts)
-    for write in (observation_line, _verbatim_line):
+    for write in (observation_line, _verbatim_draft_line):
         said = "".join(f"{write(each)}\n" for each in record.observations)
         sections = ((OBSERVATIONS, said), (FACTS, facts))
         body = "\n".join(f"## {name}\n\n{lines}" for name, lines in sections if lines)
@@ -244,12 +244,12 @@ def observation_line(said: str) -> str:
     """A list item that reads as an observation; awkward text stands in a code block in it."""
     first, *more = said.split("\n")
     if _TRICKY.search(said) or first.lstrip().startswith(("[", "```", "~~~", "#")):
-        return _verbatim_line(said)
+        return _verbatim_draft_line(said)
     lines = (f"  {line}" if line.strip() else "" for line in more)
     return "\n".join([f"- [observation] {first.strip()}", *lines])
 
 
-def _verbatim_line(said: str) -> str:
+def _verbatim_draft_line(said: str) -> str:
     lines = (f"  {line}" if line else "" for line in journal.verbatim_entry(said).split("\n"))
     return "\n".join(["- [observation] in its own words:", *lines])
 

@@ -98,7 +98,7 @@ class Exporting:
             _export_file_beside(path) as file,
         ):
             if target == "zip":
-                self._write_zip(file)
+                self._write_zip_export(file)
             else:
                 for line in self.exported_lines():
                     file.write(line.encode() + b"\n")
@@ -158,43 +158,45 @@ class Exporting:
 
     # --- zip -------------------------------------------------------------------------------
 
-    def _write_zip(self, file: IO[bytes]) -> None:
+    def _write_zip_export(self, file: IO[bytes]) -> None:
         listing = self._view.store.walk()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             if self._is_whole_export:
-                for path in self._hidden_files():
-                    self._add_to_zip(archive, path)
+                for path in self._hidden_files_to_export():
+                    self._add_to_export(archive, path)
             for stored, _ in self._notes_to_export(listing):
-                if self._has_name_for_zip(stored.path):
-                    archive.writestr(_zip_info(stored.path, stored.stat.mtime_ns), stored.raw)
+                if self._has_name_for_export(stored.path):
+                    archive.writestr(
+                        _export_zip_info(stored.path, stored.stat.mtime_ns), stored.raw
+                    )
             if self._is_whole_export:
                 for path in sorted(set(listing.files) - set(listing.notes)):
-                    self._add_to_zip(archive, path)
+                    self._add_to_export(archive, path)
         self.left += [
             SkippedRecord(path, "it is a link to another place") for path in listing.symlinks
         ]
 
-    def _hidden_files(self) -> list[str]:
+    def _hidden_files_to_export(self) -> list[str]:
         root = self._view.store.root
         found = (file for pattern in _HIDDEN for file in sorted(root.glob(pattern)))
         plain = (file for file in found if file.is_file() and not file.is_symlink())
         kept = (file for file in plain if not file.name.startswith(_OF_THIS_MACHINE))
         return [file.relative_to(root).as_posix() for file in kept]
 
-    def _has_name_for_zip(self, path: str) -> bool:
+    def _has_name_for_export(self, path: str) -> bool:
         """Whether a zip can hold the name: it has to be Unicode."""
         if printable(path) == path:
             return True
         self.left.append(SkippedRecord(printable(path), "its name is not UTF-8"))
         return False
 
-    def _add_to_zip(self, archive: zipfile.ZipFile, path: str) -> None:
+    def _add_to_export(self, archive: zipfile.ZipFile, path: str) -> None:
         file = self._view.store.root / path
-        if not file.is_file() or not self._has_name_for_zip(path):  # or a pipe, which never ends
+        if not file.is_file() or not self._has_name_for_export(path):  # or a pipe, which never ends
             return
         try:
             with open(file, "rb") as source:
-                info = _zip_info(path, os.fstat(source.fileno()).st_mtime_ns)
+                info = _export_zip_info(path, os.fstat(source.fileno()).st_mtime_ns)
                 with archive.open(info, "w", force_zip64=True) as into:
                     shutil.copyfileobj(source, into)
         except FileNotFoundError:
@@ -205,7 +207,7 @@ class Exporting:
         self.files += 1
 
 
-def _zip_info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
+def _export_zip_info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
     seconds = max(_FIRST, min(mtime_ns // 1_000_000_000, _LAST))
     made = dt.datetime.fromtimestamp(seconds, dt.UTC)
     info = zipfile.ZipInfo(path, made.timetuple()[:6])
@@ -220,14 +222,14 @@ def _export_line(stored: StoredNote, note: Note, view: View) -> str:
     shown = asdict(memory_of_note(note, view.settings, stored.stat.mtime_ns, 0))
     fields = {k: v for k, v in shown.items() if v is not None and k not in _LINE_WITHOUT}
     head = printable(without_private(note.text[: note.body_start]))
-    return json.dumps(_plain_property({**fields, "frontmatter": head}), ensure_ascii=False)
+    return json.dumps(_exported_property({**fields, "frontmatter": head}), ensure_ascii=False)
 
 
-def _plain_property(value: Any) -> Any:
+def _exported_property(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {printable(str(name)): _plain_property(item) for name, item in value.items()}
+        return {printable(str(name)): _exported_property(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain_property(item) for item in value]
+        return [_exported_property(item) for item in value]
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
     if isinstance(value, float) and not math.isfinite(value):

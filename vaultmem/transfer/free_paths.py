@@ -21,13 +21,13 @@ class FreePaths:
         self._folders: dict[str, str] = {}
 
     def vault_folder(self, name: str) -> str:
-        return self._folder_as_spelled(str(self._view.settings[f"folders.{name}"]).strip("/"))
+        return self._free_folder_as_spelled(str(self._view.settings[f"folders.{name}"]).strip("/"))
 
     def memories_folder(self, project: str) -> str:
         folder = self.vault_folder("memories")
-        return self._folder_as_spelled(f"{folder}/{safe_name(project)}") if project else folder
+        return self._free_folder_as_spelled(f"{folder}/{safe_name(project)}") if project else folder
 
-    def _folder_as_spelled(self, folder: str) -> str:
+    def _free_folder_as_spelled(self, folder: str) -> str:
         if folder not in self._folders:
             self._folders[folder] = self.writer.folder_spelled_for_bulk(folder)
         return self._folders[folder]
@@ -68,7 +68,7 @@ class FreePaths:
         *folders, name = (
             s if file_names.why_name_is_unsafe(s) is None else safe_name(s) for s in named
         )
-        folder = self._folder_as_spelled("/".join(folders))
+        folder = self._free_folder_as_spelled("/".join(folders))
         place = f"{folder}/{name}{ending}" if folder else f"{name}{ending}"
         self._view.store.paths.locate(place)
         return place

@@ -83,7 +83,7 @@ class Importing:
                 self._writing.require_writable()
                 self._take_import_turn(stack)
             self._reconcile_before_import()
-            ledger = self._open_ledger(stack, dry_run)
+            ledger = self._open_import_ledger(stack, dry_run)
             fallback = moment_value(reading.path.stat().st_mtime) or dt.datetime.now(dt.UTC)
             sorting = Decisions(
                 self._view,
@@ -99,7 +99,7 @@ class Importing:
             todos = (todo for each in opened.records for todo in sorting.decide_record(each))
             for batch in _import_batches(todos):
                 if not dry_run:
-                    batch, late = self._carry_out_batch(batch, sorting)
+                    batch, late = self._import_batch(batch, sorting)
                     behind = late or behind
                 steps += _import_steps(batch, reading)
                 done += len(batch)
@@ -122,7 +122,7 @@ class Importing:
                 "imported. If they are really gone: vaultmem index --rebuild"
             )
 
-    def _open_ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:
+    def _open_import_ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:
         file = self._view.store.local() / _LEDGER
         if dry_run and not file.stat():
             return None
@@ -130,21 +130,21 @@ class Importing:
 
     # --- carrying out ----------------------------------------------------------------------
 
-    def _carry_out_batch(
+    def _import_batch(
         self, batch: Sequence[ImportDecision], sorting: Decisions
     ) -> tuple[list[ImportDecision], str]:
         """The notes first, then what is known of them, then the index."""
-        added = self._add_notes([todo for todo in batch if todo.action == "add"], sorting)
-        changed = {id(t): self._update_note(t) for t in batch if t.action == "update"}
+        added = self._import_new_notes([todo for todo in batch if todo.action == "add"], sorting)
+        changed = {id(t): self._import_changed_note(t) for t in batch if t.action == "update"}
         done = [added.get(id(todo)) or changed.get(id(todo)) or todo for todo in batch]
         written = [todo for todo in done if todo.action in ("add", "update")]
         if sorting.ledger:
             settled = [t for t in done if t.key and t.action in ("add", "update", "here")]
-            sorting.ledger.keep_records(self._ledger_entries(settled, sorting))
+            sorting.ledger.keep_records(self._imported_ledger_entries(settled, sorting))
         notes = [todo.path for todo in written if self._view.store.paths.is_note(todo.path)]
         return done, self._writing.index_paths(notes) if notes else ""
 
-    def _ledger_entries(
+    def _imported_ledger_entries(
         self, settled: Sequence[ImportDecision], sorting: Decisions
     ) -> Iterator[KnownRecord]:
         for todo in settled:
@@ -153,7 +153,7 @@ class Importing:
                 continue
             yield KnownRecord(sorting.ledger_key(todo.key), todo.digest, todo.path, todo.version)
 
-    def _add_notes(
+    def _import_new_notes(
         self, todos: Sequence[ImportDecision], sorting: Decisions
     ) -> dict[int, ImportDecision]:
         """Each under its name, or under the next that is free where someone was faster."""
@@ -171,7 +171,7 @@ class Importing:
                     left[number] = replace(todo, path=sorting.paths.another_path(todo.path))
         raise Busy("Others write so many notes that no name stays free; try again in a moment.")
 
-    def _update_note(self, todo: ImportDecision) -> ImportDecision:
+    def _import_changed_note(self, todo: ImportDecision) -> ImportDecision:
         """By way of the store, which keeps what was there and waits for a person who types."""
         change = todo.change
         assert change is not None

@@ -69,7 +69,7 @@ class Transfer:
         progress: Progress | None = None,
     ) -> Exported:
         """Write the notes to a file outside of the vault; `target` is one of TARGETS."""
-        outgoing = self._exporting(project, type, scope, tag, progress=progress)
+        outgoing = self._transfer_exporting(project, type, scope, tag, progress=progress)
         return outgoing.write_export(target, Path(path), force=force)
 
     @bounded(type=WORD, scope=WORD)
@@ -82,9 +82,11 @@ class Transfer:
         tag: str | None = None,
     ) -> Iterator[str]:
         """What `export jsonl` writes, line by line."""
-        return self._exporting(project, type, scope, tag).exported_lines()
+        return self._transfer_exporting(project, type, scope, tag).exported_lines()
 
-    def _exporting(self, *wanted: str | None, progress: Progress | None = None) -> Exporting:
+    def _transfer_exporting(
+        self, *wanted: str | None, progress: Progress | None = None
+    ) -> Exporting:
         from vaultmem.transfer.exporting import ExportFilter, Exporting
 
         return Exporting(self._view, ExportFilter(*(each or "" for each in wanted)), progress)

@@ -63,7 +63,10 @@ def test_wrapping_loses_nothing_but_blanks(text: str) -> None:
 
 @given(st.text(max_size=60), st.integers(2, 40))
 def test_a_cell_is_as_wide_as_its_column(text: str, wide: int) -> None:
-    assert screen.screen_columns(screen._fit_to_column(screen.one_screen_line(text), wide)) == wide
+    assert (
+        screen.screen_columns(screen._fit_to_screen_column(screen.one_screen_line(text), wide))
+        == wide
+    )
 
 
 def test_drawings_survive_any_name() -> None:

@@ -135,10 +135,10 @@ def cli(vault: str | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; every failure becomes a sentence on stderr and an exit code."""
     try:
-        _speak_utf8()
+        _make_cli_speak_utf8()
         cli.complete_for_a_shell()
         given = list(sys.argv[1:] if arguments is None else arguments)
-        colour, wide = _click_colour(), _narrow_terminal()
+        colour, wide = _click_colour(), _narrow_cli_width()
         with cli.make_context("vaultmem", given, color=colour, terminal_width=wide) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error_messages.answer_error(error, _click_colour())
 
 
-def _narrow_terminal() -> int | None:
+def _narrow_cli_width() -> int | None:
     """How wide the help may be on a terminal of so few columns that click gives up."""
     columns = shutil.get_terminal_size().columns
     return max(36, columns - 2) if columns < 52 else None
@@ -169,7 +169,7 @@ def _click_colour() -> bool | None:
     return False if config.is_colour_refused() else None
 
 
-def _speak_utf8() -> None:
+def _make_cli_speak_utf8() -> None:
     """What a terminal or pipe cannot show becomes a question mark, never an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -33,18 +33,18 @@ def answer_error(error: Exception, colour: bool | None) -> int:
         error.show()
         return 2
     if isinstance(error, VaultmemError):
-        screen.say_complaint(_sentence_for_people(one_line(error.message)), color=colour)
+        screen.say_complaint(_error_sentence(one_line(error.message)), color=colour)
         return error.exit_code
-    if not _is_in_a_vault():
+    if not _is_error_inside_vault():
         screen.say_complaint("The folder you are in is gone; change to another one and try again.")
         return 3
     if isinstance(error, OSError):
-        return _refused_by_the_system(error)
+        return _answer_system_error(error)
     say_unforeseen_error(error, in_full=config.is_debugging())
     return 3
 
 
-def _sentence_for_people(text: str) -> str:
+def _error_sentence(text: str) -> str:
     """What agents are told, as one says it to a person at a terminal."""
     text = text.replace(_ANY, "See what there is: vaultmem recent")
     if text.startswith("No vault here") and Path(".obsidian").is_dir():
@@ -61,14 +61,14 @@ def nearest_name(given: str, names: Iterable[str]) -> str:
 
 def wrong_use(error: click.UsageError) -> None:
     """How the command is used, what is wrong, and what was probably meant."""
-    if meant := _meant_command(error):
+    if meant := _command_meant_by_error(error):
         full = isinstance(error, click.BadParameter)  # names the option too
         said = (error.format_message() if full else error.message).rstrip(".")
         error = click.UsageError(f"{said}; did you mean {meant!r}?", error.ctx)
     error.show()
 
 
-def _meant_command(error: click.UsageError) -> str:
+def _command_meant_by_error(error: click.UsageError) -> str:
     context = error.ctx
     if context is None:
         return ""
@@ -85,14 +85,14 @@ def _meant_command(error: click.UsageError) -> str:
     return nearest_name(given[1], map(str, choices)) if given else ""
 
 
-def _is_in_a_vault() -> bool:
+def _is_error_inside_vault() -> bool:
     try:
         return bool(os.getcwd())
     except OSError:
         return False
 
 
-def _refused_by_the_system(error: OSError) -> int:
+def _answer_system_error(error: OSError) -> int:
     if error.filename is None and error.errno in _UNWRITTEN:
         if not isinstance(error, BrokenPipeError):
             screen.say_complaint(f"The answer could not be written: {error.strerror}.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _or_before_the_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+def _option_or_before_command(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """`vaultmem --vault DIR status` means the same as `vaultmem status --vault DIR`."""
     name = param.name or ""
     if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -33,7 +33,7 @@ _ELSE: Final = "else $VAULTMEM_VAULT, else the nearest one above."
 _VAULT: Final[dict[str, Any]] = {
     "metavar": "DIR",
     "type": click.Path(file_okay=False),
-    "callback": _or_before_the_command,
+    "callback": _option_or_before_command,
 }
 vault = click.option("--vault", help=f"The vault; {_ELSE}", **_VAULT)
 vault_by_name = click.option(

@@ -56,17 +56,17 @@ class _ProgressLine(threading.Thread):
     def run(self) -> None:
         wait = _AFTER
         while not self._ended.wait(wait):
-            self._write(self._line_text())
+            self._write_progress(self._progress_text())
             wait = _EVERY
 
     def end(self) -> None:
         self._ended.set()
         self.join()
         if self._length:
-            self._write("")
-            self._write("")
+            self._write_progress("")
+            self._write_progress("")
 
-    def _write(self, text: str) -> None:
+    def _write_progress(self, text: str) -> None:
         """In place of what stood there; blanks rather than a control code that some terminals lack."""
         cut = text[: screen.screen_width() - 1]
         with contextlib.suppress(OSError, ValueError):
@@ -74,16 +74,14 @@ class _ProgressLine(threading.Thread):
             sys.stderr.flush()
         self._length = len(cut)
 
-    def _line_text(self) -> str:
+    def _progress_text(self) -> str:
         passed = time.monotonic() - self._began
         if not self._so_far:
             return f"{self._what} … {duration_left(passed) if passed >= 1 else ''}"
         done, total = self._so_far
-        return (
-            f"{self._what}  {_progress_bar(done, total)}  {done:,} of {total:,}{self._time_left()}"
-        )
+        return f"{self._what}  {_progress_bar(done, total)}  {done:,} of {total:,}{self._progress_time_left()}"
 
-    def _time_left(self) -> str:
+    def _progress_time_left(self) -> str:
         """By the speed since the first step: what came before it, like loading, is no measure."""
         if self._first is None or self._so_far is None:
             return ""

@@ -130,9 +130,9 @@ def print_table(
         for row in cells:
             click.echo("\t".join(row))
         return
-    widths = _column_widths(cells, indent, give)
+    widths = _screen_column_widths(cells, indent, give)
     for row in cells:
-        texts = [_fit_to_column(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+        texts = [_fit_to_screen_column(cell, wide) for cell, wide in zip(row, widths, strict=True)]
         texts[-1] = texts[-1].rstrip()
         looks = [*styles, *({} for _ in texts)]
         line = "  ".join(
@@ -141,7 +141,9 @@ def print_table(
         click.echo(" " * indent + line)
 
 
-def _column_widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]) -> list[int]:
+def _screen_column_widths(
+    cells: Sequence[Sequence[str]], indent: int, give: Sequence[int]
+) -> list[int]:
     widths = [max(map(screen_columns, column)) for column in zip(*cells, strict=True)]
     over = indent + sum(widths) + 2 * (len(widths) - 1) - screen_width()
     widest = sorted(range(len(widths)), key=widths.__getitem__, reverse=True)
@@ -152,20 +154,20 @@ def _column_widths(cells: Sequence[Sequence[str]], indent: int, give: Sequence[i
     return widths
 
 
-def _fit_to_column(text: str, wide: int) -> str:
+def _fit_to_screen_column(text: str, wide: int) -> str:
     """Exactly so many columns: filled with blanks, or cut."""
     if screen_columns(text) > wide:
-        ends = itertools.accumulate(map(_letter_columns, text))
+        ends = itertools.accumulate(map(_screen_columns_of_letter, text))
         text = text[: sum(end < wide for end in ends)] + "…"
     return text + " " * (wide - screen_columns(text))
 
 
 def screen_columns(text: str) -> int:
     """How many columns a terminal needs: East Asian letters take two, accents none."""
-    return len(text) if text.isascii() else sum(map(_letter_columns, text))
+    return len(text) if text.isascii() else sum(map(_screen_columns_of_letter, text))
 
 
-def _letter_columns(letter: str) -> int:
+def _screen_columns_of_letter(letter: str) -> int:
     if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
@@ -182,11 +184,11 @@ def wrapped_paragraphs(text: str, indent: int = 0) -> str:
         fence = line.lstrip().startswith(_CODE)
         kept = in_code or fence or line.startswith(("    ", "\t", "|"))
         in_code ^= fence
-        lines += [line] if kept else _wrapped_line(line, screen_width() - indent)
+        lines += [line] if kept else _wrapped_screen_line(line, screen_width() - indent)
     return "\n".join(" " * indent + line if line else "" for line in lines)
 
 
-def _wrapped_line(line: str, wide: int) -> list[str]:
+def _wrapped_screen_line(line: str, wide: int) -> list[str]:
     """A line broken at blanks, or between letters of scripts without blanks; lists hang."""
     if screen_columns(line) <= wide:
         return [line]

@@ -61,66 +61,68 @@ class Tour:
     def welcome(self) -> None:
         click.secho("A short tour of vaultmem", bold=True)
         self.say_on_tour("Everything here is real, in a vault of its own; yours is not touched.")
-        self.print_title("A vault is a folder of Markdown notes")
+        self.print_tour_title("A vault is a folder of Markdown notes")
         git = ["--git"] if shutil.which("git") else []
-        self.run_command("init", "laptop", *git, "--quiet")
+        self.run_command_on_tour("init", "laptop", *git, "--quiet")
         os.chdir(self.laptop)
         names = sorted(each.name for each in self.laptop.iterdir() if each.name[0] != ".")
-        self.show_result("  ".join(names))
+        self.show_tour_result("  ".join(names))
 
     def an_agent_stores(self, agent: Agent) -> None:
-        self.print_title("An agent learns something and stores it")
+        self.print_tour_title("An agent learns something and stores it")
         kind = {"type": "semantic", "scope": "user", "tags": ["auth"]}
         done = self.call_agent(agent, "store_memory", content=_STORED, **kind)
-        self.show_result(f"remembered in {done['path']}")
+        self.show_tour_result(f"remembered in {done['path']}")
         self.say_on_tour("That is a plain file, yours to read:")
-        self.show_result((self.laptop / done["path"]).read_text(encoding="utf-8"))
+        self.show_tour_result((self.laptop / done["path"]).read_text(encoding="utf-8"))
 
     def you_edit(self) -> None:
-        self.print_title("You correct it, in Obsidian or any editor")
-        self.edit_by_hand(self.laptop, " 5 minutes", " 10 minutes")
+        self.print_tour_title("You correct it, in Obsidian or any editor")
+        self.edit_note_on_tour(self.laptop, " 5 minutes", " 10 minutes")
 
     def it_recalls(self, agent: Agent) -> None:
-        self.print_title("Later the agent asks, and finds what you wrote")
+        self.print_tour_title("Later the agent asks, and finds what you wrote")
         question = "how long does an old token work?"
-        self.until_it_knows(agent, question, "10 minutes")
+        self.wait_until_agent_knows(agent, question, "10 minutes")
         found = self.call_agent(agent, "recall_memories", query=question)
         hit = found["memories"][0]
-        self.show_result(f"{hit['content']} (from {hit['path']})")
+        self.show_tour_result(f"{hit['content']} (from {hit['path']})")
         self.say_on_tour("So can you:")
-        self.run_command("search", "old token")
+        self.run_command_on_tour("search", "old token")
 
     def a_fact_changes(self, agent: Agent) -> None:
-        self.print_title("Facts have a time: the new one closes the old one")
+        self.print_tour_title("Facts have a time: the new one closes the old one")
         about = {"subject": "AuthService", "predicate": "signs_with"}
         self.call_agent(agent, "assert_fact", **about, object="HS256", valid_from="2025-03-01")
         self.call_agent(agent, "assert_fact", **about, object="RS256", valid_from="2026-02-01")
-        self.run_command("facts", "AuthService")
-        self.run_command("facts", "AuthService", "--as-of", "2025-06-01")
+        self.run_command_on_tour("facts", "AuthService")
+        self.run_command_on_tour("facts", "AuthService", "--as-of", "2025-06-01")
 
     def two_machines_sync(self, agent: Agent) -> None:
-        self.print_title("Two machines change the same note, and git carries it")
-        self.run_shell("git", "init", "--quiet", "--bare", "--initial-branch=main", "../shared.git")
-        self.run_shell("git", "remote", "add", "origin", "../shared.git")
-        self.run_command("sync")
+        self.print_tour_title("Two machines change the same note, and git carries it")
+        self.run_shell_on_tour(
+            "git", "init", "--quiet", "--bare", "--initial-branch=main", "../shared.git"
+        )
+        self.run_shell_on_tour("git", "remote", "add", "origin", "../shared.git")
+        self.run_command_on_tour("sync")
         os.chdir(self.place)
-        self.run_shell("git", "clone", "--quiet", "shared.git", "desktop")
+        self.run_shell_on_tour("git", "clone", "--quiet", "shared.git", "desktop")
         self.say_on_tour("On the desktop you edit the text; on the laptop an agent adds a tag:")
-        self.edit_by_hand(self.desktop, "every 24 hours", "every 12 hours")
+        self.edit_note_on_tour(self.desktop, "every 24 hours", "every 12 hours")
         self.call_agent(agent, "tag_memory", memory_id=_NOTE, add=["security"])
-        self.run_command("--vault", "desktop", "sync", "--quiet")
-        self.run_command("--vault", "laptop", "sync", "--quiet")
+        self.run_command_on_tour("--vault", "desktop", "sync", "--quiet")
+        self.run_command_on_tour("--vault", "laptop", "sync", "--quiet")
         self.say_on_tour("The laptop's note has both changes now:")
-        self.run_command("--vault", "laptop", "show", _NOTE)
+        self.run_command_on_tour("--vault", "laptop", "show", _NOTE)
 
     def a_mistake_is_undone(self, agent: Agent) -> None:
-        self.print_title("An agent gets it wrong, and you take it back")
+        self.print_tour_title("An agent gets it wrong, and you take it back")
         os.chdir(self.laptop)
         wrong = {"old_text": "tokens rotate", "new_text": "tokens never rotate"}
         self.call_agent(agent, "update_memory", memory_id=_NOTE, **wrong)
-        self.run_command("history", _NOTE)
-        self.run_command("restore", _NOTE)
-        self.run_command("search", "tokens", "rotate")
+        self.run_command_on_tour("history", _NOTE)
+        self.run_command_on_tour("restore", _NOTE)
+        self.run_command_on_tour("search", "tokens", "rotate")
 
     def farewell(self, kept: Path | None) -> None:
         click.echo()
@@ -136,7 +138,7 @@ class Tour:
 
     # --- showing -------------------------------------------------------------------------
 
-    def print_title(self, text: str) -> None:
+    def print_tour_title(self, text: str) -> None:
         self._step += 1
         self.pause_tour(1.2)
         click.echo()
@@ -146,7 +148,7 @@ class Tour:
     def say_on_tour(self, text: str) -> None:
         click.echo(screen.wrapped_paragraphs(text))
 
-    def show_result(self, text: str) -> None:
+    def show_tour_result(self, text: str) -> None:
         click.secho(screen.wrapped_paragraphs(text.rstrip("\n"), 2), dim=True)
         self.pause_tour(0.6)
 
@@ -157,36 +159,36 @@ class Tour:
 
     # --- doing ---------------------------------------------------------------------------
 
-    def run_command(self, *arguments: str) -> None:
+    def run_command_on_tour(self, *arguments: str) -> None:
         """A command of ours, as it would be typed."""
         from vaultmem.surfaces.cli import main
 
-        self._print_typed("vaultmem", *arguments)
+        self._print_typed_on_tour("vaultmem", *arguments)
         if main(arguments):
             raise Unavailable("The tour ends here, because this did not work.")
         self.pause_tour(0.8)
 
-    def run_shell(self, *command: str) -> None:
-        self._print_typed(*command)
+    def run_shell_on_tour(self, *command: str) -> None:
+        self._print_typed_on_tour(*command)
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise Unavailable(f"{command[0]} said: {(done.stderr or done.stdout).strip()}")
 
-    def _print_typed(self, *words: str) -> None:
+    def _print_typed_on_tour(self, *words: str) -> None:
         click.secho("$ ", dim=True, nl=False)
         click.secho(shlex.join(words), fg="cyan")
         self.pause_tour(0.3)
 
     def call_agent(self, agent: Agent, name: str, **arguments: Any) -> dict[str, Any]:
         """A call of an agent, over the protocol that agents speak."""
-        words = ", ".join(f"{key}={_short_value(value)}" for key, value in arguments.items())
+        words = ", ".join(f"{key}={_short_tour_value(value)}" for key, value in arguments.items())
         shown = screen.wrapped_paragraphs(f"{name}({words})", 8).lstrip()
         click.secho("agent → ", fg="magenta", nl=False)
         click.echo(shown)
         self.pause_tour(0.5)
         return agent.call_tool(name, **arguments)
 
-    def edit_by_hand(self, vault: Path, old: str, new: str) -> None:
+    def edit_note_on_tour(self, vault: Path, old: str, new: str) -> None:
         """What a person does in an editor: the file is another one now, and nobody was told."""
         file = self.toured_note(vault)
         before = file.read_text(encoding="utf-8")
@@ -199,7 +201,7 @@ class Tour:
     def toured_note(self, vault: Path) -> Path:
         return vault / "Memories" / f"{_NOTE}.md"
 
-    def until_it_knows(self, agent: Agent, question: str, words: str) -> None:
+    def wait_until_agent_knows(self, agent: Agent, question: str, words: str) -> None:
         """The server sees an edit within half a second; a slow machine gets more."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
@@ -209,7 +211,7 @@ class Tour:
             time.sleep(0.1)
 
 
-def _short_value(value: object) -> str:
+def _short_tour_value(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) < 100 else text[:98] + '…"'
 
@@ -232,19 +234,23 @@ class Agent:
         )
         self._last = 0
         about = {"name": "demo", "version": "1"}
-        self._ask("initialize", protocolVersion=_PROTOCOL, capabilities={}, clientInfo=about)
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self._ask_as_tour_agent(
+            "initialize", protocolVersion=_PROTOCOL, capabilities={}, clientInfo=about
+        )
+        self._send_as_tour_agent({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def call_tool(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        result = self._ask("tools/call", name=tool, arguments=arguments)
+        result = self._ask_as_tour_agent("tools/call", name=tool, arguments=arguments)
         answer: dict[str, Any] = result["structuredContent"]
         if result.get("isError"):
             raise Unavailable(f"{tool} said: {answer.get('message', answer)}")
         return answer
 
-    def _ask(self, method: str, **params: Any) -> dict[str, Any]:
+    def _ask_as_tour_agent(self, method: str, **params: Any) -> dict[str, Any]:
         self._last += 1
-        self._send({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
+        self._send_as_tour_agent(
+            {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params}
+        )
         assert self._process.stdout is not None
         for line in self._process.stdout:
             message = json.loads(line)
@@ -253,7 +259,7 @@ class Agent:
                 return result
         raise Unavailable("The server of the tour ended before its time.")
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send_as_tour_agent(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(message) + "\n")

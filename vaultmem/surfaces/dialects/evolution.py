@@ -34,25 +34,29 @@ _KEY: Final = re.compile(r"mem_(\d{10,17})_[0-9a-f]{6}")
 # --- what the tools do -----------------------------------------------------------------------
 
 
-def _save_fact(vault: Vault, given: Given) -> dict[str, Any]:
+def _save_evolution_fact(vault: Vault, given: Given) -> dict[str, Any]:
     key = f"mem_{time.time_ns() // 1_000_000}_{secrets.token_hex(3)}"
     KeyedEntries(vault).put_entry(key, given["fact"], tags=given.get("tags") or ())
     return {"ok": True, "key": key, "user_id": vault.caller.user}
 
 
-def _search_facts(vault: Vault, given: Given) -> dict[str, Any]:
-    tag, limit = given.get("tag") or None, _fact_limit(given, 5)
+def _search_evolution_facts(vault: Vault, given: Given) -> dict[str, Any]:
+    tag, limit = given.get("tag") or None, _evolution_limit(given, 5)
     found = KeyedEntries(vault).entries_containing(given["query"], tag=tag, limit=limit).found
-    results = [_shown_fact(match.entry, score=int(match.score)) for match in found]
+    results = [_shown_evolution_fact(match.entry, score=int(match.score)) for match in found]
     return {"ok": True, "user_id": vault.caller.user, "results": results}
 
 
-def _recent_facts(vault: Vault, given: Given) -> dict[str, Any]:
-    found = KeyedEntries(vault).keyed_entries(limit=_fact_limit(given, 10))
-    return {"ok": True, "user_id": vault.caller.user, "results": [_shown_fact(e) for e in found]}
+def _recent_evolution_facts(vault: Vault, given: Given) -> dict[str, Any]:
+    found = KeyedEntries(vault).keyed_entries(limit=_evolution_limit(given, 10))
+    return {
+        "ok": True,
+        "user_id": vault.caller.user,
+        "results": [_shown_evolution_fact(e) for e in found],
+    }
 
 
-def _forget_fact(vault: Vault, given: Given) -> dict[str, Any]:
+def _forget_evolution_fact(vault: Vault, given: Given) -> dict[str, Any]:
     try:
         vault.forget(KeyedEntries(vault).keyed_entry(given["key"]).id)
     except NotFound:
@@ -60,16 +64,16 @@ def _forget_fact(vault: Vault, given: Given) -> dict[str, Any]:
     return {"ok": True, "key": given["key"]}
 
 
-def _list_fact_tags(vault: Vault, given: Given) -> dict[str, Any]:
+def _list_evolution_tags(vault: Vault, given: Given) -> dict[str, Any]:
     tags = list(KeyedEntries(vault).entry_tags().tags)
     return {"ok": True, "user_id": vault.caller.user, "tags": tags}
 
 
-def _fact_limit(given: Given, usual: int) -> int:
+def _evolution_limit(given: Given, usual: int) -> int:
     return min(1000, max(1, int(given.get("limit") or usual)))
 
 
-def _shown_fact(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
+def _shown_evolution_fact(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
     """Its key says to the millisecond when it was saved; the note, to the second."""
     stamped = _KEY.fullmatch(entry.key)
     created = int(stamped[1]) / 1000 if stamped else entry.created_at.timestamp()
@@ -82,7 +86,7 @@ def _shown_fact(entry: KeyedEntry, **more: Any) -> dict[str, Any]:
 
 TOOLS: Final = (
     dialect_tool(
-        _save_fact,
+        _save_evolution_fact,
         "save_memory",
         "Remember a fact about the user for all later conversations: a preference, a decision, "
         "a detail of their life or work. Call it whenever the user tells you such a thing.",
@@ -97,7 +101,7 @@ TOOLS: Final = (
         writes=True,
     ),
     dialect_tool(
-        _search_facts,
+        _search_evolution_facts,
         "search_memory",
         "Search the remembered facts. Call it BEFORE you answer any question that depends on "
         "what is known about the user. Matches words anywhere in a fact or its tags.",
@@ -109,20 +113,22 @@ TOOLS: Final = (
         "query",
     ),
     dialect_tool(
-        _recent_facts,
+        _recent_evolution_facts,
         "recent_memories",
         "List the facts that were saved last, newest first.",
         {"limit": {"type": "integer", "default": 10}},
     ),
     dialect_tool(
-        _forget_fact,
+        _forget_evolution_fact,
         "forget",
         "Delete a fact by its key, which save_memory and search_memory give.",
         {"key": TEXT},
         "key",
         writes=True,
     ),
-    dialect_tool(_list_fact_tags, "list_tags", "List all tags in use, each with its count.", {}),
+    dialect_tool(
+        _list_evolution_tags, "list_tags", "List all tags in use, each with its count.", {}
+    ),
 )
 
 

@@ -53,12 +53,12 @@ class DialectServer(McpServer):
     # --- life ----------------------------------------------------------------------------
 
     def _vault_opened(self, vault: Vault) -> None:
-        self.dialect.vault_opened(self._vault_as_connected(vault, ClientConnection()))
+        self.dialect.vault_opened(self._dialect_vault(vault, ClientConnection()))
 
     def stop(self) -> None:
         if (vault := self.life.in_use) is not None:
             self._tell_dialect_of_end(
-                self.dialect.server_ended, self._vault_as_connected(vault, ClientConnection())
+                self.dialect.server_ended, self._dialect_vault(vault, ClientConnection())
             )
         super().stop()
 
@@ -71,11 +71,11 @@ class DialectServer(McpServer):
     # --- who asks ------------------------------------------------------------------------
 
     def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
-        connected = _known_connection(ctx)
+        connected = _known_dialect_client(ctx)
         source = caller.client or connected.client or self.dialect.name
         return self.dialect.caller_of_connection(replace(caller, client=source), connected)
 
-    def _vault_as_connected(self, vault: Vault, connected: ClientConnection) -> Vault:
+    def _dialect_vault(self, vault: Vault, connected: ClientConnection) -> Vault:
         caller = self.dialect.caller_of_connection(self.options.caller or vault.caller, connected)
         return vault.for_caller(caller)
 
@@ -85,13 +85,13 @@ class DialectServer(McpServer):
 
     # --- every message -------------------------------------------------------------------
 
-    async def _handle_message(self, ctx: Context, call_next: Any) -> Any:
+    async def _handle_dialect_message(self, ctx: Context, call_next: Any) -> Any:
         """Stands before everything that a client says."""
         if ctx.method == "initialize":
-            return self._initialized_result(ctx, await call_next(ctx))
+            return self._dialect_initialized(ctx, await call_next(ctx))
         if ctx.request_id is None or ctx.method == _ENDLESS:
             return await self._dialect_result(ctx, call_next)
-        self._know_connection(ctx)
+        self._know_dialect_client(ctx)
         async with connection_of(ctx).state.setdefault(_TURN, anyio.Lock()):
             return await self._dialect_result(ctx, call_next)
 
@@ -106,8 +106,8 @@ class DialectServer(McpServer):
             told = self.dialect.unknown_method(ctx.method)
             raise MCPError(types.METHOD_NOT_FOUND, told) from None
 
-    def _initialized_result(self, ctx: Context, usual: Mapping[str, Any]) -> dict[str, Any]:
-        self._know_connection(ctx)
+    def _dialect_initialized(self, ctx: Context, usual: Mapping[str, Any]) -> dict[str, Any]:
+        self._know_dialect_client(ctx)
         said = {
             "protocolVersion": usual["protocolVersion"],
             "capabilities": self.dialect.capabilities,
@@ -116,33 +116,33 @@ class DialectServer(McpServer):
         told = self.dialect.instructions
         return said | ({"instructions": told} if told else {})
 
-    def _know_connection(self, ctx: Context) -> None:
+    def _know_dialect_client(self, ctx: Context) -> None:
         """Know a connection of the handshake era from its first request to its end."""
         connection = connection_of(ctx)
         known = _CONNECTED in connection.state
-        if _is_without_handshake(ctx) or (known and ctx.method != "initialize"):
+        if _is_dialect_unshaken(ctx) or (known and ctx.method != "initialize"):
             return
-        connection.state[_CONNECTED] = _connection_from_wire(ctx)
+        connection.state[_CONNECTED] = _dialect_client_from_wire(ctx)
         if ctx.method != "initialize":
             connection.initialized.set()  # else the library refuses whoever does not greet
         if not known:
             connection.exit_stack.push_async_callback(
-                partial(self._leave_connection, self._vault_view(ctx))
+                partial(self._leave_dialect_client, self._served_vault_view(ctx))
             )
 
-    async def _leave_connection(self, view: Callable[[], Vault]) -> None:
+    async def _leave_dialect_client(self, view: Callable[[], Vault]) -> None:
         if self.life.in_use is not None:
             told = self.dialect.client_disconnected
             await anyio.to_thread.run_sync(lambda: self._tell_dialect_of_end(told, view()))
 
     # --- tools ---------------------------------------------------------------------------
 
-    def _offered_tools(self, ctx: Context) -> list[DialectTool]:
+    def _offered_dialect_tools(self, ctx: Context) -> list[DialectTool]:
         read_only = self._is_read_only(ctx)
         return [tool for tool in self.dialect.tools if not (tool.writes and read_only)]
 
     async def _list_tools(self, ctx: Context, params: Any) -> Any:
-        return {"tools": [dict(tool.listing) for tool in self._offered_tools(ctx)]}
+        return {"tools": [dict(tool.listing) for tool in self._offered_dialect_tools(ctx)]}
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         dialect = self.dialect
@@ -159,7 +159,7 @@ class DialectServer(McpServer):
     async def _call_dialect_tool(
         self, ctx: Context, tool: DialectTool, given: Mapping[str, Any]
     ) -> Any:
-        if tool not in self._offered_tools(ctx):
+        if tool not in self._offered_dialect_tools(ctx):
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
         arguments.require_shallow_arguments(tool.name, given)
         checked = self.dialect.checked_call(tool, given)
@@ -197,21 +197,21 @@ class DialectServer(McpServer):
             str(info["name"]),
             version=str(info["version"]),
             instructions=self.dialect.instructions or None,
-            lifespan=self._lifespan,
+            lifespan=self._mcp_server_lifespan,
             cache_hints=CACHING,
             get_tool_input_schema=self._input_schema,
             on_list_tools=server.complete_result(self._list_tools),
             on_call_tool=server.complete_result(self._call_tool),
-            **self._resource_handlers(),
+            **self._dialect_resource_handlers(),
         )
-        made.middleware[:] = [self._handle_message]
+        made.middleware[:] = [self._handle_dialect_message]
         if self.dialect.resources is not None:
             made.add_notification_handler(
                 "notifications/initialized", types.NotificationParams, self._initialized
             )
         return made
 
-    def _resource_handlers(self) -> dict[str, Any]:
+    def _dialect_resource_handlers(self) -> dict[str, Any]:
         if self.dialect.resources is None:
             return {}
         handlers: dict[str, Any] = {
@@ -226,17 +226,17 @@ class DialectServer(McpServer):
         return handlers
 
 
-def _is_without_handshake(ctx: Context) -> bool:
+def _is_dialect_unshaken(ctx: Context) -> bool:
     meta = (ctx.params or {}).get("_meta")
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
 
-def _known_connection(ctx: Context) -> ClientConnection:
+def _known_dialect_client(ctx: Context) -> ClientConnection:
     kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
-    return kept or _connection_from_wire(ctx)
+    return kept or _dialect_client_from_wire(ctx)
 
 
-def _connection_from_wire(ctx: Context) -> ClientConnection:
+def _dialect_client_from_wire(ctx: Context) -> ClientConnection:
     """From the wire itself: the library drops what it does not know."""
     params = ctx.params or {}
     meta = params.get("_meta")

@@ -130,9 +130,9 @@ class KeyedEntries:
         else:
             texts = [(e.key, e.content, " ".join(e.tags)) for e in entries]
             words = word_scores(query, texts)
-        near = self._vector_nearness(entries, vector) if vector else {}
+        near = self._entry_nearness(entries, vector) if vector else {}
         found = [
-            Match(entry, _blended_score(words.get(i), near.get(i)))
+            Match(entry, _blended_entry_score(words.get(i), near.get(i)))
             for i, entry in enumerate(entries)
             if i in words or near.get(i, 0.0) > 0
         ]
@@ -159,8 +159,8 @@ class KeyedEntries:
         )
         if scope != "session" and vector:
             content = content_of(self._view.store.note(done.path))
-            with closing(self._given_vectors()) as vectors:
-                vectors.keep_vector(done.memory_id, _content_hash(content), vector)
+            with closing(self._entry_vectors()) as vectors:
+                vectors.keep_vector(done.memory_id, _entry_hash(content), vector)
         return done
 
     @bounded()
@@ -243,23 +243,23 @@ class KeyedEntries:
 
     # --- vectors that the caller gave ----------------------------------------------------
 
-    def _given_vectors(self) -> GivenVectors:
+    def _entry_vectors(self) -> GivenVectors:
         return GivenVectors(self._view.store.local() / "given-vectors.db")
 
-    def _vector_nearness(
+    def _entry_nearness(
         self, entries: Sequence[KeyedEntry], vector: Sequence[float]
     ) -> dict[int, float]:
         """How near each entry is to the query; none where it has no vector of that length."""
-        with closing(self._given_vectors()) as vectors:
-            known = vectors.nearness_to(vector, {e.id: _content_hash(e.content) for e in entries})
+        with closing(self._entry_vectors()) as vectors:
+            known = vectors.nearness_to(vector, {e.id: _entry_hash(e.content) for e in entries})
         return {i: known[e.id] for i, e in enumerate(entries) if e.id in known}
 
 
-def _content_hash(content: str) -> bytes:
+def _entry_hash(content: str) -> bytes:
     return hashlib.sha256(content.encode()).digest()[:16]
 
 
-def _blended_score(words: float | None, near: float | None) -> float:
+def _blended_entry_score(words: float | None, near: float | None) -> float:
     if near is None:
         return words or 0.0
     return _WORDS_SHARE * (words or 0.0) + _MEANING_SHARE * near
@@ -279,15 +279,19 @@ def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, 
         db.execute("CREATE VIRTUAL TABLE t USING fts5(key, content, tags, tokenize=porter)")
         rows = ((i, *text) for i, text in enumerate(texts))
         db.executemany("INSERT INTO t(rowid, key, content, tags) VALUES (?,?,?,?)", rows)
-        found = _word_matches(db, query)
+        found = _entry_word_matches(db, query)
         if found:
-            return _score_shares(found)
-        return _partial_word_matches(db, query) if found is None or _is_plain_query(query) else {}
+            return _entry_score_shares(found)
+        return (
+            _partial_entry_matches(db, query)
+            if found is None or _is_plain_entry_query(query)
+            else {}
+        )
     finally:
         db.close()
 
 
-def _word_matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
+def _entry_word_matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None:
     """What matches; None when it is no query."""
     sql = "SELECT rowid, -bm25(t) FROM t WHERE t MATCH ?"
     try:
@@ -296,22 +300,22 @@ def _word_matches(db: sqlite3.Connection, query: str) -> dict[int, float] | None
         return None
 
 
-def _score_shares(scores: dict[int, float]) -> dict[int, float]:
+def _entry_score_shares(scores: dict[int, float]) -> dict[int, float]:
     best = max(scores.values(), default=0.0)
     return {i: max(0.0, score / best) if best > 0 else 1.0 for i, score in scores.items()}
 
 
-def _is_plain_query(query: str) -> bool:
+def _is_plain_entry_query(query: str) -> bool:
     """No operator asks for all or none of it."""
     return re.search(r'"|\b(?:AND|NOT|NEAR)\b', query) is None
 
 
-def _partial_word_matches(db: sqlite3.Connection, query: str) -> dict[int, float]:
+def _partial_entry_matches(db: sqlite3.Connection, query: str) -> dict[int, float]:
     words = list(dict.fromkeys(f'"{word.lower()}"' for word in PLAIN_WORD.findall(query)))[:100]
-    scores = _word_matches(db, " OR ".join(words)) or {}
-    having = [_word_matches(db, word) or {} for word in words]
+    scores = _entry_word_matches(db, " OR ".join(words)) or {}
+    having = [_entry_word_matches(db, word) or {} for word in words]
     shares = {i: sum(i in each for each in having) / len(words) for i in scores}
-    return {i: score * shares[i] for i, score in _score_shares(scores).items()}
+    return {i: score * shares[i] for i, score in _entry_score_shares(scores).items()}
 
 
 # --- vectors ---------------------------------------------------------------------------------
@@ -329,7 +333,7 @@ class GivenVectors(Database):
         return db
 
     def keep_vector(self, memory: str, text: bytes, vector: Sequence[float]) -> None:
-        data = _vector_array(vector).astype("<f4").tobytes()
+        data = _entry_vector_array(vector).astype("<f4").tobytes()
         self.db.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?)", (memory, text, data))
 
     def nearness_to(self, vector: Sequence[float], texts: Mapping[str, bytes]) -> dict[str, float]:
@@ -337,7 +341,7 @@ class GivenVectors(Database):
         is still the one that the vector was given for."""
         import numpy as np
 
-        wanted = _vector_array(vector)
+        wanted = _entry_vector_array(vector)
         found: dict[str, float] = {}
         for memory, text, data in self.db.execute("SELECT memory, text, vector FROM given"):
             if texts.get(memory) != text or len(data) != 4 * len(wanted):
@@ -349,7 +353,7 @@ class GivenVectors(Database):
         return found
 
 
-def _vector_array(vector: Sequence[float]) -> np.ndarray:
+def _entry_vector_array(vector: Sequence[float]) -> np.ndarray:
     import numpy as np
 
     array = np.array(vector, np.float64)

@@ -44,7 +44,7 @@ _SCOPES: Final = {
 _NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
 
 
-def _object_schema(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+def _memory_mcp_schema(required: Sequence[str], **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
@@ -52,7 +52,7 @@ COMMIT: Final = {
     "name": "commit_memory",
     "description": "Store a memory entry in the session (volatile) or vault (persistent) scope. "
     "Upserts on key collision.",
-    "inputSchema": _object_schema(
+    "inputSchema": _memory_mcp_schema(
         ("scope", "key", "content"),
         scope=one_of_schema("session", "vault"),
         key=text_schema("Unique identifier for this memory within its scope."),
@@ -63,7 +63,7 @@ COMMIT: Final = {
             "description": "Optional pre-computed embedding vector (float32[D]).",
         },
     ),
-    "outputSchema": _object_schema(
+    "outputSchema": _memory_mcp_schema(
         ("committed", "key", "scope"),
         committed=FLAG,
         key=TEXT,
@@ -74,7 +74,7 @@ SEARCH: Final = {
     "name": "search_memories",
     "description": "Search memories by text query, tags, or both. Returns ranked results. "
     "Semantic ranking used if embeddings are present and a query_embedding is provided.",
-    "inputSchema": _object_schema(
+    "inputSchema": _memory_mcp_schema(
         ("query",),
         query=text_schema("Full-text search query (FTS5 syntax supported)."),
         scope=one_of_schema(*_SCOPES, description="Which scope(s) to search."),
@@ -85,11 +85,11 @@ SEARCH: Final = {
         },
         limit={"type": "integer", "description": "Max results to return.", "default": 10},
     ),
-    "outputSchema": _object_schema(
+    "outputSchema": _memory_mcp_schema(
         ("results", "total_searched"),
         results={
             "type": "array",
-            "items": _object_schema(
+            "items": _memory_mcp_schema(
                 ("key", "content", "tags", "scope", "relevance"),
                 key=TEXT,
                 content=TEXT,
@@ -105,14 +105,14 @@ PRUNE: Final = {
     "name": "prune_memory",
     "description": "Delete memory entries. Can target a specific key, or bulk-delete by age or "
     "scope.",
-    "inputSchema": _object_schema(
+    "inputSchema": _memory_mcp_schema(
         ("scope",),
         scope=one_of_schema(*_SCOPES),
         key=text_schema("If provided, delete only this key (within scope)."),
         older_than=text_schema("ISO 8601 datetime. Delete entries created before this timestamp."),
         tags={**TEXTS, "description": "Delete entries matching ALL these tags."},
     ),
-    "outputSchema": _object_schema(("pruned_count",), pruned_count={"type": "integer"}),
+    "outputSchema": _memory_mcp_schema(("pruned_count",), pruned_count={"type": "integer"}),
 }
 TEMPLATES: Final = tuple(
     {"uriTemplate": f"memory://{place}", "name": name, "description": line, "mimeType": JSON}
@@ -135,7 +135,7 @@ TEMPLATES: Final = tuple(
 # --- what the tools do -----------------------------------------------------------------------
 
 
-def _commit_memory(vault: Vault, given: Given) -> dict[str, Any]:
+def _memory_mcp_commit(vault: Vault, given: Given) -> dict[str, Any]:
     scope, key = given["scope"], given["key"]
     KeyedEntries(vault).put_entry(
         key,
@@ -147,7 +147,7 @@ def _commit_memory(vault: Vault, given: Given) -> dict[str, Any]:
     return {"committed": True, "key": key, "scope": scope}
 
 
-def _search_memories(vault: Vault, given: Given) -> dict[str, Any]:
+def _memory_mcp_search(vault: Vault, given: Given) -> dict[str, Any]:
     found = KeyedEntries(vault).entries_matching(
         given["query"],
         scopes=_SCOPES[given.get("scope", "all")],
@@ -156,20 +156,20 @@ def _search_memories(vault: Vault, given: Given) -> dict[str, Any]:
         limit=min(MOST, max(0, int(given.get("limit", 10)))),
     )
     results = [
-        _shown_keyed_memory(match.entry) | {"relevance": round(match.score, 4)}
+        _memory_mcp_entry(match.entry) | {"relevance": round(match.score, 4)}
         for match in found.found
     ]
     return {"results": results, "total_searched": found.searched}
 
 
-def _prune_memory(vault: Vault, given: Given) -> dict[str, Any]:
+def _memory_mcp_prune(vault: Vault, given: Given) -> dict[str, Any]:
     filters = {name: given[name] for name in ("key", "older_than", "tags") if given.get(name)}
     if given["scope"] != "session" and not filters:
         raise DialectError(INVALID_PARAMS, UNFILTERED)
     return {"pruned_count": KeyedEntries(vault).prune_entries(_SCOPES[given["scope"]], **filters)}
 
 
-def _shown_keyed_memory(entry: KeyedEntry) -> dict[str, Any]:
+def _memory_mcp_entry(entry: KeyedEntry) -> dict[str, Any]:
     scope = "session" if entry.scope == "session" else "vault"
     return picked_fields(entry, "key", "content", "tags") | {"scope": scope}
 
@@ -177,13 +177,13 @@ def _shown_keyed_memory(entry: KeyedEntry) -> dict[str, Any]:
 # --- resources -------------------------------------------------------------------------------
 
 
-def _memory_in_resource(entry: KeyedEntry) -> dict[str, Any]:
-    return _shown_keyed_memory(entry) | picked_fields(entry, "created_at", "updated_at")
+def _memory_mcp_resource_entry(entry: KeyedEntry) -> dict[str, Any]:
+    return _memory_mcp_entry(entry) | picked_fields(entry, "created_at", "updated_at")
 
 
-def _memory_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
+def _memory_mcp_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     """The two collections first, then every vault memory by its key."""
-    offset = _resource_number(cursor or "0", "cursor")
+    offset = _memory_mcp_number(cursor or "0", "cursor")
     found = KeyedEntries(vault).keyed_entries(oldest_first=True, offset=offset, limit=PAGE + 1)
     page: list[dict[str, Any]] = []
     if not cursor:
@@ -197,29 +197,31 @@ def _memory_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     return {"resources": page, **more}
 
 
-def _read_memory_resource(vault: Vault, uri: str) -> tuple[str, str]:
+def _read_memory_mcp_resource(vault: Vault, uri: str) -> tuple[str, str]:
     if uri.startswith(SESSION):
         wanted = memory_mcp_session(unquote(uri.removeprefix(SESSION)))
         own = wanted == vault.caller.session  # another one's memories do not exist
         entries = KeyedEntries(vault)
         found = entries.keyed_entries(scopes=("session",), oldest_first=True) if own else ()
-        return JSON, answers.answer_text([_memory_in_resource(entry) for entry in found])
+        return JSON, answers.answer_text([_memory_mcp_resource_entry(entry) for entry in found])
     path, _, query = uri.partition("?")
     if path == VAULT:
         asked = {name: values[-1] for name, values in parse_qs(query).items()}
-        offset = _resource_number(asked.get("offset", "0"), "offset")
-        limit = _resource_number(asked.get("limit", "100"), "limit")
+        offset = _memory_mcp_number(asked.get("offset", "0"), "offset")
+        limit = _memory_mcp_number(asked.get("limit", "100"), "limit")
         found = KeyedEntries(vault).keyed_entries(
             oldest_first=True, offset=offset, limit=min(MOST, max(1, limit))
         )
-        return JSON, answers.answer_text([_memory_in_resource(entry) for entry in found[:limit]])
+        return JSON, answers.answer_text(
+            [_memory_mcp_resource_entry(entry) for entry in found[:limit]]
+        )
     if path.startswith(f"{VAULT}/"):
         entry = KeyedEntries(vault).keyed_entry(unquote(uri.removeprefix(f"{VAULT}/")))
-        return JSON, answers.answer_text(_memory_in_resource(entry))
+        return JSON, answers.answer_text(_memory_mcp_resource_entry(entry))
     raise NotFound(f"There is no resource {uri}.")
 
 
-def _resource_number(text: str, name: str) -> int:
+def _memory_mcp_number(text: str, name: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise InvalidInput(f"{name} must be a whole number, not {text!r}.")
     return int(text)
@@ -244,11 +246,11 @@ class MemoryMcpDialect(Dialect):
         "resources": {"subscribe": False, "listChanged": True},
     }
     tools = (
-        DialectTool(COMMIT, _commit_memory, writes=True),
-        DialectTool(SEARCH, _search_memories),
-        DialectTool(PRUNE, _prune_memory, writes=True),
+        DialectTool(COMMIT, _memory_mcp_commit, writes=True),
+        DialectTool(SEARCH, _memory_mcp_search),
+        DialectTool(PRUNE, _memory_mcp_prune, writes=True),
     )
-    resources = Resources(_memory_resources, _read_memory_resource, TEMPLATES)
+    resources = Resources(_memory_mcp_resources, _read_memory_mcp_resource, TEMPLATES)
 
     def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
@@ -274,16 +276,16 @@ class MemoryMcpDialect(Dialect):
     def vault_opened(self, vault: Vault) -> None:
         """What a server that was killed has left behind."""
         if not self.started.over_http:
-            self._clear_session_of(vault)
+            self._clear_memory_mcp_session(vault)
 
     def client_disconnected(self, vault: Vault) -> None:
-        self._clear_session_of(vault)
+        self._clear_memory_mcp_session(vault)
 
     def server_ended(self, vault: Vault) -> None:
         for caller in tuple(self._left):
-            self._clear_session_of(vault.for_caller(caller))
+            self._clear_memory_mcp_session(vault.for_caller(caller))
 
-    def _clear_session_of(self, vault: Vault) -> None:
+    def _clear_memory_mcp_session(self, vault: Vault) -> None:
         if not (self.variables.keep_session or vault.caller.read_only):
             vault.clear_session()
         self._left.discard(vault.caller)

@@ -72,11 +72,11 @@ def _store_surreal_memory(vault: Vault, given: Given) -> dict[str, Any]:
     if not stored.embedding_generated and not has_model:
         answer |= {"warning": "embedding_failed", "searchable_by": "keyword_only"}
     return answer | _surreal_caveats(
-        [*stored.warnings, *_unembedded_warning(stored.embedding_generated, has_model)]
+        [*stored.warnings, *_surreal_unembedded_warning(stored.embedding_generated, has_model)]
     )
 
 
-def _unembedded_warning(done: bool, has_model: bool) -> Iterable[str]:
+def _surreal_unembedded_warning(done: bool, has_model: bool) -> Iterable[str]:
     if not done and has_model:
         yield "embedding_pending: the memory is found by its words, and soon by its meaning."
     elif not done:
@@ -255,14 +255,14 @@ def _surreal_session_text(vault: Vault) -> str:
     lines = [
         "## Session Memory Summary",
         f"**Session:** {_plain_surreal_session(told.session_id)}{since}",
-        f"**Memories stored:** {told.memories_stored}{_counts_by_type(told)}",
+        f"**Memories stored:** {told.memories_stored}{_surreal_counts_by_type(told)}",
         f"**Memories recalled:** {served}",
         f"**Key topics:** {', '.join(told.topics) or 'none yet'}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _counts_by_type(told: SessionSummary) -> str:
+def _surreal_counts_by_type(told: SessionSummary) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in told.stored_by_type.items())
     return f" ({kinds})" if kinds else ""
 
@@ -354,7 +354,7 @@ def _pretty_surreal_json(value: Any) -> str:
 
 def _surreal_session_summary(told: SessionSummary) -> str:
     lines = [
-        f"- Memories stored: {told.memories_stored}{_counts_by_type(told)}",
+        f"- Memories stored: {told.memories_stored}{_surreal_counts_by_type(told)}",
         f"- Memories recalled: {told.queries} queries, {told.memories_served} memories",
         *([f"- Key topics: {', '.join(told.topics)}"] if told.topics else []),
     ]

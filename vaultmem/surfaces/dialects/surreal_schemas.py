@@ -20,7 +20,7 @@ from vaultmem.surfaces.mcp.schemas import (
 )
 
 
-def _described_texts(description: str) -> dict[str, Any]:
+def _surreal_texts_schema(description: str) -> dict[str, Any]:
     return {**TEXTS, "description": description}
 
 
@@ -49,7 +49,7 @@ TOOLS: Final = (
                 "description": "Importance score from 0.0 to 1.0. Higher values are recalled "
                 "more often and resisted during consolidation.",
             },
-            "tags": _described_texts("Freeform labels for categorization and filtering"),
+            "tags": _surreal_texts_schema("Freeform labels for categorization and filtering"),
             "source": {
                 "type": "object",
                 "properties": {
@@ -107,7 +107,7 @@ TOOLS: Final = (
                 "default": 0,
                 "description": "Minimum importance score to include",
             },
-            "tags": _described_texts("Filter to memories with ANY of these tags"),
+            "tags": _surreal_texts_schema("Filter to memories with ANY of these tags"),
             "time_range": {
                 "type": "object",
                 "properties": {
@@ -169,7 +169,7 @@ TOOLS: Final = (
                 "type": "object",
                 "properties": {
                     "add": ENTITIES,
-                    "remove": _described_texts("Entity names to unlink"),
+                    "remove": _surreal_texts_schema("Entity names to unlink"),
                 },
             },
         },
@@ -209,7 +209,7 @@ TOOLS: Final = (
             "task_description": text_schema(
                 "What Claude is currently working on (improves relevance ranking)"
             ),
-            "files_in_context": _described_texts(
+            "files_in_context": _surreal_texts_schema(
                 "File paths currently in Claude's context (for project memory filtering)"
             ),
             "max_tokens": whole_schema(
@@ -243,8 +243,8 @@ TOOLS: Final = (
         "Add or remove tags on a memory for organization and filtering.",
         {
             "memory_id": text_schema("Memory to tag"),
-            "add": _described_texts("Tags to add"),
-            "remove": _described_texts("Tags to remove"),
+            "add": _surreal_texts_schema("Tags to add"),
+            "remove": _surreal_texts_schema("Tags to remove"),
         },
         "memory_id",
     ),

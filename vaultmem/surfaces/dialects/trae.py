@@ -177,7 +177,7 @@ def _trae_items(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
 _PROJECT: Final = text_schema("项目名称或路径")
 
 
-def _whole_number(usual: int) -> dict[str, Any]:
+def _trae_whole_number(usual: int) -> dict[str, Any]:
     return {"type": "integer", "default": usual}
 
 
@@ -186,14 +186,14 @@ TOOLS: Final = (
         _search_trae,
         "trae_mem_search",
         "全文检索：在持久化记忆中搜索。Full-text search in memory.",
-        {"query": TEXT, "limit": _whole_number(20), "project": _PROJECT},
+        {"query": TEXT, "limit": _trae_whole_number(20), "project": _PROJECT},
         "query",
     ),
     dialect_tool(
         _trae_timeline,
         "trae_mem_timeline",
         "按 observation_id 拉时间窗。What was observed before and after an observation.",
-        {"observation_id": TEXT, "before": _whole_number(10), "after": _whole_number(10)},
+        {"observation_id": TEXT, "before": _trae_whole_number(10), "after": _trae_whole_number(10)},
         "observation_id",
     ),
     dialect_tool(
@@ -207,7 +207,7 @@ TOOLS: Final = (
         _inject_trae_context,
         "trae_mem_inject",
         "生成可注入上下文块（最近会话摘要与相关观测）。A block of context to start from.",
-        {"query": TEXT, "limit": _whole_number(12), "project": _PROJECT},
+        {"query": TEXT, "limit": _trae_whole_number(12), "project": _PROJECT},
         "query",
     ),
     DialectTool(

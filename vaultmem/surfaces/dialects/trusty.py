@@ -47,25 +47,25 @@ _PAGE: Final = 100
 # --- memories --------------------------------------------------------------------------------
 
 
-def _remember_drawer(vault: Vault, given: Given) -> dict[str, Any]:
+def _remember_trusty_drawer(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
-    palace, _ = _entered_palace(vault, given["palace"], make=True)
+    palace, _ = _entered_trusty_palace(vault, given["palace"], make=True)
     tags = [tag for tag in given.get("tags", ()) if isinstance(tag, str)]
     stored = palace.remember(
-        given["text"], scope="project", room=_palace_room(given.get("room")), tags=as_tags(tags)
+        given["text"], scope="project", room=_trusty_room(given.get("room")), tags=as_tags(tags)
     )
     drawer = drawer_uuid(stored.memory_id)
     return {"drawer_id": drawer, "palace": given["palace"], "status": "stored"}
 
 
-def _recall_palace_layers(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
+def _recall_trusty_layers(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
     """What the question finds, best first, and where there is room the palace's identity and
     essentials. Layer 2 looks at the palace's drawers, layer 3 at all of its notes."""
-    palace, about = _entered_palace(vault, given["palace"])
+    palace, about = _entered_trusty_palace(vault, given["palace"])
     top, types = min(given.get("top_k", 10), _MOST), TYPES if layer == 2 else ()
-    scores = _palace_scores(palace, about, given["query"], types, top)
-    layers = _palace_standing_layers(palace, about)
+    scores = _trusty_scores(palace, about, given["query"], types, top)
+    layers = _trusty_standing_layers(palace, about)
     results = [
         {
             "drawer_id": drawer_uuid(memory.id),
@@ -74,12 +74,14 @@ def _recall_palace_layers(vault: Vault, given: Given, layer: int) -> dict[str, A
             "layer": layers.get(memory.id, layer),
             **picked_fields(memory, "tags", "importance"),
         }
-        for memory in _read_drawers(palace, _palace_layers_together(list(scores), layers, top))
+        for memory in _read_trusty_drawers(
+            palace, _trusty_layers_together(list(scores), layers, top)
+        )
     ]
     return {"palace": given["palace"], "query": given["query"], "results": results}
 
 
-def _palace_scores(
+def _trusty_scores(
     palace: Vault, about: Project, query: str, types: tuple[str, ...], top: int
 ) -> dict[str, float]:
     if not top or not query.strip():
@@ -89,7 +91,7 @@ def _palace_scores(
     return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
 
 
-def _palace_standing_layers(palace: Vault, about: Project) -> dict[str, int]:
+def _trusty_standing_layers(palace: Vault, about: Project) -> dict[str, int]:
     """What counts whatever is asked: the palace's identity (0), which is its description and
     what is tagged so, and its essentials (1), which are its most important drawers."""
 
@@ -103,19 +105,19 @@ def _palace_standing_layers(palace: Vault, about: Project) -> dict[str, int]:
     return described | essentials | {memory.id: 0 for memory in listed(_IDENTITY)}
 
 
-def _palace_layers_together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
+def _trusty_layers_together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
     """What the question found goes first, yet leaves a place for the identity."""
     standing = sorted((each for each in layers if each not in found), key=lambda each: layers[each])
     kept = found[: max(top - 1, 1)] if standing and layers[standing[0]] == 0 else found
     return list(dict.fromkeys((*kept, *standing, *found)))[:top]
 
 
-def _list_drawers(vault: Vault, given: Given) -> dict[str, Any]:
+def _list_trusty_drawers(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
-    palace, about = _entered_palace(vault, given["palace"])
+    palace, about = _entered_trusty_palace(vault, given["palace"])
     left, offset, ids = min(given.get("limit", 50), _MOST), 0, []
-    rooms = _palace_rooms(given["room"]) if "room" in given else ()
+    rooms = _trusty_rooms(given["room"]) if "room" in given else ()
     tag = (as_tags([given["tag"]]) or [given["tag"]])[0] if "tag" in given else None
     while left > 0:
         page = palace.list(
@@ -134,27 +136,27 @@ def _list_drawers(vault: Vault, given: Given) -> dict[str, Any]:
     shown = ("content", "importance", "tags", "created_at")
     drawers = [
         {"drawer_id": drawer_uuid(memory.id), **picked_fields(memory, *shown)}
-        for memory in _read_drawers(palace, ids)
+        for memory in _read_trusty_drawers(palace, ids)
     ]
     return {"palace": given["palace"], "drawers": drawers}
 
 
-def _read_drawers(palace: Vault, ids: Sequence[str]) -> Iterator[Memory]:
+def _read_trusty_drawers(palace: Vault, ids: Sequence[str]) -> Iterator[Memory]:
     for start in range(0, len(ids), _PAGE):
         yield from palace.get(ids[start : start + _PAGE], counted=False).memories
 
 
-def _forget_drawer(vault: Vault, given: Given) -> dict[str, Any]:
-    palace, about = _entered_palace(vault, given["palace"])
+def _forget_trusty_drawer(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, about = _entered_trusty_palace(vault, given["palace"])
     wanted = given["drawer_id"]
     found = palace.get([drawer_memory_id(wanted)], counted=False).memories
-    if not any(_is_drawer_of_palace(memory, about) for memory in found):
+    if not any(_is_trusty_drawer_of(memory, about) for memory in found):
         raise NotFound(f"There is no drawer {wanted} in the palace {about.name}.")
     palace.remove(found[0].id)
     return {"status": "deleted", "drawer_id": wanted, "palace": given["palace"]}
 
 
-def _is_drawer_of_palace(memory: Memory, about: Project) -> bool:
+def _is_trusty_drawer_of(memory: Memory, about: Project) -> bool:
     """What all projects share is no palace's to delete, and neither is a journal's line."""
     own = (memory.project or "").casefold() == about.name.casefold()
     return own and memory.type in TYPES and memory.block is None
@@ -178,7 +180,7 @@ def drawer_memory_id(drawer: str) -> str:
         raise InvalidInput(f"memory_forget: invalid drawer_id UUID: {drawer[:100]}") from None
 
 
-def _palace_room(given: str | None) -> str:
+def _trusty_room(given: str | None) -> str:
     """One of the known rooms in its own spelling, or any other as it is."""
     text = " ".join((given or "").split())
     custom = re.fullmatch(r"Custom\((.*)\)", text)
@@ -186,16 +188,16 @@ def _palace_room(given: str | None) -> str:
     return {name.casefold(): name for name in ROOMS}.get(text.casefold(), text) or GENERAL
 
 
-def _palace_rooms(given: str) -> tuple[str, ...]:
+def _trusty_rooms(given: str) -> tuple[str, ...]:
     """A memory that was stored without a room is in the general one."""
-    room = _palace_room(given)
+    room = _trusty_room(given)
     return (room, "") if room == GENERAL else (room,)
 
 
 # --- palaces ---------------------------------------------------------------------------------
 
 
-def _entered_palace(vault: Vault, name: str, *, make: bool = False) -> tuple[Vault, Project]:
+def _entered_trusty_palace(vault: Vault, name: str, *, make: bool = False) -> tuple[Vault, Project]:
     """The vault with nothing in it but a palace's notes and those that all projects share."""
     try:
         about = vault.project(name)
@@ -206,7 +208,7 @@ def _entered_palace(vault: Vault, name: str, *, make: bool = False) -> tuple[Vau
     return vault.for_caller(replace(vault.caller, project=about.name)), about
 
 
-def _create_palace(vault: Vault, given: Given) -> dict[str, Any]:
+def _create_trusty_palace(vault: Vault, given: Given) -> dict[str, Any]:
     try:
         vault.make_project(given["name"], given.get("description", ""))
     except AlreadyExists:
@@ -216,12 +218,12 @@ def _create_palace(vault: Vault, given: Given) -> dict[str, Any]:
     return {"palace_id": given["name"], "status": "created"}
 
 
-def _list_palaces(vault: Vault, given: Given) -> dict[str, Any]:
+def _list_trusty_palaces(vault: Vault, given: Given) -> dict[str, Any]:
     return {"palaces": [project.name for project in vault.projects().projects]}
 
 
-def _palace_info(vault: Vault, given: Given) -> dict[str, Any]:
-    _, about = _entered_palace(vault, given["palace"])
+def _trusty_palace_info(vault: Vault, given: Given) -> dict[str, Any]:
+    _, about = _entered_trusty_palace(vault, given["palace"])
     return {
         "id": about.name,
         "name": about.name,
@@ -233,8 +235,8 @@ def _palace_info(vault: Vault, given: Given) -> dict[str, Any]:
 # --- the knowledge graph ---------------------------------------------------------------------
 
 
-def _assert_palace_fact(vault: Vault, given: Given) -> dict[str, Any]:
-    palace, _ = _entered_palace(vault, given["palace"], make=True)
+def _assert_trusty_fact(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, _ = _entered_trusty_palace(vault, given["palace"], make=True)
     palace.assert_fact(
         given["subject"],
         re.sub(r"[^\w-]+", "_", given["predicate"]).strip("_-")[:64] or given["predicate"],
@@ -246,8 +248,8 @@ def _assert_palace_fact(vault: Vault, given: Given) -> dict[str, Any]:
     return {"status": "asserted"}
 
 
-def _query_palace_facts(vault: Vault, given: Given) -> dict[str, Any]:
-    palace, _ = _entered_palace(vault, given["palace"])
+def _query_trusty_facts(vault: Vault, given: Given) -> dict[str, Any]:
+    palace, _ = _entered_trusty_palace(vault, given["palace"])
     triples = [
         {
             "subject": given["subject"],
@@ -269,7 +271,7 @@ _LIMIT: Final = {"type": "integer", "description": "Max results (default 50)"}
 
 TOOLS: Final[tuple[DialectTool, ...]] = (
     dialect_tool(
-        _remember_drawer,
+        _remember_trusty_drawer,
         "memory_remember",
         "Store a memory (drawer) in a palace room.",
         {
@@ -282,30 +284,30 @@ TOOLS: Final[tuple[DialectTool, ...]] = (
         writes=True,
     ),
     dialect_tool(
-        partial(_recall_palace_layers, layer=2),
+        partial(_recall_trusty_layers, layer=2),
         "memory_recall",
         "Recall memories using L0+L1+L2 progressive retrieval.",
         {"palace": TEXT, "query": TEXT, "top_k": _TOP},
         *("palace", "query"),
     ),
     dialect_tool(
-        partial(_recall_palace_layers, layer=3),
+        partial(_recall_trusty_layers, layer=3),
         "memory_recall_deep",
         "Deep recall using L3 full HNSW search.",
         {"palace": TEXT, "query": TEXT, "top_k": _TOP},
         *("palace", "query"),
     ),
     dialect_tool(
-        _create_palace,
+        _create_trusty_palace,
         "palace_create",
         "Create a new memory palace.",
         {"name": TEXT, "description": TEXT},
         "name",
         writes=True,
     ),
-    dialect_tool(_list_palaces, "palace_list", "List all palaces on this machine.", {}),
+    dialect_tool(_list_trusty_palaces, "palace_list", "List all palaces on this machine.", {}),
     dialect_tool(
-        _assert_palace_fact,
+        _assert_trusty_fact,
         "kg_assert",
         "Assert a fact in the temporal knowledge graph.",
         {
@@ -320,21 +322,21 @@ TOOLS: Final[tuple[DialectTool, ...]] = (
         writes=True,
     ),
     dialect_tool(
-        _query_palace_facts,
+        _query_trusty_facts,
         "kg_query",
         "Query active knowledge-graph triples for a subject.",
         {"palace": TEXT, "subject": TEXT},
         *("palace", "subject"),
     ),
     dialect_tool(
-        _list_drawers,
+        _list_trusty_drawers,
         "memory_list",
         "List drawers in a palace, optionally filtered by room type or tag.",
         {"palace": TEXT, "room": _ROOM, "tag": text_schema("Filter by tag"), "limit": _LIMIT},
         "palace",
     ),
     dialect_tool(
-        _forget_drawer,
+        _forget_trusty_drawer,
         "memory_forget",
         "Delete a drawer from a palace by its UUID.",
         {"palace": TEXT, "drawer_id": text_schema("UUID of the drawer to delete")},
@@ -342,7 +344,7 @@ TOOLS: Final[tuple[DialectTool, ...]] = (
         writes=True,
     ),
     dialect_tool(
-        _palace_info,
+        _trusty_palace_info,
         "palace_info",
         "Get metadata and stats for a single palace.",
         {"palace": TEXT},
@@ -351,7 +353,7 @@ TOOLS: Final[tuple[DialectTool, ...]] = (
 )
 
 
-def _with_default_palace(tool: DialectTool) -> DialectTool:
+def _with_trusty_palace(tool: DialectTool) -> DialectTool:
     """As it is listed where a palace is known: `palace` is still taken, but not required."""
     schema = dict(tool.schema)
     if "required" in schema:
@@ -370,12 +372,12 @@ class TrustyDialect(Dialect):
         super().__init__(started)
         if started.palace:
             self.server_info = SERVER | {"default_palace": started.palace}
-            self.tools = tuple(map(_with_default_palace, TOOLS))
+            self.tools = tuple(map(_with_trusty_palace, TOOLS))
 
     def vault_opened(self, vault: Vault) -> None:
         if self.started.palace:
             try:
-                _entered_palace(vault, self.started.palace, make=True)
+                _entered_trusty_palace(vault, self.started.palace, make=True)
             except (InvalidInput, ReadOnly, NotFound) as error:
                 log.warning("The palace %s cannot be made: %s", self.started.palace, error)
 

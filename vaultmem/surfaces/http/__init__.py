@@ -81,7 +81,7 @@ def open_http_socket(
     known = tokens.read_tokens(token_file, say_http) if token_file else ()
     caller = caller or Caller()
     bearers = {token: tokens.pinned_caller(caller, token) for token in known}
-    family, address = _resolved_address(host, port)
+    family, address = _resolved_http_address(host, port)
     near = ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
     if not near and not known:
         raise InvalidInput(
@@ -92,14 +92,14 @@ def open_http_socket(
         say_http("Tokens travel unencrypted here: put a proxy with TLS in front of it.")
     names = guard.host_names((*hosts, host) if not near else hosts)
     policy = guard.Policy(caller, bearers, names)
-    return HttpSocket(_bound_socket(family, address), policy, title, tuple(routes))
+    return HttpSocket(_bound_http_socket(family, address), policy, title, tuple(routes))
 
 
 def say_http(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _resolved_address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
+def _resolved_http_address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     host = DEFAULT_HOST if host == "localhost" else host
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -108,7 +108,7 @@ def _resolved_address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     return found[0][0], found[0][4]
 
 
-def _bound_socket(family: socket.AddressFamily, address: Any) -> socket.socket:
+def _bound_http_socket(family: socket.AddressFamily, address: Any) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere it would let two servers share a port
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

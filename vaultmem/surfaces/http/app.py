@@ -82,19 +82,17 @@ class Site:
         self._limiter = anyio.CapacityLimiter(THREADS)
         self._listeners: set[anyio.CancelScope] = set()
         self._ended = anyio.Event()
-        self.app = self._starlette()
+        self.app = self._starlette_app()
 
-    def _starlette(self) -> Starlette:
+    def _starlette_app(self) -> Starlette:
         places = ((each.path.replace("}", ":path}"), each) for each in self._routes)
-        rest = [
-            Route(at, partial(self._answer_route, each), methods=["GET"]) for at, each in places
-        ]
+        rest = [Route(at, partial(self._app_answer, each), methods=["GET"]) for at, each in places]
         app = Starlette(
             routes=[*rest, Route("/mcp", self)],
             exception_handlers={
-                HTTPException: _no_route_response,
-                VaultmemError: _http_error_response,
-                Exception: _http_error_response,
+                HTTPException: _app_no_route_response,
+                VaultmemError: _app_error_response,
+                Exception: _app_error_response,
             },
         )
         app.router.redirect_slashes = False
@@ -115,7 +113,7 @@ class Site:
             server.start()
             await self._ended.wait()
 
-    async def _built_mcp_server(self) -> McpServer:
+    async def _mcp_server_of_app(self) -> McpServer:
         with anyio.move_on_after(READY_SECONDS):
             await self._ready.wait()
         if self._server is not None:
@@ -126,12 +124,12 @@ class Site:
 
     # --- REST ----------------------------------------------------------------------------
 
-    async def _answer_route(self, route: routes.Rest, request: Request) -> Response:
+    async def _app_answer(self, route: routes.Rest, request: Request) -> Response:
         given = route.read_parameters(request.query_params.multi_items(), request.path_params)
         if route.run is None:
-            return Response(self._docs_page(route.path), media_type=route.media)
-        server = await self._built_mcp_server()
-        work = partial(_work_route, server, route, given, request.scope[CALLER])
+            return Response(self._app_docs_page(route.path), media_type=route.media)
+        server = await self._mcp_server_of_app()
+        work = partial(_work_for_app, server, route, given, request.scope[CALLER])
         with anyio.move_on_after(ANSWER_SECONDS):
             text = await anyio.to_thread.run_sync(
                 work, abandon_on_cancel=True, limiter=self._limiter
@@ -139,7 +137,7 @@ class Site:
             return Response(text, media_type=route.media)
         raise Busy("This takes longer than a request may last. Try again, or ask for less.")
 
-    def _docs_page(self, path: str) -> str:
+    def _app_docs_page(self, path: str) -> str:
         with_token = bool(self._http_socket.policy.bearers)
         match path:
             case "/health":
@@ -152,10 +150,10 @@ class Site:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An object Starlette calls as ASGI; a method it would take for an endpoint of its own."""
-        await self._built_mcp_server()
+        await self._mcp_server_of_app()
         assert self._mcp is not None
-        scope["user"] = _session_owner(scope[CALLER])
-        if not _is_listening_only(scope):
+        scope["user"] = _http_session_owner(scope[CALLER])
+        if not _is_http_listening_only(scope):
             await self._mcp(scope, receive, send)
             return
         open_end = _OpenEndedSend(send)
@@ -206,7 +204,7 @@ def _mcp_http_app(server: McpServer) -> Starlette:
     return app
 
 
-def _session_owner(caller: Caller) -> Any:
+def _http_session_owner(caller: Caller) -> Any:
     """To the SDK a session belongs to whoever opened it; to others it does not exist."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
@@ -214,11 +212,13 @@ def _session_owner(caller: Caller) -> Any:
     return AuthenticatedUser(AccessToken(token="", client_id=repr(caller), scopes=[]))
 
 
-def _is_listening_only(scope: Scope) -> bool:
+def _is_http_listening_only(scope: Scope) -> bool:
     return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
-def _work_route(server: McpServer, route: routes.Rest, given: routes.Given, caller: Caller) -> str:
+def _work_for_app(
+    server: McpServer, route: routes.Rest, given: routes.Given, caller: Caller
+) -> str:
     assert route.run is not None
     answer = render.plain_json(route.run(server.for_rest(caller), given))
     return render.to_json(answers.shortened_answer(answer, LARGEST_ANSWER)[0])
@@ -227,13 +227,13 @@ def _work_route(server: McpServer, route: routes.Rest, given: routes.Given, call
 # --- errors -----------------------------------------------------------------------------------
 
 
-async def _http_error_response(request: Request, error: Exception) -> Response:
+async def _app_error_response(request: Request, error: Exception) -> Response:
     told = answers.error_answer(error)
     status = _STATUS.get(told["error"], 500) if isinstance(error, VaultmemError) else 500
     return Response(render.to_json(told), status, media_type="application/json")
 
 
-async def _no_route_response(request: Request, error: Exception) -> Response:
+async def _app_no_route_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         code, message = "invalid_input", f"{request.url.path} answers to GET only."
@@ -251,15 +251,15 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._close_if_silent(None, first=True)
+        self._close_silent_http(None, first=True)
 
-    def _close_if_silent(self, before: Any, *, first: bool = False) -> None:
+    def _close_silent_http(self, before: Any, *, first: bool = False) -> None:
         if self.transport.is_closing():
             return
         if not first and self.cycle is before and self.conn.their_state is h11.IDLE:
             self.transport.close()
             return
-        self.loop.call_later(HEAD_SECONDS, self._close_if_silent, self.cycle)
+        self.loop.call_later(HEAD_SECONDS, self._close_silent_http, self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         body = refusal_envelope("invalid_input", "This is not a request that can be read as HTTP.")
@@ -294,7 +294,7 @@ def run_http(
         return built[0]
 
     try:
-        anyio.run(_serve_until_signal, make_once, http_socket, grace)
+        anyio.run(_serve_http_until_signal, make_once, http_socket, grace)
     finally:
         for server in built:
             server.stop()
@@ -309,7 +309,7 @@ def _leave_http() -> None:
         os._exit(0)
 
 
-async def _serve_until_signal(
+async def _serve_http_until_signal(
     make: Callable[[], McpServer], http_socket: HttpSocket, grace: int
 ) -> None:
     """Signals ask for an end, which comes within `grace`; only after it do they force one."""
@@ -333,14 +333,14 @@ async def listen_http(
     announce_address(http_socket)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(site.hold_mcp_server)
-        tasks.start_soon(_end_at_signal, stop, site, server)
+        tasks.start_soon(_end_site_at_signal, stop, site, server)
         await server.serve(sockets=[http_socket.socket])
         site.end_site()
         if not site.is_built:
             tasks.cancel_scope.cancel()
 
 
-async def _end_at_signal(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
+async def _end_site_at_signal(stop: anyio.Event, site: Site, server: uvicorn.Server) -> None:
     await stop.wait()
     server.should_exit = True
     site.end_listeners()

@@ -80,8 +80,8 @@ class Policy:
         )
 
     def _wrong_host_refusal(self, scope: Scope) -> HttpRefusal | None:
-        host = _host_and_port(_only_header(scope, b"host"))
-        if host and (host[0] in LOOPBACK | self.hosts or host[0] == _arrived_at_host(scope)):
+        host = _guarded_host_and_port(_guarded_header(scope, b"host"))
+        if host and (host[0] in LOOPBACK | self.hosts or host[0] == _guarded_host(scope)):
             return None
         return HttpRefusal(
             421,
@@ -91,16 +91,16 @@ class Policy:
         )
 
     def _foreign_origin_refusal(self, scope: Scope) -> HttpRefusal | None:
-        own = _host_and_port(_only_header(scope, b"host"))
-        origins = _headers_named(scope, b"origin")
-        elsewhere = _only_header(scope, b"sec-fetch-site") in ("cross-site", "same-site")
+        own = _guarded_host_and_port(_guarded_header(scope, b"host"))
+        origins = _guarded_headers(scope, b"origin")
+        elsewhere = _guarded_header(scope, b"sec-fetch-site") in ("cross-site", "same-site")
         if not elsewhere and all(self._is_own_origin(origin, own) for origin in origins):
             return None
         return HttpRefusal(403, "forbidden", "Pages of other web sites may not use this server.")
 
     def _is_own_origin(self, origin: str, own: tuple[str, str] | None) -> bool:
         scheme, _, authority = origin.partition("://")
-        page = _host_and_port(authority)
+        page = _guarded_host_and_port(authority)
         if own is None or page is None or scheme not in ("http", "https"):
             return False
         if page[0] in self.hosts:
@@ -112,7 +112,7 @@ class Policy:
         scope[CALLER] = self.caller
         if not self.bearers or scope["path"] in OPEN:
             return None
-        kind, _, presented = _only_header(scope, b"authorization").partition(" ")
+        kind, _, presented = _guarded_header(scope, b"authorization").partition(" ")
         token = tokens.token_of_bearer(self.bearers, presented.strip().encode("latin-1"))
         if token is not None and kind.lower() == "bearer":
             scope[CALLER] = self.bearers[token]
@@ -131,26 +131,26 @@ _DEFAULT_PORT: Final = {"http": "80", "https": "443"}
 def host_names(given: Iterable[str]) -> frozenset[str]:
     """Names from the settings, with or without scheme and port, as they are compared."""
     bare = (urlsplit(name).netloc if "://" in name else name for name in given)
-    return frozenset(split[0] for name in bare if (split := _host_and_port(name.strip())))
+    return frozenset(split[0] for name in bare if (split := _guarded_host_and_port(name.strip())))
 
 
-def _host_and_port(authority: str) -> tuple[str, str] | None:
+def _guarded_host_and_port(authority: str) -> tuple[str, str] | None:
     """`[::1]:8765` -> `::1`, `8765`."""
     found = _AUTHORITY.fullmatch(authority.lower())
     return (found[1].strip("[]"), found[2] or "") if found else None
 
 
-def _headers_named(scope: Scope, name: bytes) -> list[str]:
+def _guarded_headers(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
-def _only_header(scope: Scope, name: bytes) -> str:
+def _guarded_header(scope: Scope, name: bytes) -> str:
     """The header's value; empty when it is missing or given twice."""
-    values = _headers_named(scope, name)
+    values = _guarded_headers(scope, name)
     return values[0].strip() if len(values) == 1 else ""
 
 
-def _arrived_at_host(scope: Scope) -> str:
+def _guarded_host(scope: Scope) -> str:
     address = (scope.get("server") or ("",))[0]
     try:
         parsed = ipaddress.ip_address(address)
@@ -170,21 +170,21 @@ class Guard:
         send = _with_security_headers(send)
         refusal = self.policy.refusal(scope)
         if refusal is None:
-            body = await _request_body(scope, receive)
+            body = await _guarded_body(scope, receive)
             if body is None:
                 return
             if isinstance(body, bytes):
-                await self.app(scope, _replayed_receive(body, receive), send)
+                await self.app(scope, _guarded_receive(body, receive), send)
                 return
             refusal = body
         await send_refusal(refusal, scope, receive, send)
 
 
-async def _request_body(scope: Scope, receive: Receive) -> bytes | HttpRefusal | None:
+async def _guarded_body(scope: Scope, receive: Receive) -> bytes | HttpRefusal | None:
     """The whole body, bounded in size and time, however it is sent; None when the client left."""
-    if not _request_has_body(scope):
+    if not _has_body_to_guard(scope):
         return b""
-    length = _only_header(scope, b"content-length")
+    length = _guarded_header(scope, b"content-length")
     if length.isdigit() and int(length[:20]) > LARGEST_BODY:
         return _TOO_LARGE
     body = bytearray()
@@ -210,12 +210,15 @@ _TOO_LARGE: Final = HttpRefusal(
 )
 
 
-def _request_has_body(scope: Scope) -> bool:
+def _has_body_to_guard(scope: Scope) -> bool:
     names = {key for key, _ in scope["headers"]}
-    return b"transfer-encoding" in names or _only_header(scope, b"content-length") not in ("", "0")
+    return b"transfer-encoding" in names or _guarded_header(scope, b"content-length") not in (
+        "",
+        "0",
+    )
 
 
-def _replayed_receive(body: bytes, receive: Receive) -> Receive:
+def _guarded_receive(body: bytes, receive: Receive) -> Receive:
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -233,7 +236,7 @@ async def send_refusal(refusal: HttpRefusal, scope: Scope, receive: Receive, sen
         (b"content-length", str(len(body)).encode()),
         *refusal.headers,
     ]
-    sending = _request_has_body(scope)
+    sending = _has_body_to_guard(scope)
     if sending:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})

@@ -45,7 +45,7 @@ class Rest:
             elif name in given:
                 raise InvalidInput(f"{self.path} takes {name} once; it came twice.")
             else:
-                given[name] = _typed_parameter(text, schema)
+                given[name] = _route_parameter(text, schema)
         return checked_arguments(
             self.path, {"properties": self.takes, "required": self.needs}, given
         )
@@ -55,7 +55,7 @@ class Rest:
         return tuple(re.findall(r"\{(\w+)\}", self.path))
 
 
-def _typed_parameter(text: str, schema: Mapping[str, Any]) -> Any:
+def _route_parameter(text: str, schema: Mapping[str, Any]) -> Any:
     whole = schema.get("type") == "integer" and re.fullmatch(r"(-?[0-9]{1,9})(?:\.0{0,9})?", text)
     return int(whole[1]) if whole else text
 
@@ -73,11 +73,11 @@ def _search_route(vault: Vault, given: Given) -> Any:
 
 def _inject_route(vault: Vault, given: Given) -> Any:
     if project := given.get("project"):
-        vault = _within_project(vault, project)
+        vault = _vault_of_route(vault, project)
     return vault.context(given.get("q"), max_tokens=given.get("max_tokens", 2000))
 
 
-def _within_project(vault: Vault, project: str) -> Vault:
+def _vault_of_route(vault: Vault, project: str) -> Vault:
     """The vault as that project sees it; a caller bound to another one has no such view."""
     if vault.caller.is_bound_to_another(project):
         raise InvalidInput(
@@ -106,7 +106,7 @@ def _status_route(vault: Vault, given: Given) -> Any:
 # --- the table --------------------------------------------------------------------------------
 
 
-def _texts_parameter(description: str, **items: Any) -> dict[str, Any]:
+def _route_texts_parameter(description: str, **items: Any) -> dict[str, Any]:
     each = {"type": "string", **items}
     return {"type": "array", "items": each, "description": f"{description}; may be repeated"}
 
@@ -132,12 +132,14 @@ ROUTES: Final = (
                 "default": "hybrid",
                 "description": "how to look",
             },
-            "type": _texts_parameter(
+            "type": _route_texts_parameter(
                 "the memory's type: episodic, semantic, procedural or another"
             ),
-            "scope": _texts_parameter("the memory's scope", enum=["session", "project", "user"]),
+            "scope": _route_texts_parameter(
+                "the memory's scope", enum=["session", "project", "user"]
+            ),
             "project": text_schema("memories of this project"),
-            "tag": _texts_parameter("memories with this tag; of several, any"),
+            "tag": _route_texts_parameter("memories with this tag; of several, any"),
             "after": text_schema(f"made at or after: {_DAY}"),
             "before": text_schema(f"made at or before: {_DAY}"),
             "detail": {
@@ -322,7 +324,7 @@ def routes_page(routes: Iterable[Rest], address: str, *, with_token: bool) -> st
 
 
 def _route_section(route: Rest, address: str, header: str) -> str:
-    rows = "".join(_parameter_row(route, name) for name in route.takes)
+    rows = "".join(_route_parameter_row(route, name) for name in route.takes)
     table = f"<table><tr><th>parameter<th>what<th>{rows}</table>" if rows else ""
     command = html.escape(f"curl{header} '{address}{route.try_it or route.path}'")
     answers = ", ".join(f"<code>{name}</code>" for name in route.answers)
@@ -332,7 +334,7 @@ def _route_section(route: Rest, address: str, header: str) -> str:
     )
 
 
-def _parameter_row(route: Rest, name: str) -> str:
+def _route_parameter_row(route: Rest, name: str) -> str:
     parameter = _openapi_parameter(route, name)
     schema = parameter["schema"]
     schema |= schema.get("items", {})

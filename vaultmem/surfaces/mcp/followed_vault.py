@@ -59,17 +59,17 @@ class FollowedVault:
         """Open the vault and follow its files, in a thread."""
         if self._started is None:
             self._started = threading.Thread(
-                target=self._start_follower, name="vaultmem-open", daemon=True
+                target=self._start_vault_follower, name="vaultmem-open", daemon=True
             )
             self._started.start()
 
-    def _start_follower(self) -> None:
+    def _start_vault_follower(self) -> None:
         if self._stopping.wait(PAUSE_SECONDS):
             return
         said = ""
         while self.follower is None and not self._stopping.is_set():
             try:
-                self._follow(self.vault())
+                self._follow_vault(self.vault())
             except Exception as error:  # the edge of a thread; it is tried again, as by every call
                 told = str(answers.error_answer(error)["message"])
                 if told != said:
@@ -80,7 +80,7 @@ class FollowedVault:
             if self._revisions is not None and self._revisions.has_news():
                 self._notify()
 
-    def _follow(self, vault: Vault) -> None:
+    def _follow_vault(self, vault: Vault) -> None:
         with self._opening:
             if not self._stopping.is_set():
                 self._revisions = RevisionWatch(lambda: vault.revision)

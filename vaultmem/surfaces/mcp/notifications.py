@@ -85,18 +85,18 @@ class Notifier:
         loop = self._loop
         if loop is not None and not loop.is_closed():
             try:
-                loop.call_soon_threadsafe(self._gather_changes)
+                loop.call_soon_threadsafe(self._gather_notifications)
             except RuntimeError:  # it closed just now
                 log.debug("nobody is left to be told of a change")
 
-    def _gather_changes(self) -> None:
+    def _gather_notifications(self) -> None:
         if not self._gathering:
             self._gathering = True
-            task = asyncio.get_running_loop().create_task(self._tell_listeners())
+            task = asyncio.get_running_loop().create_task(self._notify_listeners())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _tell_listeners(self) -> None:
+    async def _notify_listeners(self) -> None:
         await asyncio.sleep(GATHER_SECONDS)
         self._gathering = False  # what changes from here on is another burst
         await self.publish(ResourcesListChanged())
@@ -176,17 +176,17 @@ class RevisionWatch:
 
     def told(self) -> None:
         """Our clients know of everything up to now."""
-        self._told = self._last = self._revision_now()
+        self._told = self._last = self._revision_to_notify()
 
     def has_news(self) -> bool:
-        now = self._revision_now()
+        now = self._revision_to_notify()
         stands, self._last = now == self._last, now
         if not stands or now == self._told:
             return False
         self._told = now
         return True
 
-    def _revision_now(self) -> int:
+    def _revision_to_notify(self) -> int:
         try:
             return self._revision()
         except VaultmemError as error:

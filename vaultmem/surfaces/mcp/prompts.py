@@ -102,7 +102,7 @@ def get_prompt(
             limits.TABLE[known["name"]].bounded_value(known["name"], given.get(known["name"], ""))
     except InvalidInput as error:
         raise MCPError(types.INVALID_PARAMS, str(error)) from None
-    text = _TEXTS[name](given) + (_listed_items(to_review) if name == REVIEW else "")
+    text = _TEXTS[name](given) + (_items_in_prompt(to_review) if name == REVIEW else "")
     content = {"type": "text", "text": text}
     return {
         "description": prompt["description"],
@@ -139,7 +139,7 @@ def _reviewing_prompt(given: Mapping[str, str]) -> str:
     )
 
 
-def _listed_items(items: Sequence[str]) -> str:
+def _items_in_prompt(items: Sequence[str]) -> str:
     """What upkeep has found; titles are data like the notes themselves."""
     if not items:
         return ""
@@ -184,31 +184,31 @@ def complete_argument(vault: Vault, argument: str, begun: str) -> dict[str, Any]
     }
 
 
-def _memory_ids(vault: Vault, begun: str) -> Iterable[str]:
+def _memory_ids_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
     for memory in vault.list(order="recent", limit=1000).memories:
         yield from (memory.path, memory.id)
 
 
-def _tags_beginning(vault: Vault, begun: str) -> Iterable[str]:
+def _tags_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
     return [each.tag for each in vault.tags().tags]
 
 
-def _projects_beginning(vault: Vault, begun: str) -> Iterable[str]:
+def _projects_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
     return [each.name for each in vault.projects().projects]
 
 
-def _entities_beginning(vault: Vault, begun: str) -> Iterable[str]:
+def _entities_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
     return vault.entity_names(begun, MOST_VALUES + 1)
 
 
-def _sessions_beginning(vault: Vault, begun: str) -> Iterable[str]:
+def _sessions_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
     return [each.session_id for each in reversed(vault.timeline(before=200).observations)]
 
 
 _COMPLETIONS: Final[Mapping[str, Callable[[Any, str], Iterable[str]]]] = {
-    **dict.fromkeys(("key", "id", "ids", "memory_id"), _memory_ids),
-    **dict.fromkeys(("tag", "tags"), _tags_beginning),
-    "project": _projects_beginning,
-    **dict.fromkeys(("entity", "subject", "object"), _entities_beginning),
-    "session_id": _sessions_beginning,
+    **dict.fromkeys(("key", "id", "ids", "memory_id"), _memory_ids_for_prompt),
+    **dict.fromkeys(("tag", "tags"), _tags_for_prompt),
+    "project": _projects_for_prompt,
+    **dict.fromkeys(("entity", "subject", "object"), _entities_for_prompt),
+    "session_id": _sessions_for_prompt,
 }

@@ -49,7 +49,7 @@ TEMPLATES: Final = tuple(
 
 def list_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     """One page: the fixed resources first, then the notes by title."""
-    offset = _cursor_offset(cursor)
+    offset = _resource_offset(cursor)
     found = vault.list(order="title", limit=PAGE, offset=offset)
     first = [_fixed_resource(path) for path in FIXED] if cursor is None else []
     page = {
@@ -60,7 +60,7 @@ def list_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     return page | more
 
 
-def _cursor_offset(cursor: str | None) -> int:
+def _resource_offset(cursor: str | None) -> int:
     if cursor is None:
         return 0
     match = re.fullmatch(r"notes-(\d{1,9})", cursor)

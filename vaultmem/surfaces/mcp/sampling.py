@@ -34,7 +34,7 @@ _ASKED: Final = "prose"  # the state of a call that comes again
 
 def is_sampling_offered(ctx: ServerRequestContext[Any, Any]) -> bool:
     offered = ctx.session.client_capabilities
-    asks = _is_carried_by_request(ctx) or ctx.session.can_send_request
+    asks = _is_sample_in_request(ctx) or ctx.session.can_send_request
     return offered is not None and offered.sampling is not None and asks
 
 
@@ -51,7 +51,7 @@ async def ask_for_prose(
 ) -> Mapping[str, str] | types.InputRequiredResult:
     """The client's prose by key, as far as it came in time; or the wish to give as an answer."""
     asked = {each.key: _sampling_request(each) for each in wanted}
-    if _is_carried_by_request(ctx):
+    if _is_sample_in_request(ctx):
         return types.InputRequiredResult(input_requests={**asked}, request_state=_ASKED)
     told: dict[str, str] = {}
     with anyio.move_on_after(SECONDS):
@@ -76,7 +76,7 @@ async def _sampled_text(
         return ""
 
 
-def _is_carried_by_request(ctx: ServerRequestContext[Any, Any]) -> bool:
+def _is_sample_in_request(ctx: ServerRequestContext[Any, Any]) -> bool:
     return is_version_at_least(ctx.protocol_version, _CARRIED)
 
 

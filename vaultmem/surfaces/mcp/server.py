@@ -126,7 +126,7 @@ class McpServer:
         caller = self._named_caller(ctx)
         return self.options.read_only or (caller is not None and caller.read_only)
 
-    def _vault_view(self, ctx: Context) -> Callable[[], Vault]:
+    def _served_vault_view(self, ctx: Context) -> Callable[[], Vault]:
         """The vault as this request's sender may see it; to be opened in a thread."""
         named, read_only = self._named_caller(ctx), self._is_read_only(ctx)
         client = ctx.session.client_params
@@ -146,7 +146,7 @@ class McpServer:
         return caller
 
     async def _work_on_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
-        view = self._vault_view(ctx)
+        view = self._served_vault_view(ctx)
         if self._slots is None:
             self._slots = anyio.CapacityLimiter(AT_ONCE)
         return await anyio.to_thread.run_sync(lambda: do(view()), limiter=self._slots)
@@ -165,10 +165,10 @@ class McpServer:
             message = f"There is no tool {shown_wrong_value(params.name)}{tools.nearest_tool(params.name)}"
             raise MCPError(types.INVALID_PARAMS, message)
         try:
-            self._require_served(ctx, tool)
+            self._require_served_tool(ctx, tool)
             given = arguments.checked_arguments(tool.name, tool.schema, params.arguments)
             if tool.name == tools.CONSOLIDATE and not given.get("dry_run"):
-                return await self._consolidate(ctx, params, given)
+                return await self._call_consolidate_tool(ctx, params, given)
             result = await self._work_on_vault(
                 ctx, lambda vault: answers.native_answer(tool.run(vault, given), given)
             )
@@ -176,7 +176,7 @@ class McpServer:
             return answers.failure_answer(error)
         return result
 
-    async def _consolidate(
+    async def _call_consolidate_tool(
         self, ctx: Context, params: types.CallToolRequestParams, given: dict[str, Any]
     ) -> Any:
         """With prose of the client's own model, where it offers one."""
@@ -198,7 +198,7 @@ class McpServer:
 
         return await self._work_on_vault(ctx, run)
 
-    def _require_served(self, ctx: Context, tool: Tool) -> None:
+    def _require_served_tool(self, ctx: Context, tool: Tool) -> None:
         if tool in self._offered_native_tools(ctx):
             return
         if tool.toolset in self.options.toolsets:
@@ -240,8 +240,8 @@ class McpServer:
 
     # --- subscriptions -------------------------------------------------------------------
 
-    def _look_at_resource(self, ctx: Context, uri: str) -> Look:
-        view = self._vault_view(ctx)
+    def _look_at_served_resource(self, ctx: Context, uri: str) -> Look:
+        view = self._served_vault_view(ctx)
 
         def look() -> str:
             try:
@@ -258,7 +258,9 @@ class McpServer:
         resources.require_known_resource(params.uri)
         if self.notifier.subscriptions(ctx) >= MOST_SUBSCRIPTIONS:
             raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
-        await self.notifier.subscribe(ctx, params.uri, self._look_at_resource(ctx, params.uri))
+        await self.notifier.subscribe(
+            ctx, params.uri, self._look_at_served_resource(ctx, params.uri)
+        )
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
@@ -270,7 +272,7 @@ class McpServer:
         if len(wanted) > MOST_SUBSCRIPTIONS:
             raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
         looks = {
-            uri: self._look_at_resource(ctx, uri)
+            uri: self._look_at_served_resource(ctx, uri)
             for uri in wanted
             if resources.is_known_resource(uri)
         }
@@ -306,7 +308,7 @@ class McpServer:
             title="vaultmem",
             version=__version__,
             instructions=prompts.INSTRUCTIONS,
-            lifespan=self._lifespan,
+            lifespan=self._mcp_server_lifespan,
             cache_hints=CACHING,
             get_tool_input_schema=self._input_schema,
             on_list_tools=complete_result(self._list_tools),
@@ -328,7 +330,7 @@ class McpServer:
         return server
 
     @contextlib.asynccontextmanager
-    async def _lifespan(self, server: Server[Any]) -> AsyncIterator[None]:
+    async def _mcp_server_lifespan(self, server: Server[Any]) -> AsyncIterator[None]:
         self.notifier.bind_loop()
         yield
 

@@ -96,7 +96,7 @@ class _StdioPipe:
         self._on_first_reply = on_first_reply
         self._token = anyio.lowlevel.current_token()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._writer = threading.Thread(target=self._write_lines, name="stdout", daemon=True)
+        self._writer = threading.Thread(target=self._write_stdio_lines, name="stdout", daemon=True)
         legacy, from_legacy = anyio.create_memory_object_stream[Any](0)
         modern, from_modern = anyio.create_memory_object_stream[Any](0)
         self._legacy: MemoryObjectSendStream[Any] = legacy
@@ -110,7 +110,7 @@ class _StdioPipe:
 
     def start(self) -> None:
         self._writer.start()
-        threading.Thread(target=self._read_lines, name="stdin", daemon=True).start()
+        threading.Thread(target=self._read_stdio_lines, name="stdin", daemon=True).start()
 
     def close(self) -> None:
         """Everything answered is written before this returns, unless nobody reads."""
@@ -119,21 +119,21 @@ class _StdioPipe:
 
     # --- in ------------------------------------------------------------------------------
 
-    def _read_lines(self) -> None:
+    def _read_stdio_lines(self) -> None:
         try:
             with os.fdopen(self._in, "rb", buffering=1 << 16) as lines:
-                while line := _next_line(lines):
+                while line := _next_stdio_line(lines):
                     self._heard = True
                     if line.strip(_BLANK):
                         anyio.from_thread.run(
-                            self._take_message, parsed_message(line), token=self._token
+                            self._take_stdio_message, parsed_message(line), token=self._token
                         )
         except (RuntimeError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
             log.debug("reading ended", exc_info=True)
         finally:
             self.end()
 
-    async def _take_message(self, taken: SessionMessage | types.JSONRPCError) -> None:
+    async def _take_stdio_message(self, taken: SessionMessage | types.JSONRPCError) -> None:
         if isinstance(taken, types.JSONRPCError):
             if self._answer_bad_lines or taken.error.code != types.PARSE_ERROR:
                 self.write(taken)
@@ -144,7 +144,7 @@ class _StdioPipe:
                 return  # a signal came: what runs is finished, nothing is begun
             if message.method not in _ENDLESS:
                 self._running.add(message.id)
-            lane = self._modern if _is_without_handshake(message) else self._legacy
+            lane = self._modern if _is_stdio_unshaken(message) else self._legacy
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
             self._running.discard((message.params or {}).get("requestId"))
             await self._modern.send(taken)
@@ -160,12 +160,12 @@ class _StdioPipe:
             if not self._running:
                 self._idle.set()
 
-    def _write_lines(self) -> None:
+    def _write_stdio_lines(self) -> None:
         """A thread of its own: a client that reads slowly delays nothing but its own answers."""
         first = True
         while (line := self._lines.get()) is not None:
             try:
-                _write_all(self._out, line)
+                _write_all_to_stdio(self._out, line)
             except OSError:
                 log.debug("the client no longer reads")
                 self.end()
@@ -193,7 +193,7 @@ class _StdioPipe:
             while self._running and not self._hurry.is_set():
                 self._idle = anyio.Event()
                 await self._idle.wait()
-        _end_process_at_last(self._grace)
+        _end_stdio_process(self._grace)
         await self._legacy.aclose()
         await self._modern.aclose()
 
@@ -211,7 +211,7 @@ class _StdioPipe:
 
     async def heed_parent(self) -> None:
         """Where another process keeps our input open, its end does not come with the client's."""
-        while not parent_process.is_parent_gone(heard=self._heard) and _has_reader(self._out):
+        while not parent_process.is_parent_gone(heard=self._heard) and _has_stdio_reader(self._out):
             await anyio.sleep(PARENT_SECONDS)
         log.warning("The program that started this server has ended, so it ends too.")
         self._ending.set()
@@ -227,7 +227,7 @@ _BLANK: Final = b" \t\r\n\0"
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
-def _next_line(lines: BinaryIO) -> bytes:
+def _next_stdio_line(lines: BinaryIO) -> bytes:
     """The next line; of one that is too long, a beginning that is too long as well."""
     line = lines.readline(LINE_BYTES + 1)
     if len(line) > LINE_BYTES and not line.endswith(b"\n"):
@@ -241,11 +241,11 @@ def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
     if len(line) > LINE_BYTES:
         found = _ID.search(line[:_HEAD])
         reason = f"a message has at most {LINE_BYTES:,} bytes, and this one has more"
-        return _refused_message(json.loads(found[1]) if found else None, reason)
+        return _refused_stdio_message(json.loads(found[1]) if found else None, reason)
     try:
         found = json.loads(
             line.strip(_BLANK).removeprefix(b"\xef\xbb\xbf").decode(),
-            parse_constant=_refuse_constant,
+            parse_constant=_refuse_jsonrpc_constant,
         )
     except (ValueError, RecursionError) as error:
         log.warning("a line that is not JSON was refused: %s", str(error)[:200])
@@ -253,33 +253,35 @@ def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
             None, types.PARSE_ERROR, f"Parse error: the line is not JSON ({error})."
         )
     if isinstance(found, list):
-        return _refused_message(
+        return _refused_stdio_message(
             None, "batches are not part of the protocol; send one message per line"
         )
     if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
-        return _refused_message(_jsonrpc_id(found), 'a message is an object with "jsonrpc": "2.0"')
+        return _refused_stdio_message(
+            _jsonrpc_id(found), 'a message is an object with "jsonrpc": "2.0"'
+        )
     if "method" in found and "id" in found and _jsonrpc_id(found) is None:
-        return _refused_message(None, "the id of a request is a text or a whole number")
+        return _refused_stdio_message(None, "the id of a request is a text or a whole number")
     if found.get("method") == "initialize":
-        _complete_initialize(found)
+        _complete_stdio_initialize(found)
     try:
         message = types.jsonrpc_message_adapter.validate_python(
-            _whole_numbers(found), by_name=False
+            _stdio_whole_numbers(found), by_name=False
         )
         return SessionMessage(message)
     except ValidationError as error:
-        return _refused_message(
+        return _refused_stdio_message(
             _jsonrpc_id(found), f"{error.error_count()} fields are not as they must be"
         )
     except RecursionError:
-        return _refused_message(_jsonrpc_id(found), "it is nested too deeply")
+        return _refused_stdio_message(_jsonrpc_id(found), "it is nested too deeply")
 
 
-def _refuse_constant(name: str) -> None:
+def _refuse_jsonrpc_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _refused_message(id_: str | int | None, reason: str) -> types.JSONRPCError:
+def _refused_stdio_message(id_: str | int | None, reason: str) -> types.JSONRPCError:
     log.warning("a message was refused: %s", reason)
     return _jsonrpc_error(id_, types.INVALID_REQUEST, f"Invalid request: {reason}.")
 
@@ -295,7 +297,7 @@ def _jsonrpc_id(found: Any) -> str | int | None:
     return id_ if isinstance(id_, (str, int)) and not isinstance(id_, bool) else None
 
 
-def _complete_initialize(initialize: dict[str, Any]) -> None:
+def _complete_stdio_initialize(initialize: dict[str, Any]) -> None:
     """Small clients leave out what the library insists on."""
     params = initialize.setdefault("params", {})
     if isinstance(params, dict):
@@ -304,18 +306,20 @@ def _complete_initialize(initialize: dict[str, Any]) -> None:
         params.setdefault("clientInfo", {"name": NAMELESS, "version": ""})
 
 
-def _whole_numbers(value: Any) -> Any:
+def _stdio_whole_numbers(value: Any) -> Any:
     """Half of a surrogate pair becomes U+FFFD, as in every encoder of the web."""
     if isinstance(value, str):
         return value if value.isascii() else _HALF.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_whole_numbers(item) for item in value]
+        return [_stdio_whole_numbers(item) for item in value]
     if isinstance(value, dict):
-        return {_whole_numbers(key): _whole_numbers(item) for key, item in value.items()}
+        return {
+            _stdio_whole_numbers(key): _stdio_whole_numbers(item) for key, item in value.items()
+        }
     return value
 
 
-def _is_without_handshake(request: types.JSONRPCRequest) -> bool:
+def _is_stdio_unshaken(request: types.JSONRPCRequest) -> bool:
     meta = (request.params or {}).get("_meta")
     return (
         request.method != "initialize"
@@ -324,14 +328,14 @@ def _is_without_handshake(request: types.JSONRPCRequest) -> bool:
     )
 
 
-def _end_process_at_last(grace: float) -> None:
+def _end_stdio_process(grace: float) -> None:
     """Something that cannot be interrupted must not keep the process for ever."""
     last = threading.Timer(grace / 2, os._exit, (0,))
     last.daemon = True
     last.start()
 
 
-def _has_reader(descriptor: int) -> bool:
+def _has_stdio_reader(descriptor: int) -> bool:
     """Whether anybody is at the other end of a pipe; where that cannot be asked, someone is."""
     if not hasattr(select, "poll"):
         return True
@@ -340,7 +344,7 @@ def _has_reader(descriptor: int) -> bool:
     return not any(said & (select.POLLERR | select.POLLHUP) for _, said in asked.poll(0))
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_all_to_stdio(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -38,11 +38,11 @@ TOOLSETS: Final = ("core", "graph", "session", "curate")
 # --- what the tools do -------------------------------------------------------------------
 
 
-def _picked_arguments(given: Arguments, *names: str) -> dict[str, Any]:
+def _tool_arguments(given: Arguments, *names: str) -> dict[str, Any]:
     return {name: given[name] for name in names if name in given}
 
 
-def _as_texts(value: Any) -> tuple[str, ...]:
+def _tool_texts(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value or ())
 
 
@@ -52,12 +52,12 @@ def _recall_tool(vault: Vault, given: Arguments) -> Any:
     return vault.recall(
         given["query"],
         detail=given.get("detail", "normal"),
-        scope=_as_texts(given.get("scope")),
-        type=_as_texts(given.get("type")),
+        scope=_tool_texts(given.get("scope")),
+        type=_tool_texts(given.get("type")),
         tags=tuple(given.get("tags", ())),
         after=time_range.get("after"),
         before=time_range.get("before"),
-        **_picked_arguments(given, *names, "max_tokens", "explain"),
+        **_tool_arguments(given, *names, "max_tokens", "explain"),
     )
 
 
@@ -73,8 +73,8 @@ def _update_tool(vault: Vault, given: Arguments) -> Any:
         remove_tags=tuple(tags.get("remove") or ()),
         add_entities=tuple(entities.get("add") or ()),
         remove_entities=tuple(entities.get("remove") or ()),
-        **_picked_arguments(given, "content", "old_text", "new_text", "append", "section"),
-        **_picked_arguments(given, "importance", "metadata", "expected_version"),
+        **_tool_arguments(given, "content", "old_text", "new_text", "append", "section"),
+        **_tool_arguments(given, "importance", "metadata", "expected_version"),
     )
 
 
@@ -88,7 +88,7 @@ def _context_tool(vault: Vault, given: Arguments) -> Any:
     return vault.context(
         given.get("task_description"),
         files=tuple(given.get("files_in_context", ())),
-        **_picked_arguments(given, "max_tokens", "sections"),
+        **_tool_arguments(given, "max_tokens", "sections"),
     )
 
 
@@ -101,7 +101,7 @@ def _status_tool(vault: Vault, given: Arguments) -> Any:
     return replace(vault.status(), settings=None)  # they are a person's business, and long
 
 
-def _calls_operation(method: str, *first: str) -> Callable[[Vault, Arguments], Any]:
+def _tool_for_operation(method: str, *first: str) -> Callable[[Vault, Arguments], Any]:
     """A tool whose arguments are the method's: the first by place, the others by name."""
 
     def run(vault: Vault, given: Arguments) -> Any:
@@ -232,7 +232,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Hide an outdated or wrong memory from recall; restore_memory brings it back.",
         {"memory_id": TEXT, "reason": TEXT, "expected_version": TEXT},
         {"memory_id": "string"},
-        _calls_operation("forget", "memory_id"),
+        _tool_for_operation("forget", "memory_id"),
         needs=("memory_id",),
         writes=True,
         destroys=True,
@@ -253,7 +253,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "offset": NUMBER,
         },
         {"memories": "array", "total": "integer"},
-        _calls_operation("list"),
+        _tool_for_operation("list"),
     ),
     Tool(
         "get_memory_context",
@@ -312,7 +312,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "multi": FLAG,
         },
         {"fact": "object"},
-        _calls_operation("assert_fact", "subject", "predicate", "object"),
+        _tool_for_operation("assert_fact", "subject", "predicate", "object"),
         needs=("subject", "predicate", "object"),
         writes=True,
     ),
@@ -328,7 +328,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "include_closed": FLAG,
         },
         {"facts": "array"},
-        _calls_operation("facts"),
+        _tool_for_operation("facts"),
     ),
     Tool(
         "start_session",
@@ -336,7 +336,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Open a journal for this work session.",
         {"project": TEXT, "title": TEXT},
         {"session_id": "string"},
-        _calls_operation("start_session"),
+        _tool_for_operation("start_session"),
         writes=True,
     ),
     Tool(
@@ -350,7 +350,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "session_id": TEXT,
         },
         {"observation_id": "string"},
-        _calls_operation("log", "content"),
+        _tool_for_operation("log", "content"),
         needs=("content",),
         writes=True,
     ),
@@ -360,7 +360,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Close the journal with a summary; one is made if you give none.",
         {"session_id": TEXT, "summary": TEXT},
         {"summary": "string"},
-        _calls_operation("end_session"),
+        _tool_for_operation("end_session"),
         writes=True,
     ),
     Tool(
@@ -374,7 +374,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "after": NUMBER,
         },
         {"observations": "array"},
-        _calls_operation("timeline"),
+        _tool_for_operation("timeline"),
     ),
     Tool(
         "tag_memory",
@@ -382,7 +382,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Add or remove tags.",
         {"memory_id": TEXT, "add": TEXTS, "remove": TEXTS, "expected_version": TEXT},
         {"tags": "array"},
-        _calls_operation("tag", "memory_id"),
+        _tool_for_operation("tag", "memory_id"),
         needs=("memory_id",),
         writes=True,
     ),
@@ -405,7 +405,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "expected_version": TEXT,
         },
         {"new_scope": "string"},
-        _calls_operation("promote", "memory_id", "target_scope"),
+        _tool_for_operation("promote", "memory_id", "target_scope"),
         needs=("memory_id", "target_scope"),
         writes=True,
     ),
@@ -419,7 +419,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "dry_run": FLAG,
         },
         {"consolidated_memories": "array"},
-        _calls_operation("consolidate"),
+        _tool_for_operation("consolidate"),
         writes=True,
     ),
     Tool(
@@ -435,7 +435,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "dry_run": FLAG,
         },
         {"pruned": "array"},
-        _calls_operation("prune", "scope"),
+        _tool_for_operation("prune", "scope"),
         needs=("scope",),
         writes=True,
         destroys=True,
@@ -446,7 +446,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Bring back a forgotten, pruned or earlier version of a memory.",
         {"memory_id": TEXT, "version": TEXT},
         {"version": "string"},
-        _calls_operation("restore", "memory_id"),
+        _tool_for_operation("restore", "memory_id"),
         needs=("memory_id",),
         writes=True,
         destroys=True,

@@ -26,7 +26,7 @@ def read_export(reading: OpenedExport, *, into: str = "", files: bool = False) -
     }
     if not any(note.string("permalink") for note in notes.values()):
         raise InvalidInput(f"No note in {reading.path} has a permalink.")
-    names = _paths_by_title(notes)
+    names = _basic_memory_titles(notes)
     if names:
         reading.remarks.append(
             f"{len(names)} notes are named by their titles instead of their files, because "
@@ -45,7 +45,7 @@ def _basic_memory_note(reading: OpenedExport, path: str) -> Note | None:
         return None  # copying it will say so
 
 
-def _paths_by_title(notes: Mapping[str, Note]) -> dict[str, str]:
+def _basic_memory_titles(notes: Mapping[str, Note]) -> dict[str, str]:
     """Better places for notes that links name by a title their file does not have.
 
     basic-memory finds `[[Auth flow]]` in `auth-flow.md` by its title; a vault goes by file

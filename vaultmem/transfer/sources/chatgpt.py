@@ -59,7 +59,9 @@ def _chatgpt_turns(chat: Mapping[str, Any], reading: OpenedExport) -> Iterator[T
         if not message:
             continue
         kind = text_value(mapping_value(message.get("author")).get("role"))
-        said = _chatgpt_text(message) if kind in _ROLES and not _is_hidden_message(message) else ""
+        said = (
+            _chatgpt_text(message) if kind in _ROLES and not _is_hidden_in_chatgpt(message) else ""
+        )
         if not said.strip():
             reading.passed[_UNSEEN] += 1
             continue
@@ -93,7 +95,7 @@ def _chatgpt_time(node: Mapping[str, Any]) -> float:
     return found.timestamp() if found else 0.0
 
 
-def _is_hidden_message(message: Mapping[str, Any]) -> bool:
+def _is_hidden_in_chatgpt(message: Mapping[str, Any]) -> bool:
     meta = mapping_value(message.get("metadata"))
     return bool(meta.get("is_visually_hidden_from_conversation")) or message.get("weight") == 0
 

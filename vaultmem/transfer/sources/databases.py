@@ -44,15 +44,15 @@ class Tables:
         self._name = name
         self._most = max(1_000, size // _LEAST_ROW)
         self._since: float | None = None
-        db.set_progress_handler(self._is_taking_too_long, _STEPS)
+        db.set_progress_handler(self._is_database_too_slow, _STEPS)
 
     def have_tables(self, *names: str) -> bool:
         return all(map(self._is_real_table, names))
 
     def _is_real_table(self, name: str) -> bool:
-        if not list(self._select_rows(_REAL, (name,))):
+        if not list(self._select_database_rows(_REAL, (name,))):
             return False
-        columns = self._select_rows(f"PRAGMA table_xinfo({name})")
+        columns = self._select_database_rows(f"PRAGMA table_xinfo({name})")
         return not any(column["hidden"] for column in columns)
 
     def table_rows(self, table: str, order: str) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ class Tables:
         if not self.have_tables(table):
             return []
         found, held = [], 0
-        for row in self._select_rows(f"SELECT * FROM {table} ORDER BY {order}"):
+        for row in self._select_database_rows(f"SELECT * FROM {table} ORDER BY {order}"):
             found.append(dict(row))
             held += sum(len(value) for value in row if isinstance(value, (str, bytes)))
             if held > MOST_HELD:
@@ -69,7 +69,7 @@ class Tables:
 
     def select_from(self, sql: str, *given: str, tables: tuple[str, ...]) -> Iterator[sqlite3.Row]:
         """What a question about these tables finds; nothing where one is missing."""
-        return self._select_rows(sql, given) if self.have_tables(*tables) else iter(())
+        return self._select_database_rows(sql, given) if self.have_tables(*tables) else iter(())
 
     def last_row_id(self, table: str) -> int:
         """About how many rows there are: the highest number of one."""
@@ -78,7 +78,7 @@ class Tables:
                 return int(row[0] or 0)
         return 0
 
-    def _select_rows(self, sql: str, given: tuple[str, ...] = ()) -> Iterator[sqlite3.Row]:
+    def _select_database_rows(self, sql: str, given: tuple[str, ...] = ()) -> Iterator[sqlite3.Row]:
         """No more rows than a file of this size can hold: pages that point to each other, or
         numbers that are there a thousand times, would give rows without end."""
         self._since = time.monotonic()
@@ -92,7 +92,7 @@ class Tables:
             yield row
         raise InvalidInput(f"{self._name} has more rows than fit into it: it is damaged.")
 
-    def _is_taking_too_long(self) -> bool:
+    def _is_database_too_slow(self) -> bool:
         return self._since is not None and time.monotonic() - self._since > _SECONDS
 
 

@@ -29,30 +29,30 @@ _TELLING: Final = ("conversations.json", "conversations-000.json")
 def source_it_looks_like(path: Path) -> str:
     """The source whose file this is; empty when none of ours."""
     try:
-        return _source_by_content(path)
+        return _detect_by_content(path)
     except (VaultmemError, OSError):
         return ""
 
 
-def _source_by_content(path: Path) -> str:
+def _detect_by_content(path: Path) -> str:
     if is_sqlite(path):
-        return _source_by_tables(path)
+        return _detect_by_tables(path)
     if path.is_dir():
-        return _source_of_folder(path)
+        return _detect_in_folder(path)
     if path.suffix.lower() == ".md":
-        start = with_unix_line_ends(_start_of_file(path, 2000).decode(errors="replace"))
+        start = with_unix_line_ends(_start_to_detect_by(path, 2000).decode(errors="replace"))
         return "mem0" if _MEM0.match(start) else ""
     if is_zip_file(path):
-        return next(filter(None, map(_source_by_items, _telling_parts(path))), "")
-    return _source_by_items(export_parts(path, _JSON)[0])
+        return next(filter(None, map(_detect_by_items, _parts_to_detect_by(path))), "")
+    return _detect_by_items(export_parts(path, _JSON)[0])
 
 
-def _telling_parts(path: Path) -> list[opening.Part]:
+def _parts_to_detect_by(path: Path) -> list[opening.Part]:
     found = export_parts(path, _JSON)
     return sorted(found, key=lambda part: part.name.rpartition("/")[2] not in _TELLING)
 
 
-def _source_by_tables(path: Path) -> str:
+def _detect_by_tables(path: Path) -> str:
     with open_database(path) as tables:
         if tables.have_tables("observations", "sdk_sessions"):
             return "claude-mem"
@@ -60,7 +60,7 @@ def _source_by_tables(path: Path) -> str:
         return "mempalace" if any(tables.have_tables(*some) for some in known) else ""
 
 
-def _source_of_folder(path: Path) -> str:
+def _detect_in_folder(path: Path) -> str:
     if (path / claude_mem.DATABASE).exists():
         return "claude-mem"
     stores = (*mempalace.STORES, mempalace.GRAPH, f"palace/{mempalace.STORES[0]}")
@@ -68,30 +68,30 @@ def _source_of_folder(path: Path) -> str:
         return "mempalace"
     for name in _TELLING:
         if (path / name).exists():
-            return _source_by_items(export_parts(path / name, ".*")[0])
+            return _detect_by_items(export_parts(path / name, ".*")[0])
     named = (file for name, file in opening.files_in_folder(path) if name.lower().endswith(".md"))
     notes = list(itertools.islice(named, _LOOKED_AT))
-    some = (_start_of_file(file, 4000) for file in notes)
+    some = (_start_to_detect_by(file, 4000) for file in notes)
     if any(_PERMALINK.search(start) and parse(start).string("permalink") for start in some):
         return "basic-memory"
     return "folder" if notes else ""
 
 
-def _start_of_file(file: Path, most: int) -> bytes:
+def _start_to_detect_by(file: Path, most: int) -> bytes:
     with small_files.open_plain_file(file, follow=True) as opened:
         return opened.read(most)
 
 
-def _source_by_items(part: opening.Part) -> str:
+def _detect_by_items(part: opening.Part) -> str:
     for number, item in enumerate(json_values(part, OpenedExport(Path(part.name)))):
-        if isinstance(item, dict) and (found := _source_by_fields(item)):
+        if isinstance(item, dict) and (found := _detect_by_fields(item)):
             return found
         if number >= _LOOKED_AT:
             break
     return ""
 
 
-def _source_by_fields(item: Mapping[str, Any]) -> str:
+def _detect_by_fields(item: Mapping[str, Any]) -> str:
     for source, fields in _FIELDS:
         if all(field in item for field in fields):
             return source
@@ -124,18 +124,18 @@ def wrong_source(path: Path, source: str, expected: str, why: str) -> InvalidInp
             f"try: vaultmem import {found} {shlex.quote(str(path))}"
         )
     return InvalidInput(
-        f"{name} does not look like {expected}. {why}{_source_of_notes(path)}".rstrip()
+        f"{name} does not look like {expected}. {why}{_detect_by_notes(path)}".rstrip()
     )
 
 
 def unknown_source(path: Path) -> InvalidInput:
     known = f"There are: {', '.join(SOURCES)}."
     return InvalidInput(
-        f"{path.name} looks like nothing that can be imported.{_source_of_notes(path) or f' {known}'}"
+        f"{path.name} looks like nothing that can be imported.{_detect_by_notes(path) or f' {known}'}"
     )
 
 
-def _source_of_notes(path: Path) -> str:
+def _detect_by_notes(path: Path) -> str:
     """The way for a zip that holds notes, such as our own."""
     try:
         notes = is_zip_file(path) and export_parts(path, r".*\.md")

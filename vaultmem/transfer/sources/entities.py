@@ -43,7 +43,7 @@ class GatheredEntities:
         plain = one_line_name(name)
         if not plain:
             return False
-        self._hold_text(plain)
+        self._hold_entity_text(plain)
         found = self._known.setdefault(name_key(safe_name(plain)), _GatheredEntity(plain))
         if found.name != plain:
             self.joined[plain] = found.name
@@ -53,7 +53,7 @@ class GatheredEntities:
 
     def add_observation(self, name: str, said: str) -> None:
         if said.strip() and self.add_entity(name):
-            self._hold_text(said)
+            self._hold_entity_text(said)
             self._entity_named(name).observations[said.strip()] = None
 
     def add_relation(
@@ -73,7 +73,7 @@ class GatheredEntities:
         if not one_line_name(name) or not target:
             return False
         self.add_entity(name)
-        self._hold_text(target)
+        self._hold_entity_text(target)
         said = (as_link(safe_name(target)) if linked else "") or target
         word = predicate_name(predicate)
         identity = (relation_key(word), name_key(said), since, until)
@@ -82,7 +82,7 @@ class GatheredEntities:
         self._entity_named(name).facts.setdefault(identity, fact)
         return True
 
-    def _hold_text(self, text: str) -> None:
+    def _hold_entity_text(self, text: str) -> None:
         """They are written when all of it was read, since more may be said of each."""
         self._held += len(text) + _OWN
         if self._held > MOST_HELD:

@@ -33,14 +33,14 @@ def listed_files(reading: OpenedExport, *, files: bool = False) -> list[str]:
         kind = "not a folder" if root.exists() else "not there"
         raise (InvalidInput if root.exists() else NotFound)(f"{root} is {kind}.")
     found, others, seen = [], Counter[str](), 0
-    for folder, inner, names in os.walk(root, onerror=_report_unread(reading)):
-        inner[:] = sorted(name for name in inner if _is_readable_file(name, reading))
+    for folder, inner, names in os.walk(root, onerror=_report_unread_in_folder(reading)):
+        inner[:] = sorted(name for name in inner if _is_readable_in_folder(name, reading))
         seen += len(names)
         if seen > MOST_FILES:
             raise InvalidInput(f"{root} has more than {MOST_FILES:,} files in it.")
         for name in sorted(names):
             path = Path(folder, name)
-            if not _is_readable_file(name, reading):
+            if not _is_readable_in_folder(name, reading):
                 continue
             if path.is_symlink() or not path.is_file():
                 reading.leave(path.relative_to(root).as_posix(), "it is a link to another place")
@@ -58,14 +58,14 @@ def listed_files(reading: OpenedExport, *, files: bool = False) -> list[str]:
     return found
 
 
-def _is_readable_file(name: str, reading: OpenedExport) -> bool:
+def _is_readable_in_folder(name: str, reading: OpenedExport) -> bool:
     if printable(name) != name:
         reading.leave(name, "its name is not written in UTF-8")
         return False
     return not name.startswith(".")
 
 
-def _report_unread(reading: OpenedExport) -> Callable[[OSError], None]:
+def _report_unread_in_folder(reading: OpenedExport) -> Callable[[OSError], None]:
     def leave(error: OSError) -> None:
         reading.leave(str(error.filename), error.strerror or "it cannot be read")
 

@@ -29,7 +29,7 @@ def json_values(part: Part, reading: OpenedExport) -> Iterator[Any]:
         start = stream.next_json_sign()
         if start == "[":
             stream.at += 1
-            yield from _array_items(stream, part, reading)
+            yield from _json_array_items(stream, part, reading)
         elif start == "{":
             yield from _json_documents(stream, part, reading)
         elif start:
@@ -45,7 +45,7 @@ def _readable_json(part: Part) -> Iterator[None]:
         raise InvalidInput(f"{part.name} is damaged in its zip: {error}.") from None
 
 
-def _array_items(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iterator[Any]:
+def _json_array_items(stream: _JsonStream, part: Part, reading: OpenedExport) -> Iterator[Any]:
     number = 0
     while (sign := stream.next_json_sign()) != "]":
         number += 1

@@ -58,7 +58,7 @@ def _mem0_records(reading: OpenedExport) -> Iterator[Record]:
         reading.size += part.size
         found = _mem0_blocks(part) if part.name.endswith(".md") else json_values(part, reading)
         for number, item in enumerate(found, 1):
-            listed = next((item[n] for n in _LISTS if _holds_list(item, n)), [item])
+            listed = next((item[n] for n in _LISTS if _holds_mem0_list(item, n)), [item])
             for place, each in enumerate(listed, number):
                 made = _mem0_memory(each) if isinstance(each, dict) else None
                 if made is None:
@@ -69,7 +69,7 @@ def _mem0_records(reading: OpenedExport) -> Iterator[Record]:
     yield from things
 
 
-def _holds_list(item: Any, name: str) -> bool:
+def _holds_mem0_list(item: Any, name: str) -> bool:
     return isinstance(item, dict) and isinstance(item.get(name), list)
 
 

@@ -40,7 +40,7 @@ _EXACT: Final = """
 
 
 def read_export(reading: OpenedExport) -> Iterator[Record]:
-    files = _palace_databases(reading.path)
+    files = _mempalace_databases(reading.path)
     if not files:
         raise InvalidInput(
             f"There is no palace in {reading.path}: neither {STORES[0]} nor {STORES[1]}. "
@@ -51,12 +51,12 @@ def read_export(reading: OpenedExport) -> Iterator[Record]:
         with open_database(file) as tables:
             reading.total += sum(map(tables.last_row_id, ("embeddings", "documents", "entities")))
             if file.name == GRAPH:
-                yield from _palace_graph(tables)
+                yield from _mempalace_graph(tables)
             else:
-                yield from _palace_drawers(tables, file, reading)
+                yield from _mempalace_drawers(tables, file, reading)
 
 
-def _palace_databases(path: Path) -> list[Path]:
+def _mempalace_databases(path: Path) -> list[Path]:
     """The palace's own files, whichever of its folders was named; its graph may lie above it."""
     if is_sqlite(path):
         return [path]
@@ -66,18 +66,22 @@ def _palace_databases(path: Path) -> list[Path]:
     return [found[name] for name in (*STORES, GRAPH) if name in found]
 
 
-def _palace_drawers(tables: Tables, file: Path, reading: OpenedExport) -> Iterator[MemoryRecord]:
-    drawers = _chroma_drawers(tables) if file.name != STORES[1] else _exact_drawers(tables)
+def _mempalace_drawers(tables: Tables, file: Path, reading: OpenedExport) -> Iterator[MemoryRecord]:
+    drawers = (
+        _mempalace_chroma_drawers(tables)
+        if file.name != STORES[1]
+        else _mempalace_exact_drawers(tables)
+    )
     for id_, document, meta in drawers:
         if meta.get("ingest_mode") == "registry":
             reading.passed["marks of what was mined"] += 1
         elif not document.strip():
             reading.leave(f"drawer {id_}", "it has no text")
         else:
-            yield _drawer_memory(id_, document, meta)
+            yield _mempalace_memory(id_, document, meta)
 
 
-def _chroma_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _mempalace_chroma_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     id_ = ""
     meta: dict[str, Any] = {}
     needed = ("embeddings", "segments", "collections", "embedding_metadata")
@@ -91,12 +95,12 @@ def _chroma_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any
         yield id_, text_value(meta.pop("chroma:document", "")), meta
 
 
-def _exact_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _mempalace_exact_drawers(tables: Tables) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for row in tables.select_from(_EXACT, _DRAWERS, tables=("documents", "collections")):
         yield row["id"], text_value(row["document"]), mapping_value(row["metadata"])
 
 
-def _drawer_memory(id_: str, document: str, meta: Mapping[str, Any]) -> MemoryRecord:
+def _mempalace_memory(id_: str, document: str, meta: Mapping[str, Any]) -> MemoryRecord:
     dates = ("authored_at", "content_date", "date", "filed_at")
     return MemoryRecord(
         id=id_,
@@ -110,7 +114,7 @@ def _drawer_memory(id_: str, document: str, meta: Mapping[str, Any]) -> MemoryRe
     )
 
 
-def _palace_graph(tables: Tables) -> Iterator[Record]:
+def _mempalace_graph(tables: Tables) -> Iterator[Record]:
     things = GatheredEntities()
     names: dict[str, str] = {}
     for row in tables.table_rows("entities", "rowid"):
@@ -129,8 +133,8 @@ def _palace_graph(tables: Tables) -> Iterator[Record]:
             names.get(subject, subject),
             text_value(row.get("predicate")),
             names.get(target, target),
-            since=_palace_day(row.get("valid_from")),
-            until=_palace_day(row.get("valid_to")),
+            since=_mempalace_day(row.get("valid_from")),
+            until=_mempalace_day(row.get("valid_to")),
             confidence=share_value(row.get("confidence")),
             provenance=text_value(row.get("source_file")) or text_value(row.get("source_closet")),
             linked=target in names,
@@ -138,7 +142,7 @@ def _palace_graph(tables: Tables) -> Iterator[Record]:
     yield from things
 
 
-def _palace_day(value: Any) -> str:
+def _mempalace_day(value: Any) -> str:
     """As facts have it: a date, or a moment in UTC."""
     found = moment_value(value)
     if found is None:

@@ -82,9 +82,13 @@ def export_parts(path: Path, names: str) -> list[Part]:
             found = sorted(
                 (name, file) for name, file in files_in_folder(path) if wanted.fullmatch(name)
             )
-            return [_file_part(file, name) for name, file in found]
+            return [_opened_file_part(file, name) for name, file in found]
     require_readable_export(path)
-    return _zipped_parts(path, wanted) if is_zip_file(path) else [_file_part(path, path.name)]
+    return (
+        _opened_zip_parts(path, wanted)
+        if is_zip_file(path)
+        else [_opened_file_part(path, path.name)]
+    )
 
 
 def require_readable_export(path: Path) -> None:
@@ -97,14 +101,16 @@ def require_readable_export(path: Path) -> None:
 
 def files_in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
     """Every plain file below a folder with its path from there; links lead nowhere."""
-    for count, (name, entry) in enumerate(_folder_entries(folder)):
+    for count, (name, entry) in enumerate(_opened_folder_entries(folder)):
         if count >= MOST_FILES:
             raise InvalidInput(f"{folder} has more than {MOST_FILES:,} files in it.")
         if entry.is_file(follow_symlinks=False):
             yield name, Path(entry.path)
 
 
-def _folder_entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _opened_folder_entries(
+    folder: Path, before: str = ""
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
     waiting = [(before, str(folder))]
     while waiting:
         prefix, place = waiting.pop()
@@ -115,15 +121,15 @@ def _folder_entries(folder: Path, before: str = "") -> Iterator[tuple[str, os.Di
                     waiting.append((f"{prefix}{entry.name}/", entry.path))
 
 
-def _file_part(path: Path, name: str) -> Part:
+def _opened_file_part(path: Path, name: str) -> Part:
     def open_text() -> TextIO:
         with disk_errors_explained(f"Reading {path}", "Nothing was imported."):
-            return _text_stream(small_files.open_plain_file(path, follow=True))
+            return _opened_text_stream(small_files.open_plain_file(path, follow=True))
 
     return Part(name, path.stat().st_size, open_text)
 
 
-def _text_stream(stream: IO[bytes]) -> TextIO:
+def _opened_text_stream(stream: IO[bytes]) -> TextIO:
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
 
 
@@ -134,18 +140,18 @@ def is_zip_file(path: Path) -> bool:
     return path.is_file() and zipfile.is_zipfile(path)
 
 
-def _zipped_parts(path: Path, wanted: re.Pattern[str]) -> list[Part]:
+def _opened_zip_parts(path: Path, wanted: re.Pattern[str]) -> list[Part]:
     """All of them share one open archive: to open it is to read the list of its files."""
-    with _zip_errors(path):
+    with _zip_opening_errors(path):
         _require_short_zip_list(path)
         archive = zipfile.ZipFile(path)
-    found = [member for member in archive.infolist() if _is_wanted_member(member, wanted)]
+    found = [member for member in archive.infolist() if _is_zip_member_to_open(member, wanted)]
     _refuse_zip_bombs(path, found)
 
     def opener(member: zipfile.ZipInfo) -> Callable[[], TextIO]:
         def open_text() -> TextIO:
-            with _zip_errors(path):
-                return _text_stream(archive.open(member))
+            with _zip_opening_errors(path):
+                return _opened_text_stream(archive.open(member))
 
         return open_text
 
@@ -153,7 +159,7 @@ def _zipped_parts(path: Path, wanted: re.Pattern[str]) -> list[Part]:
     return [Part(m.filename, m.file_size, opener(m)) for m in ordered]
 
 
-def _is_wanted_member(member: zipfile.ZipInfo, wanted: re.Pattern[str]) -> bool:
+def _is_zip_member_to_open(member: zipfile.ZipInfo, wanted: re.Pattern[str]) -> bool:
     name, mode = member.filename, member.external_attr >> 16
     if member.is_dir() or stat.S_ISLNK(mode):
         return False
@@ -193,7 +199,7 @@ def _require_short_zip_list(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _zip_errors(path: Path) -> Iterator[None]:
+def _zip_opening_errors(path: Path) -> Iterator[None]:
     try:
         with disk_errors_explained(f"Reading {path}", "Nothing was imported."):
             yield

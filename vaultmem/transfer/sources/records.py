@@ -174,7 +174,7 @@ def moment_value(value: Any) -> dt.datetime | None:
     if isinstance(value, str):
         plain = value.strip()
         if found := moment(plain):
-            return _likely_moment(found)
+            return _likely_record_moment(found)
         try:
             value = float(plain)
         except ValueError:
@@ -183,12 +183,12 @@ def moment_value(value: Any) -> dt.datetime | None:
         return None
     try:
         seconds = value / (1e6 if value > _MICROSECONDS else 1e3 if value > _MILLISECONDS else 1)
-        return _likely_moment(dt.datetime.fromtimestamp(seconds, dt.UTC))
+        return _likely_record_moment(dt.datetime.fromtimestamp(seconds, dt.UTC))
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _likely_moment(found: dt.datetime) -> dt.datetime | None:
+def _likely_record_moment(found: dt.datetime) -> dt.datetime | None:
     """A time in 1970 or 9999 is some program's word for "unknown"."""
     return found if _EARLIEST <= found.year < _LATEST else None
 

@@ -21,11 +21,13 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     zsh:   vaultmem completion zsh >> ~/.zshrc      (below compinit)
     fish:  vaultmem completion fish > ~/.config/fish/completions/vaultmem.fish
     """
-    made = _shell_class(shell)(ctx.find_root().command, {}, "vaultmem", tab_completion.VARIABLE)
+    made = _completion_class(shell)(
+        ctx.find_root().command, {}, "vaultmem", tab_completion.VARIABLE
+    )
     click.echo(made.source().strip("\n"))
 
 
-def _shell_class(shell: str) -> type[ShellComplete]:
+def _completion_class(shell: str) -> type[ShellComplete]:
     from click import shell_completion
 
     class Bash(shell_completion.BashComplete):

@@ -23,7 +23,7 @@ def facts_command(subject: str, call: options.VaultCall, **wanted: Any) -> int:
     """Show what is known about SUBJECT, now or on an earlier day."""
     with call.open_vault() as opened, options.progress("Looking"):
         found = opened.facts(subject, **wanted)
-        near = "" if found.facts else _near_subjects(opened, subject)
+        near = "" if found.facts else _near_fact_subjects(opened, subject)
     if found.facts or call.as_json:
         call.print_result(found, _print_facts)
     else:
@@ -32,7 +32,7 @@ def facts_command(subject: str, call: options.VaultCall, **wanted: Any) -> int:
     return 0 if found.facts else 1
 
 
-def _near_subjects(opened: Vault, subject: str) -> str:
+def _near_fact_subjects(opened: Vault, subject: str) -> str:
     from vaultmem.surfaces.cli import error_messages
 
     meant = error_messages.nearest_name(subject, opened.beginning("entities", subject[:1]))

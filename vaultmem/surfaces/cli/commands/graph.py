@@ -89,7 +89,7 @@ def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
     click.secho("  " + screen.tag_labels((), entity.type, known), dim=True)
     rows = []
     for each in entity.relationships:
-        edge = _directed_edge(entity, each)
+        edge = _directed_graph_edge(entity, each)
         if edge not in shown:
             rows.append((each.type, "→" if each.direction == "outgoing" else "←", each.target))
         shown.add(edge)
@@ -99,11 +99,13 @@ def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
 
 def _graph_edges(entities: Sequence[Entity]) -> list[Edge]:
     """Every connection once, from whichever end it was seen."""
-    found = (_directed_edge(entity, each) for entity in entities for each in entity.relationships)
+    found = (
+        _directed_graph_edge(entity, each) for entity in entities for each in entity.relationships
+    )
     return list(dict.fromkeys(found))
 
 
-def _directed_edge(entity: Entity, each: Relationship) -> Edge:
+def _directed_graph_edge(entity: Entity, each: Relationship) -> Edge:
     if each.direction == "outgoing":
         return entity.name, each.type, each.target
     return each.target, each.type, entity.name

@@ -30,12 +30,12 @@ def history_command(ref: str, version: str | None, diff: bool, call: options.Vau
     with call.open_vault() as opened:
         versions = opened.history(ref, git=True)
         if version is None and not diff:
-            call.print_result(versions, _list_versions)
+            call.print_result(versions, _print_history)
             return
-        old = _find_version(versions, version)
+        old = _version_in_history(versions, version)
         text = opened.version_text(versions.memory_id, old.version)
         if diff:
-            text = _version_diff(text, opened.source(versions.memory_id).text, old, versions.path)
+            text = _history_diff(text, opened.source(versions.memory_id).text, old, versions.path)
     if call.as_json:
         name = "diff" if diff else "text"
         click.echo(render.to_json({**render.plain_json(old), "path": versions.path, name: text}))
@@ -47,14 +47,14 @@ def history_command(ref: str, version: str | None, diff: bool, call: options.Vau
         sys.stdout.buffer.write(note_bytes(text))
 
 
-def _list_versions(versions: Versions) -> None:
+def _print_history(versions: Versions) -> None:
     if screen.is_for_a_person():
         click.secho(screen.one_screen_line(versions.path), bold=True)
     rows = [
         (
             version.version[:8] if screen.is_for_a_person() else version.version,
             screen.moment_for_people(version.taken_at),
-            _version_said(version),
+            _history_entry(version),
             screen.size_for_people(version.size),
         )
         for version in versions.versions
@@ -62,14 +62,14 @@ def _list_versions(versions: Versions) -> None:
     screen.print_table(rows, ({"fg": "yellow"}, {}, {}, screen.DIM), indent=2, give=(2,))
 
 
-def _version_said(version: Version) -> str:
+def _history_entry(version: Version) -> str:
     said = f"{version.author}: {version.subject}" if version.commit else f"before: {version.action}"
     if version.current:
         return f"as it is now ({said})" if version.commit else "as it is now"
     return said
 
 
-def _find_version(versions: Versions, wanted: str | None) -> Version:
+def _version_in_history(versions: Versions, wanted: str | None) -> Version:
     """The version that begins so; without a name the last one before now."""
     for version in versions.versions:
         if version.version.startswith(wanted.lower()) if wanted else not version.current:
@@ -82,13 +82,13 @@ def _find_version(versions: Versions, wanted: str | None) -> Version:
     )
 
 
-def _version_diff(old: str, new: str, version: Version, path: str) -> str:
+def _history_diff(old: str, new: str, version: Version, path: str) -> str:
     from vaultmem.base.line_difference import unified_difference
 
     path = screen.one_screen_line(path)
     names = (f"{path} ({version.version[:8]})", f"{path} (now)")
-    return "\n".join(unified_difference(_version_lines(old), _version_lines(new), names))
+    return "\n".join(unified_difference(_history_lines(old), _history_lines(new), names))
 
 
-def _version_lines(text: str) -> list[str]:
+def _history_lines(text: str) -> list[str]:
     return with_unix_line_ends(text).removesuffix("\n").split("\n")

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5  # notes and left-out records that are named
 
 
-def _complete_sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
+def _complete_import_sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
     return [name for name in (*SOURCES, "auto") if name.startswith(start)]
 
 
 @click.command(epilog="Without FROM and PATH it lists what can be imported.")
-@click.argument("source", metavar="FROM", required=False, shell_complete=_complete_sources)
+@click.argument("source", metavar="FROM", required=False, shell_complete=_complete_import_sources)
 @click.argument("path", metavar="PATH", required=False, type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--project", metavar="NAME", help="The project of what has none of its own.")
@@ -42,13 +42,13 @@ def import_command(
     vaultmem import basic-memory ~/basic-memory
     """
     if source is None:
-        call.print_result({"sources": SOURCES}, _list_sources)
+        call.print_result({"sources": SOURCES}, _list_import_sources)
         return 0
     if path is None:
         raise InvalidInput(f"What is to be imported? vaultmem import {source} PATH")
     with (
         call.open_vault() as opened,
-        _hint_at_sources(),
+        _hint_at_import_sources(),
         options.progress("Importing") as shown,
     ):
         done = opened.import_(source, path, **wanted, progress=shown)
@@ -57,7 +57,7 @@ def import_command(
 
 
 @contextlib.contextmanager
-def _hint_at_sources() -> Iterator[None]:
+def _hint_at_import_sources() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def _hint_at_sources() -> Iterator[None]:
         raise
 
 
-def _list_sources(listed: Mapping[str, Mapping[str, str]]) -> None:
+def _list_import_sources(listed: Mapping[str, Mapping[str, str]]) -> None:
     screen.print_table(list(listed["sources"].items()))
     screen.say_line("Import one with: vaultmem import FROM PATH", dim=True)
 
@@ -85,7 +85,7 @@ def _print_import(done: Imported) -> None:
     _print_imported_notes(done)
     for left in done.left_out[:_SHOWN]:
         click.echo(screen.one_screen_line(f"! {left.what}: {left.why}"))
-    _print_and_more(done.left - _SHOWN)
+    _print_more_imported(done.left - _SHOWN)
     screen.print_warnings(done.warnings)
     if done.gone:
         screen.say_line("What you removed stays away; bring it back with --again.", dim=True)
@@ -104,11 +104,11 @@ def _print_imported_notes(done: Imported) -> None:
     for step in new[:_SHOWN] if done.dry_run else ():
         click.echo(screen.one_screen_line(f"{'+' if step.action == 'add' else '~'} {step.path}"))
     if done.dry_run:
-        _print_and_more(len(new) - _SHOWN)
+        _print_more_imported(len(new) - _SHOWN)
     for step in [step for step in new if step.why][:_SHOWN]:
         click.echo(screen.one_screen_line(f"> {step.why}"))
 
 
-def _print_and_more(count: int) -> None:
+def _print_more_imported(count: int) -> None:
     if count > 0:
         click.echo(f"  … and {count:,} more; --json lists them")

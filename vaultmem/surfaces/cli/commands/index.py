@@ -27,7 +27,7 @@ def index_command(rebuild: bool, vectors: bool, call: options.VaultCall) -> int:
             with options.progress("Vectors") as shown:
                 made = opened.embed_all(shown)
         elif not call.as_json and not is_quiet():
-            left = _count_without_vectors(opened)
+            left = _count_left_to_index(opened)
     if call.as_json:
         click.echo(render.to_json(render.reconcile_report_json(report)))
     else:
@@ -35,7 +35,7 @@ def index_command(rebuild: bool, vectors: bool, call: options.VaultCall) -> int:
     return 1 if report.withheld else 0
 
 
-def _count_without_vectors(opened: Vault) -> int:
+def _count_left_to_index(opened: Vault) -> int:
     index = opened.status().index
     return index.pending if index.model_state == "ready" else 0
 

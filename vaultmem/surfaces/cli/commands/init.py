@@ -34,22 +34,22 @@ def init_command(
 
     plan = vault.plan_vault(folder, git=git, examples=examples)
     if not as_json:
-        _show_vault_plan(plan, dry_run)
+        _show_init_plan(plan, dry_run)
     if not dry_run and not plan.new and not plan.empty and not yes and sys.stdin.isatty():
         click.confirm("Add these?", abort=True, err=True)
     said = "" if dry_run else vault.make_vault(plan, git=git)
     if as_json:
-        click.echo(render.to_json(_vault_plan_json(plan, said, done=not dry_run)))
+        click.echo(render.to_json(_init_plan_json(plan, said, done=not dry_run)))
     elif not dry_run:
-        _say_vault_made(plan, said)
+        _say_init_done(plan, said)
 
 
-def _show_vault_plan(plan: VaultPlan, dry_run: bool) -> None:
+def _show_init_plan(plan: VaultPlan, dry_run: bool) -> None:
     screen.say_line(
         f"{'New vault' if plan.new else 'Vault'} in {screen.one_screen_line(str(plan.root))}"
     )
     places = (*(f"{folder}/" for folder in plan.folders), *plan.add)
-    for line in _vault_plan_lines(plan) if plan.new and not dry_run else places:
+    for line in _init_plan_lines(plan) if plan.new and not dry_run else places:
         screen.say_line(click.style("  + ", fg="green") + line)
     if plan.keep:
         number = screen.counted_words(len(plan.keep), "file")
@@ -59,7 +59,7 @@ def _show_vault_plan(plan: VaultPlan, dry_run: bool) -> None:
         screen.say_line(f"  {line}")
 
 
-def _vault_plan_lines(plan: VaultPlan) -> Iterator[str]:
+def _init_plan_lines(plan: VaultPlan) -> Iterator[str]:
     """A new vault's files by folder: nobody has anything to lose there."""
     files = Counter(path.partition("/")[0] + "/" * ("/" in path) for path in plan.add)
     for folder in plan.folders:
@@ -69,7 +69,7 @@ def _vault_plan_lines(plan: VaultPlan) -> Iterator[str]:
         yield f"{name:16}{click.style(some, dim=True)}" if some else name
 
 
-def _say_vault_made(plan: VaultPlan, said: str) -> None:
+def _say_init_done(plan: VaultPlan, said: str) -> None:
     if said:
         screen.say_line(said)
     if plan.empty:
@@ -82,7 +82,7 @@ def _say_vault_made(plan: VaultPlan, said: str) -> None:
     screen.say_line(f"  vaultmem install claude-code --vault {where}     # or another client")
 
 
-def _vault_plan_json(plan: VaultPlan, said: str, *, done: bool) -> dict[str, object]:
+def _init_plan_json(plan: VaultPlan, said: str, *, done: bool) -> dict[str, object]:
     return {
         "vault": str(plan.root),
         "done": done,

@@ -81,11 +81,11 @@ def install_command(
     from vaultmem.clients.our_entry import EntryOptions
 
     if client is None:
-        _list_clients(install.clients_overview(), as_json)
+        _list_clients_to_install(install.clients_overview(), as_json)
         return
     chosen = catalogue.client_named(client)
     wanted = EntryOptions(
-        _vault_to_install(vault), read_only, project.strip(), _checked_toolsets(toolsets)
+        _vault_to_install(vault), read_only, project.strip(), _toolsets_to_install(toolsets)
     )
     done = install.install_client(
         chosen, wanted, file=file and file.absolute(), hooks=hooks, dry_run=dry_run
@@ -93,7 +93,7 @@ def install_command(
     if as_json:
         click.echo(render.to_json(client_change_json(done, dry_run)))
         return
-    show_client_change(done, dry_run, _say_client_added)
+    show_client_change(done, dry_run, _say_client_installed)
     if not wanted.vault.is_dir():
         screen.say_line(
             f"There is no vault in {screen.one_screen_line(str(wanted.vault))} yet: the server makes one "
@@ -114,13 +114,13 @@ def _vault_to_install(given: str | None) -> Path:
         return named
 
 
-def _checked_toolsets(given: str) -> str:
+def _toolsets_to_install(given: str) -> str:
     from vaultmem.surfaces.mcp import tools
 
     return ",".join(tools.parse_toolsets(given)) if given.strip() else ""
 
 
-def _list_clients(states: list[ClientState], as_json: bool) -> None:
+def _list_clients_to_install(states: list[ClientState], as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"clients": states}))
         return
@@ -154,7 +154,7 @@ def show_client_change(
         screen.say_line(changes)
 
 
-def _say_client_added(done: ClientChange, outcome: Outcome) -> None:
+def _say_client_installed(done: ClientChange, outcome: Outcome) -> None:
     where = f"{outcome.step.what} in {screen.one_screen_line(str(outcome.path))}"
     if outcome.changed:
         click.echo(click.style("+ ", fg="green") + f"{done.client.title}: {where}")

@@ -67,14 +67,14 @@ def _print_search(found: Recalled, explain: bool) -> None:
         for number, hit in enumerate(found.memories, 1):
             _print_search_hit(number, hit, explain)
     else:
-        screen.print_table([_hit_fields(hit, explain) for hit in found.memories])
+        screen.print_table([_search_hit_fields(hit, explain) for hit in found.memories])
     if found.trace:
         from vaultmem.surfaces.recall_text import answer_words
 
         screen.say_line(answer_words(render.plain_json(found.trace)).capitalize(), dim=True)
     if not found.memories:
-        screen.say_line(_nothing_found(found))
-        _print_nearest(found)
+        screen.say_line(_nothing_found_by_search(found))
+        _print_nearest_to_search(found)
         return
     number = max(found.total_matched, len(found.memories))
     screen.say_line(
@@ -82,7 +82,7 @@ def _print_search(found: Recalled, explain: bool) -> None:
     )
 
 
-def _nothing_found(found: Recalled) -> str:
+def _nothing_found_by_search(found: Recalled) -> str:
     if not found.index.revision:
         return "Nothing found: there are no memories yet. The first one: vaultmem add TEXT"
     if found.strategy_used == "keyword":
@@ -90,7 +90,7 @@ def _nothing_found(found: Recalled) -> str:
     return "Nothing found."
 
 
-def _print_nearest(found: Recalled) -> None:
+def _print_nearest_to_search(found: Recalled) -> None:
     if found.nearest:
         screen.say_line("Nearest, but no answer:", dim=True)
     for near in found.nearest:
@@ -99,9 +99,9 @@ def _print_nearest(found: Recalled) -> None:
         )
 
 
-def _hit_fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
+def _search_hit_fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:
     snippet = _MATCH.sub(r"\1", hit.snippet)
-    return (hit.path, snippet, *((_hit_reasons(hit),) if explain else ()))
+    return (hit.path, snippet, *((_search_hit_reasons(hit),) if explain else ()))
 
 
 def _print_search_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
@@ -118,10 +118,10 @@ def _print_search_hit(number: int, hit: RecalledMemory, explain: bool) -> None:
     text = screen.wrapped_paragraphs(_MATCH.sub("\u2061\\1\u2062", hit.snippet), 4)
     click.echo(_MARKED.sub(lambda match: click.style(match[1], fg="yellow"), text))
     if explain:
-        click.secho(f"    {_hit_reasons(hit)}", fg="cyan")
+        click.secho(f"    {_search_hit_reasons(hit)}", fg="cyan")
 
 
-def _hit_reasons(hit: RecalledMemory) -> str:
+def _search_hit_reasons(hit: RecalledMemory) -> str:
     from vaultmem.surfaces.recall_text import trace_words
 
     return f"{hit.relevance_score:.3f} ({trace_words(render.plain_json(hit.trace))})"

@@ -63,10 +63,10 @@ def serve_command(
     vault: str | None, address: str | None, log_level: str | None, **given: Any
 ) -> None:
     """Serve the vault to agents over MCP, on stdin and stdout or over HTTP."""
-    _heed_signals_while_starting()
-    _let_threads_share_memory()
+    _heed_signals_before_serving()
+    _let_server_share_memory()
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
-    log.setLevel(_log_level(log_level, given["dialect"]))
+    log.setLevel(_server_log_level(log_level, given["dialect"]))
     dialect = _served_dialect(given, over_http=address is not None)
     root = _served_root(vault)
     settings = _served_settings(root, given)
@@ -91,7 +91,7 @@ def serve_command(
     _leave_server()
 
 
-def _heed_signals_while_starting() -> None:
+def _heed_signals_before_serving() -> None:
     """To be asked to end while the libraries still load is no failure, and nothing is open yet.
 
     At once: an exception raised inside their native code would come out as another one.
@@ -100,7 +100,7 @@ def _heed_signals_while_starting() -> None:
         signal.signal(number, lambda *_: os._exit(0))
 
 
-def _let_threads_share_memory() -> None:
+def _let_server_share_memory() -> None:
     """glibc gives each thread a heap of its own, and each keeps what was freed: at 10,000 notes
     80 MB of 385. To be said before there are threads."""
     import ctypes
@@ -109,7 +109,7 @@ def _let_threads_share_memory() -> None:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
 
 
-def _ignore_signals() -> None:
+def _ignore_signals_when_served() -> None:
     """What is under way will not take long."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -124,7 +124,7 @@ def _leave_server() -> None:
 _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": "ERROR"}
 
 
-def _log_level(given: str | None, dialect: str) -> str:
+def _server_log_level(given: str | None, dialect: str) -> str:
     """--log-level, else what the dialect's own variable says."""
     variables = config.dialect_variables()
     told = {dialects.NATIVE: "", "trusty": variables.tracing}.get(dialect, variables.log_level)
@@ -157,9 +157,9 @@ def _served_root(vault: str | None) -> Path:
         if template.is_vault_drive_awaited(Path(vault or "").expanduser()):
             return Path(vault or "").expanduser().absolute()
         plan = service.plan_vault(vault or "", git=False, examples=False)
-        _ignore_signals()  # a vault is made whole
+        _ignore_signals_when_served()  # a vault is made whole
         service.make_vault(plan, git=False)
-        _heed_signals_while_starting()
+        _heed_signals_before_serving()
         if not is_quiet():
             click.echo(f"Made a new vault in {plan.root}", err=True)
         return config.find_vault(vault)
@@ -176,7 +176,7 @@ def _served_settings(root: Path, given: dict[str, Any]) -> config.Settings:
     return config.load(root, flags | {"read_only": given["read_only"] or None})
 
 
-def _require_usable_settings(settings: config.Settings) -> None:
+def _require_servable_settings(settings: config.Settings) -> None:
     """What the server was bound to may stand in what could not be read: nothing is opened."""
     try:
         settings.require_valid()
@@ -199,9 +199,9 @@ class _Serving(NamedTuple):
     def serve_on_stdio(self) -> None:
         """On stdin and stdout; where the dialect does so, on HTTP at the same time."""
         if sys.stdin.isatty() and not is_quiet():
-            _say_how_to_connect(self.root)
-        http_socket = self._http_socket() if self.address is not None else None
-        server = self._built_server(over_http=http_socket is not None)
+            _say_how_to_reach_server(self.root)
+        http_socket = self._served_http_socket() if self.address is not None else None
+        server = self._server_to_serve(over_http=http_socket is not None)
         import anyio
 
         from vaultmem.surfaces.mcp import stdio
@@ -223,16 +223,16 @@ class _Serving(NamedTuple):
         try:
             anyio.run(talk)
         finally:
-            _ignore_signals()
+            _ignore_signals_when_served()
             server.stop()
 
     def serve_on_http(self) -> None:
-        http_socket = self._http_socket()
+        http_socket = self._served_http_socket()
         from vaultmem.surfaces.http import app
 
-        app.run_http(lambda: self._built_server(over_http=True), http_socket)
+        app.run_http(lambda: self._server_to_serve(over_http=True), http_socket)
 
-    def _http_socket(self) -> http.HttpSocket:
+    def _served_http_socket(self) -> http.HttpSocket:
         """Bound already: what can be refused is refused at once."""
         from vaultmem.surfaces import http
 
@@ -245,7 +245,7 @@ class _Serving(NamedTuple):
             self.dialect.routes if self.dialect else (),
         )
 
-    def _built_server(self, *, over_http: bool) -> McpServer:
+    def _server_to_serve(self, *, over_http: bool) -> McpServer:
         from vaultmem.surfaces.mcp import server, tools
 
         caller_of = None
@@ -259,17 +259,17 @@ class _Serving(NamedTuple):
             watch=not self.given["no_watch"],
         )
         if self.dialect is None:
-            return server.McpServer(self._open_vault, how, caller_of)
+            return server.McpServer(self._open_served_vault, how, caller_of)
         from vaultmem.surfaces.dialects import frame
 
-        return frame.DialectServer(self._open_vault, how, self.dialect, caller_of)
+        return frame.DialectServer(self._open_served_vault, how, self.dialect, caller_of)
 
-    def _open_vault(self) -> Vault:
+    def _open_served_vault(self) -> Vault:
         from vaultmem.vault import Vault
 
         _require_served_vault(self.root)
         settings = _served_settings(self.root, self.given)  # anew: they may have come with a drive
-        _require_usable_settings(settings)
+        _require_servable_settings(settings)
         flags = {name: settings[name] for name in ("user", "project", "read_only")}
         usual = self.dialect.settings if self.dialect else {}
         flags |= {n: v for n, v in usual.items() if settings.values[n].origin == "default"}
@@ -277,7 +277,7 @@ class _Serving(NamedTuple):
         return Vault.open(self.root, flags, caller=caller)
 
 
-def _say_how_to_connect(root: Path) -> None:
+def _say_how_to_reach_server(root: Path) -> None:
     launcher = own_program.own_command_from_anywhere("serve", "--vault", str(root))
     entry = {"mcpServers": {"vaultmem": {"command": launcher[0], "args": launcher[1:]}}}
     click.echo(

@@ -43,7 +43,7 @@ def _print_show(memory: Memory) -> None:
     if small:
         click.secho(screen.screen_line(small), dim=True)
     if screen.is_for_a_person():
-        click.secho(_memory_times(memory), dim=True)
+        click.secho(_shown_memory_times(memory), dim=True)
     for problem in memory.problems or ():
         click.secho(screen.one_screen_line(problem.message), fg="yellow")
     click.echo()
@@ -52,7 +52,7 @@ def _print_show(memory: Memory) -> None:
     click.echo(shown(text))
 
 
-def _memory_times(memory: Memory) -> str:
+def _shown_memory_times(memory: Memory) -> str:
     made = screen.moment_for_people(memory.created_at)
     changed = screen.moment_for_people(memory.updated_at)
     return screen.tag_labels((), f"made {made}", f"changed {changed}" if changed != made else None)

@@ -38,12 +38,12 @@ def uninstall_command(client: str, file: Path | None, dry_run: bool, as_json: bo
             f"vaultmem is not in the settings of {done.client.title}. Nothing was changed."
         )
         return
-    install.show_client_change(done, dry_run, _say_client_removed)
+    install.show_client_change(done, dry_run, _say_client_uninstalled)
     if not dry_run:
         screen.say_line(f"Restart {done.client.title}, if it is running.")
 
 
-def _say_client_removed(done: ClientChange, outcome: Outcome) -> None:
+def _say_client_uninstalled(done: ClientChange, outcome: Outcome) -> None:
     if outcome.changed:
         where = f"{outcome.step.what} in {screen.one_screen_line(str(outcome.path))}"
         gone = ", and the file: nothing else was in it" if outcome.after is None else ""
