@@ -386,7 +386,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.notes import sentences
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
-    from vaultmem.operations.context.contexts import _Item, _line
+    from vaultmem.operations.context.block import ContextItem, _line
     from vaultmem.operations.remember import derived_title, entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
@@ -444,7 +444,7 @@ def _of_answers() -> Mapping[str, Read]:
         "content_of": lambda text: results.content_of(parse(text.encode(errors="replace"))),
         "source_value": lambda text: results.source_value("tool=" + text),
         "link names": lambda text: results._result_link_names((f"[[{text}]]", text)),
-        "context line": lambda text: _line(_Item("a", "b", text)),
+        "context line": lambda text: _line(ContextItem("a", "b", text)),
         "hooks": hooked,
         "prompt_words": lambda text: (prompt_words.content_words(text), words.word_stem(text)),
         "full text pieces": lambda text: list(fulltext._fulltext_cjk_pieces(text)),

@@ -327,7 +327,7 @@ TABLE: Final[Mapping[str, Bound]] = {
     # events and files
     "payload": Json(),
     "path": FilePath(),
-    **dict.fromkeys(("progress", "prose"), OURS),
+    **dict.fromkeys(("progress", "prose", "prompt", "session", "until"), OURS),
 }
 
 

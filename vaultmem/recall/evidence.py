@@ -166,8 +166,7 @@ class Evidence(NamedTuple):
         however far it is from what they ask for; in a small vault little can be told apart."""
         if self.advice and self.settled:
             return _LOW_FLOOR
-        small = not (self.settled or self.request or self.pointing)
-        return _LOWEST_FLOOR if small else _FLOOR
+        return _FLOOR if self.settled or self.request else _LOWEST_FLOOR
 
     @property
     def _known_logit(self) -> float:

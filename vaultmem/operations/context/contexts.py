@@ -126,6 +126,7 @@ class Contexts:
         self._view.parts.usage.note(block.used, self._view.caller.session, question=False)
         return said
 
+    @bounded()
     def reminder(self, prompt: str, session: str, until: float = 0.0) -> ContextBlock:
         """The same for an agent that did not ask: what a prompt is about or, without a prompt,
         what one should know at the start. It does not count as used, and is found by words

@@ -42,7 +42,7 @@ _PROCEDURE: Final = re.compile(
     r"|receita|receta|recette)\b",
     re.IGNORECASE,
 )
-_STEPS: Final = re.compile(r"^\s*\d+[.)] ", re.MULTILINE)
+_STEPS: Final = re.compile(r"^[ \t]{0,20}\d{1,4}[.)] ", re.MULTILINE)
 _TITLE: Final = re.compile(
     r"(?:how (?!to\b).{1,60}\b(?:likes?|wants?|prefers?)\b"
     r"|(?:i|she|he|we|they|the user)? ?(?:prefers?|likes?|wants?) \w"
@@ -84,7 +84,7 @@ _SHARE: Final = 0.5  # of its sentences
 _MOST: Final = 40  # sentences looked at
 _FEW, _MOST_READ = 250, 120  # notes: of so many all are read, of more some
 _MANY: Final = 5_000  # notes, too many to look at every name
-_QUOTED: Final = re.compile(r"(?m)^\s*>.*$|```.*?(?:```|\Z)|^#.*$", re.DOTALL)
+_QUOTED: Final = re.compile(r"(?m)^[ \t]{0,20}>[^\n]*$|```.*?(?:```|\Z)|^#[^\n]*$", re.DOTALL)
 
 
 def is_preference(note: Note, attributes: Mapping[str, str]) -> bool:
@@ -96,7 +96,7 @@ def is_preference(note: Note, attributes: Mapping[str, str]) -> bool:
 
 def _signs(note: Note, attributes: Mapping[str, str]) -> Iterator[bool]:
     yield _is_named(note)
-    plain_procedure = bool(_PROCEDURE.search(note.title) or _STEPS.search(note.body))
+    plain_procedure = bool(_PROCEDURE.search(note.title) or _STEPS.search(note.body, 0, _SHORT * 10))
     procedural = attributes["type"] == "procedural" and attributes["scope"] == "user"
     stored = bool(note.string("id"))  # an agent's; a person's procedure is just that
     yield procedural and stored and not plain_procedure
