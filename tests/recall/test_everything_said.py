@@ -40,7 +40,7 @@ class Case(NamedTuple):
 def recalled(world: World, question: str, limit: int = 5) -> list[Hit]:
     return (
         Recall(world.store, world.index, lambda: None)
-        .ask(question, strategy="keyword", limit=limit)
+        .ask(question, strategy="keyword", floor=False, limit=limit)
         .hits
     )
 
