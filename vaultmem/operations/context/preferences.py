@@ -96,7 +96,9 @@ def is_preference(note: Note, attributes: Mapping[str, str]) -> bool:
 
 def _signs(note: Note, attributes: Mapping[str, str]) -> Iterator[bool]:
     yield _is_named(note)
-    plain_procedure = bool(_PROCEDURE.search(note.title) or _STEPS.search(note.body, 0, _SHORT * 10))
+    plain_procedure = bool(
+        _PROCEDURE.search(note.title) or _STEPS.search(note.body, 0, _SHORT * 10)
+    )
     procedural = attributes["type"] == "procedural" and attributes["scope"] == "user"
     stored = bool(note.string("id"))  # an agent's; a person's procedure is just that
     yield procedural and stored and not plain_procedure
