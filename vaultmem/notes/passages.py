@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from vaultmem.notes import markdown
+from vaultmem.notes.attributes import own_property_lines
 from vaultmem.notes.markdown import Observation
 from vaultmem.notes.note import MAX_SCANNED, Note, one_line, printable
-from vaultmem.notes.own_properties import own_property_lines
 
 GOOD_PASSAGE: Final = 380  # some 700 bytes of English
 MOST_OF_PASSAGE: Final = 420
