@@ -7,6 +7,7 @@ on lines of its own, before text, in pairs, nested, opened and never closed.
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -222,7 +223,7 @@ def readers() -> Mapping[str, Read]:
 
 
 def _of_the_format() -> Mapping[str, Read]:
-    from vaultmem.notes import file_names, links, markdown, masking, passages, tags
+    from vaultmem.notes import canvas, file_names, links, markdown, masking, passages, tags
     from vaultmem.notes import frontmatter as properties
     from vaultmem.notes.frontmatter import MalformedFrontmatter
     from vaultmem.notes.note import parse
@@ -243,6 +244,14 @@ def _of_the_format() -> Mapping[str, Read]:
         line = "".join(c for c in text if c.isprintable() and c not in "\"'\\")
         read = parse(f'---\ntags: "{line[:100_000]}"\naliases: "{line[:20_000]}"\n---\n'.encode())
         return read.tags, read.links, read.aliases
+
+    def drawn(text: str) -> object:
+        nodes = [{"id": "a", "type": "text", "text": text}, {"type": "file", "file": text}]
+        nodes.append({"id": "b", "type": "group", "label": text})
+        edges = [{"fromNode": "a", "toNode": "b", "label": text}]
+        raw = json.dumps({"nodes": nodes, "edges": edges}).encode()
+        read = canvas.canvas_note(canvas.read_canvas(raw), "A canvas.canvas", {})
+        return passages.passages_in_context(read, passages.passages(read))
 
     def under(heading: str) -> Read:
         return lambda text: parse(
@@ -265,6 +274,7 @@ def _of_the_format() -> Mapping[str, Read]:
         "parse under Log": under("Log"),
         "parse under Facts": under("Facts"),
         "passages": cut,
+        "canvas": drawn,
         "passages under Log": lambda text: cut("## Log\n\n" + text),
         "visible": masking.visible_text,
         "shown": masking.text_without_comments,

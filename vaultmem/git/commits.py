@@ -144,7 +144,8 @@ class LocalCommits:
         ours = {write.version for write in self._history.writes()}
         found = set()
         for change in changes:
-            stamp = None if change.gone else self._store.stat(change.path)
+            told = not change.gone and is_note(change.path)
+            stamp = self._store.stat(change.path) if told else None
             if stamp and 0 <= time.time() - stamp.mtime_ns / 1e9 < quiet:
                 if self._version_on_disk_to_commit(change) not in ours:
                     found.add(change.path)

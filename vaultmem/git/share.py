@@ -39,6 +39,7 @@ from vaultmem.git.repo import Repo, merge_driver_command
 from vaultmem.git.trust import require_plain_name
 from vaultmem.index import INDEX_FAILURES
 from vaultmem.limits import bounded
+from vaultmem.notes.file_names import is_readable_name
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.history import History
@@ -111,7 +112,7 @@ class Sharing:
     def _index_synced(self, report: SyncReport) -> None:
         """One reconcile for everything that came; a server's own would find nothing left."""
         own = (path for commit in report.committed for path in commit.paths)
-        paths = [p for p in (*report.pulled, *own, *report.conflicts) if is_note(p)]
+        paths = [p for p in (*report.pulled, *own, *report.conflicts) if is_readable_name(p)]
         if not paths:
             return
         try:

@@ -8,6 +8,7 @@ from collections.abc import Container
 from typing import Final
 
 MOST_NAME_BYTES: Final = 120
+CANVAS: Final = ".canvas"
 
 _FORBIDDEN: Final = re.compile(r'[*"\\/<>:|?#^\[\]\x00-\x1f\x7f-\x9f]')
 _DEVICE: Final = re.compile(
@@ -24,6 +25,15 @@ _COPIES: Final = (
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")  # bytes of a name that are not UTF-8
 _PERHAPS_COPY: Final = re.compile(r"\bcopy\b| \(?\d+\)?\Z", re.IGNORECASE)
+
+
+def is_readable_name(name: str) -> bool:
+    """Whether a file is named like something that is read: a note, or a canvas."""
+    return name.lower().endswith((".md", CANVAS))
+
+
+def is_canvas(path: str) -> bool:
+    return path.lower().endswith(CANVAS)
 
 
 def name_key(name: str) -> str:

@@ -56,6 +56,16 @@ def text_without_comments(text: str) -> str:
     return _mask_spans(text, (span for span in _MaskedSpans(text) if span.kind == "comment"))
 
 
+def open_fence(text: str) -> str:
+    """The mark of a code block that neither the text ends nor what would follow it."""
+    more = text + "\n\n."
+    spans = list(_MaskedSpans(more)) if "```" in text or "~~~" in text else []
+    if not spans or spans[-1].kind != "open fence" or spans[-1].end < len(more):
+        return ""
+    mark = _OPENING.search(text, spans[-1].start)
+    return mark[0] if mark else ""
+
+
 # --- what is private ---------------------------------------------------------------------------
 
 _PRIVATE: Final = re.compile(r"<(/?)(?i:private)(?=[\s/>])(?:([^<>]*)>)?")

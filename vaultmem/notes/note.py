@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from vaultmem.base.line_ends import usual_line_end
+from vaultmem.notes import file_names, markdown, masking
 from vaultmem.notes import frontmatter as properties
-from vaultmem.notes import markdown, masking
 from vaultmem.notes.frontmatter import MalformedFrontmatter, PropertyValue
 from vaultmem.notes.markdown import Block, Fact, Heading, Link, Observation, Outline, Relation
 from vaultmem.notes.tags import bare_tag
@@ -43,6 +43,15 @@ class Problem:
     line: int = 0
 
 
+class Card(NamedTuple):
+    """A part of a body that is a text by itself, and the labels that stand above it."""
+
+    start: int
+    end: int
+    labels: tuple[str, ...] = ()
+    is_arrow: bool = False  # between two others, which it names before a colon
+
+
 @dataclass(frozen=True)
 class Note:
     path: str
@@ -60,6 +69,7 @@ class Note:
     relations: tuple[Relation, ...]
     problems: tuple[Problem, ...]
     names: Mapping[str, str]  # our property names -> the vault's
+    cards: tuple[Card, ...] = ()  # of a canvas
 
     @property
     def raw(self) -> bytes:
@@ -261,8 +271,10 @@ def one_line(text: str) -> str:
 
 
 def note_title(path: str) -> str:
-    """What a note is called; on some systems a file's name may have several lines."""
-    return one_line(posixpath.splitext(posixpath.basename(path))[0])
+    """What a note is called; on some systems a file's name may have several lines. A canvas is
+    called with its ending, as links name it: there may be a note beside it that has its name."""
+    name = posixpath.basename(path)
+    return one_line(name if file_names.is_canvas(name) else posixpath.splitext(name)[0])
 
 
 def note_version(raw: bytes) -> str:

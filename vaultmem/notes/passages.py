@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from vaultmem.notes import markdown
+from vaultmem.notes.attributes import own_property_lines
 from vaultmem.notes.markdown import Observation
-from vaultmem.notes.note import MAX_SCANNED, Note, one_line, printable
-from vaultmem.notes.own_properties import own_property_lines
+from vaultmem.notes.note import MAX_SCANNED, Card, Note, one_line, printable
 
 GOOD_PASSAGE: Final = 380  # some 700 bytes of English
 MOST_OF_PASSAGE: Final = 420
@@ -43,7 +44,7 @@ class Passage(NamedTuple):
     heading: str  # the path of headings above it: "Auth › Tokens"
     start: int  # offsets in the note's body, or in the lines of its own properties
     end: int
-    kind: str = "text"  # or "observation", "fact", "properties"
+    kind: str = "text"  # or "observation", "fact", "properties", "arrow"
     block: str = ""
 
     @property
@@ -71,7 +72,7 @@ def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
     after, or each new entry of a journal would change the one before."""
     title, day = printable(note.title), day_of_note(note)
     heads = {p.heading: _head_of_passage(title, p.heading, day) for p in found}
-    texts = [_passage_without_runs_of_blanks(p.text) for p in found]
+    texts = [_passage_without_runs_of_blanks(_own_words_of_passage(p)) for p in found]
     before = ["", *texts]
     return [
         "\n".join(
@@ -79,6 +80,12 @@ def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
         )
         for i, p in enumerate(found)
     ]
+
+
+def _own_words_of_passage(passage: Passage) -> str:
+    """An arrow's label without what it joins: that is on cards, and would be found twice."""
+    label = passage.text.partition(": ")[2] if passage.kind == "arrow" else ""
+    return label or passage.text
 
 
 def day_of_note(note: Note) -> str:
@@ -160,9 +167,30 @@ def passages(note: Note) -> list[Passage]:
     text = printable(markdown.text_without_comments(note.body[:MAX_SCANNED]))
     own = sorted(_facts_and_observations_as_passages(note, text), key=lambda p: p.start)
     taken = [(p.start, p.end) for p in own]
-    found = own + list(_merged_passages(text, _stretches_for_passages(note, text, taken)))
+    if note.cards:
+        found = [passage for card in note.cards for passage in _passages_of_card(note, text, card)]
+    else:
+        whole = Card(0, len(text))
+        found = own + list(
+            _merged_passages(text, _stretches_for_passages(note, text, taken, whole))
+        )
     found.sort(key=lambda p: p.start)
     return [*found, *_properties_as_passages(note)]
+
+
+def _passages_of_card(note: Note, text: str, card: Card) -> list[Passage]:
+    """One passage for each, however short it is; a long one is cut as a note is. One may also be
+    nothing but headings."""
+    said = text[card.start : card.end].strip()
+    if not said:
+        return []
+    heading, kind = " › ".join(card.labels), "arrow" if card.is_arrow else "text"
+    whole = Passage(said, heading, card.start, min(card.end, len(text)), kind)
+    parts = list(_bounded_passages(text, said, whole))
+    if len(parts) < 2:
+        return parts
+    card = card._replace(end=whole.end)
+    return list(_merged_passages(text, _stretches_for_passages(note, text, [], card))) or parts
 
 
 def _properties_as_passages(note: Note) -> Iterator[Passage]:
@@ -220,10 +248,10 @@ class _Stretch(NamedTuple):
 
 
 def _stretches_for_passages(
-    note: Note, text: str, taken: list[tuple[int, int]]
+    note: Note, text: str, taken: list[tuple[int, int]], card: Card
 ) -> Iterator[_Stretch]:
     done = 0  # of what is taken
-    for trail, lead, start, end in _sections_for_passages(note, len(text)):
+    for trail, lead, start, end in _sections_for_passages(note, card):
         while done < len(taken) and taken[done][1] <= start:
             done += 1
         for a, b in _stretches_between_passages(taken, done, start, end):
@@ -232,16 +260,20 @@ def _stretches_for_passages(
                 lead = -1
 
 
-def _sections_for_passages(note: Note, end: int) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
+def _sections_for_passages(
+    note: Note, card: Card
+) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
     """Each stretch of text with the headings above it and where the last of them begins."""
-    trail: list[tuple[int, str]] = []
-    at = lead = 0
-    for heading in note.headings:
+    trail = [(0, label) for label in card.labels]
+    at = lead = card.start
+    first = bisect_left(note.headings, card.start, key=lambda heading: heading.start)
+    last = bisect_left(note.headings, card.end, key=lambda heading: heading.start)
+    for heading in note.headings[first:last]:
         yield tuple(name for _, name in trail), lead, at, heading.start
         trail = [(level, name) for level, name in trail if level < heading.level]
         trail.append((heading.level, one_line(heading.text[:_LONGEST_HEADING])))
         at, lead = heading.end, heading.start
-    yield tuple(name for _, name in trail), lead, at, end
+    yield tuple(name for _, name in trail), lead, at, card.end
 
 
 def _merged_passages(text: str, stretches: Iterator[_Stretch]) -> Iterator[Passage]:

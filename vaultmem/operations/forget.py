@@ -43,8 +43,7 @@ class Forgetting:
         self, memory_id: str, *, reason: str | None = None, expected_version: str | None = None
     ) -> Forgotten:
         """Leave a memory out of recall; the note stays, and `restore` takes it back."""
-        self._writing.require_writable()
-        note = self._view.visible_note(memory_id)
+        note = self._writing.note_to_change(memory_id)
         why = self._input.property_line(reason or "", "reason")
         if note.flag("forgotten") and expected_version in (None, note_version(note.raw)):
             told = note.string("forgotten_reason") or None
@@ -70,9 +69,8 @@ class Forgetting:
         expected_version: str | None = None,
     ) -> Promoted:
         """From a session to its project, or to all of the user's work."""
-        self._writing.require_writable()
         require_one_of(target_scope, ("project", "user"), "target_scope")
-        note = self._view.visible_note(memory_id)
+        note = self._writing.note_to_change(memory_id)
         known = attributes_of(note, self._view.settings)
         before = known["scope"]
         rank = {name: i for i, name in enumerate(MEMORY_SCOPES)}
@@ -116,7 +114,7 @@ class Forgetting:
     @bounded()
     def remove(self, memory_id: str, *, expected_version: str | None = None) -> Removed:
         """Move one memory to the trash."""
-        note = self._view.visible_note(memory_id)
+        note = self._writing.note_to_change(memory_id)
         self._writing.trash_note(note, "remove", expected_version)
         return Removed(note_identity(note), note.path, f"restore_memory {note_identity(note)}")
 

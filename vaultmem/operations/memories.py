@@ -195,10 +195,12 @@ class Memories:
         )
 
     @bounded()
-    def source(self, memory_id: str) -> NoteSource:
-        """A note as it is on disk, for an editor."""
-        note = self._view.visible_note(memory_id)
-        return NoteSource(note_identity(note), note.path, note.text, note_version(note.raw))
+    def source(self, memory_id: str, *, to_change: bool = False) -> NoteSource:
+        """A note as it is on disk; for an editor, if it may be changed."""
+        found = self._writing.note_to_change if to_change else self._view.visible_note
+        note = found(memory_id)
+        text = self._view.store.file_text(note)
+        return NoteSource(note_identity(note), note.path, text, note_version(note.raw))
 
     # --- changing ------------------------------------------------------------------------
 
@@ -227,8 +229,7 @@ class Memories:
         all of it (`content`), where the caller has seen all of it. A surface that shows no
         parts of memories says so: `shown_whole`.
         """
-        self._writing.require_writable()
-        note = self._view.visible_note(memory_id)
+        note = self._writing.note_to_change(memory_id)
         words = TextChange.of(content, old_text, new_text, append, section)
         if words is not None and words.whole:
             self._writing.require_no_private_passages(note)
@@ -328,7 +329,7 @@ class Memories:
     @bounded(text=OURS)
     def rewrite(self, memory_id: str, text: str, expected_version: str) -> Updated:
         """A note's whole text, as a person left it in an editor."""
-        note = self._view.visible_note(memory_id)
+        note = self._writing.note_to_change(memory_id)
         raw = text.encode("utf-8", "surrogateescape")
         written = self._writing.rewrite_note(note, "edit", lambda current: raw, expected_version)
         self._writing.mark_seen_whole(written)
@@ -400,7 +401,7 @@ class Memories:
     ) -> Tagged:
         if not add and not remove:
             raise InvalidInput("Say which tags to add or to remove.")
-        note = self._view.visible_note(memory_id)
+        note = self._writing.note_to_change(memory_id)
         changes = self._memory_tag_changes(add, remove)
         written = self._writing.edit_note(note, "tag", *changes, expect=expected_version)
         return Tagged(note_identity(note), written.path, written.note.tags, written.version)

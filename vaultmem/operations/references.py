@@ -9,7 +9,13 @@ from typing import Final
 
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import Filters, Index
-from vaultmem.notes.file_names import copy_rank_of_name, escaped_name, is_unicode_name, name_key
+from vaultmem.notes.file_names import (
+    copy_rank_of_name,
+    escaped_name,
+    is_readable_name,
+    is_unicode_name,
+    name_key,
+)
 from vaultmem.notes.note import Note, note_title
 from vaultmem.storage.store import Store, StoredNote
 
@@ -37,7 +43,7 @@ def find_referenced_note(store: Store, index: Index | None, ref: str, visible: V
     given, ref = ref, plain_reference(ref)
     if given != ref and store.stat(given) is not None:  # a name may begin or end with a blank
         ref = given
-    if "/" in ref or "\\" in ref or ref.lower().endswith(".md"):
+    if "/" in ref or "\\" in ref or is_readable_name(ref):
         if found := _note_at_reference(store, ref, visible):
             return found
     elif index is None:
@@ -58,7 +64,7 @@ def _note_at_reference(store: Store, ref: str, visible: Visible) -> Note | None:
                 note = store.note(path)
                 return note if visible(note) else None
     file = store.paths.locate(ref)  # says what is wrong with a path that leads out of the vault
-    if file.is_file() and ref.lower().endswith(".md"):
+    if file.is_file() and is_readable_name(ref):
         raise NotFound(f"{ref} is no memory: it is a template, or the settings exclude it.")
     return None
 

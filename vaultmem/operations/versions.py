@@ -9,6 +9,7 @@ from dataclasses import replace
 from vaultmem.errors import NotFound
 from vaultmem.limits import bounded
 from vaultmem.notes.edit import RemoveProperty
+from vaultmem.notes.file_names import is_canvas
 from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.operations import references
 from vaultmem.operations.references import ULID
@@ -63,7 +64,8 @@ class VersionHistory:
         return sorted(found, key=lambda v: v.taken_at + second * bool(v.commit), reverse=True)
 
     def _visible_commit_versions(self, path: str) -> list[GitVersion]:
-        return [c for c in self._commits(path) if self._was_version_visible(c, c.path)]
+        commits = (_commit_as_read(commit) for commit in self._commits(path))
+        return [c for c in commits if self._was_version_visible(c, c.path)]
 
     def _visible_kept_versions(self, key: str, path: str) -> list[Snapshot]:
         return [
@@ -100,6 +102,7 @@ class VersionHistory:
         """Undo the last change by an agent, or go back to the version named."""
         self._writing.require_writable()
         note, key, path = self._note_or_past_versions(memory_id)
+        self._view.store.paths.require_changeable(path)
         if version:
             return self._restore_version(note, path, self._kept_version(key, path, version))
         kept = [
@@ -193,3 +196,11 @@ def _is_version(wanted: str, *names: str) -> bool:
 
 def _references_to_versions(path: str) -> tuple[str, ...]:
     return path, path.removesuffix(".md"), path.rpartition("/")[2].removesuffix(".md")
+
+
+def _commit_as_read(commit: GitVersion) -> GitVersion:
+    if not is_canvas(commit.path):
+        return commit
+    from vaultmem.notes.canvas import read_canvas
+
+    return commit._replace(raw=read_canvas(commit.raw).raw)

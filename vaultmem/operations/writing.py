@@ -131,6 +131,13 @@ class Writing:
 
     # --- changes ---------------------------------------------------------------------------
 
+    def note_to_change(self, ref: str) -> Note:
+        """The note behind a reference, if this caller may change it."""
+        self.require_writable()
+        note = self._view.visible_note(ref)
+        self._view.store.paths.require_changeable(note.path)
+        return note
+
     def edit_note(
         self, note: Note, action: str, *changes: NoteEdit, expect: str | None = None
     ) -> Written:
@@ -187,6 +194,7 @@ class Writing:
     def trash_note(self, note: Note, action: str, expect: str | None = None) -> str:
         """Move a note to the trash (a volatile one is deleted); its bytes are kept first."""
         self.require_writable()
+        self._view.store.paths.require_changeable(note.path)
         self._view.parts.history.take(self._view.require_visible(note), action)
         place = ""
         if note.path.startswith(VOLATILE):

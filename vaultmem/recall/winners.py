@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 from vaultmem.errors import Away, VaultmemError
 from vaultmem.index import CatalogRow, Filters, Index, PassagePlace, passes_binding_filters
-from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.attributes import attributes_of, own_property_lines
 from vaultmem.notes.markdown import text_without_comments
 from vaultmem.notes.note import Note, note_body, printable
-from vaultmem.notes.own_properties import own_property_lines
 from vaultmem.notes.passages import passages
 from vaultmem.recall.fusion import Candidate, Lane
 from vaultmem.recall.snippets import entry_text, matches, query_words, snippet

@@ -30,7 +30,7 @@ _ABSOLUTE: Final = NotANote(
 )
 _NO_FILE: Final = NotANote(
     "It is a pipe, a socket or a device, not a file.",
-    "Move it out of the vault, or give it another ending than .md.",
+    "Move it out of the vault, or give it another ending.",
 )
 _LINK: Final = NotANote(
     "It is a link to another place, which is not followed.",

@@ -12,7 +12,7 @@ from typing import Final
 
 from vaultmem.base.own_path import OwnPath
 from vaultmem.config import STATE, Settings
-from vaultmem.errors import AlreadyExists, InvalidInput, OutsideVault
+from vaultmem.errors import AlreadyExists, InvalidInput, OutsideVault, ReadOnly
 from vaultmem.notes import file_names
 from vaultmem.notes.note import printable
 
@@ -40,9 +40,9 @@ class NotePaths:
         return self.is_memory(path) and file_names.is_unicode_name(path)
 
     def is_memory(self, path: str) -> bool:
-        """Markdown, not a template, not excluded."""
+        """Markdown or a canvas, not a template, not excluded."""
         name = path.rpartition("/")[2]
-        if not name.lower().endswith(".md") or name in _IGNORED_NAMES:
+        if not file_names.is_readable_name(name) or name in _IGNORED_NAMES:
             return False
         if any(segment.startswith(".") for segment in path.removeprefix(VOLATILE).split("/")):
             return False
@@ -95,9 +95,18 @@ class NotePaths:
             self._inside.add(folder)
         return file
 
+    def require_changeable(self, path: str) -> None:
+        """Whoever would write, move or remove what is no note of ours to change is told so."""
+        if file_names.is_canvas(path):
+            raise ReadOnly(
+                f"{path} is a canvas. A canvas is drawn in Obsidian; vaultmem reads it and never "
+                "writes it. Nothing was changed."
+            )
+
     # --- new names ----------------------------------------------------------------------
 
     def new_file(self, path: str) -> Path:
+        self.require_changeable(path)
         file = self.locate(path)
         if not self.is_note(path):
             raise InvalidInput(

@@ -14,9 +14,9 @@ import posixpath
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from vaultmem.base import durable, lock
 from vaultmem.base.file_stamps import FileStamp, file_stamp
@@ -42,6 +42,9 @@ from vaultmem.storage.own_folder import OwnFolder
 from vaultmem.storage.paths import VOLATILE, NotePaths
 from vaultmem.storage.root import VaultFolder
 
+if TYPE_CHECKING:
+    from vaultmem.notes.canvas import Canvas
+
 TRASH: Final = ".trash"
 STORE_LOCK_SECONDS: Final = 10.0
 MOST_NOTE_BYTES: Final = 64_000_000  # of one note; it is held in memory some four times over
@@ -53,8 +56,9 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class StoredNote:
     path: str
-    raw: bytes
+    raw: bytes  # as it is read: of a canvas, what it says as Markdown
     stat: FileStamp
+    canvas: Canvas | None = field(default=None, kw_only=True)
 
     @property
     def version(self) -> str:
@@ -130,6 +134,13 @@ class Store:
             time.sleep(0.02)
         return stored
 
+    def file_text(self, note: Note) -> str:
+        """All of a note's file, byte for byte; a canvas is read as something else."""
+        if not file_names.is_canvas(note.path):
+            return note.text
+        raw, _ = self._read_stored_file_once(note.path, self.paths.readable(note.path))
+        return raw.decode("utf-8", "surrogateescape")
+
     def stat(self, path: str) -> FileStamp | None:
         """The note's stamp without reading it; None when there is no such note."""
         try:
@@ -151,6 +162,10 @@ class Store:
     def parse(self, stored: StoredNote) -> Note:
         """A note may be anything: should one be too much for us, the others go on."""
         try:
+            if stored.canvas is not None:
+                from vaultmem.notes.canvas import canvas_note
+
+                return canvas_note(stored.canvas, stored.path, self.settings.properties)
             return parse(stored.raw, stored.path, self.settings.properties)
         except Exception as error:
             raise NoteMalformed(
@@ -172,14 +187,21 @@ class Store:
         return self.knows(path) and absence.is_absence_over(file)
 
     def _read_stored_note_once(self, path: str, file: str | Path) -> StoredNote:
+        raw, stamp = self._read_stored_file_once(path, file)
+        if not file_names.is_canvas(path):
+            return StoredNote(path, raw, stamp)
+        from vaultmem.notes.canvas import read_canvas
+
+        canvas = read_canvas(raw)
+        return StoredNote(path, canvas.raw, stamp, canvas=canvas)
+
+    def _read_stored_file_once(self, path: str, file: str | Path) -> tuple[bytes, FileStamp]:
         try:
             with open(file, "rb", buffering=0, opener=_open_stored_file) as handle:
                 before = os.fstat(handle.fileno())
                 if not stat.S_ISREG(before.st_mode):
                     raise NotFound(f"{path} is not a file.")
-                return StoredNote(
-                    path, _read_stored_bytes(path, handle, before.st_size), file_stamp(before)
-                )
+                return _read_stored_bytes(path, handle, before.st_size), file_stamp(before)
         except FileNotFoundError:
             self.home.require()
             raise GoneNote(f"There is no note {path}.") from None
@@ -244,6 +266,7 @@ class Store:
         """Do something to a note while nobody else of ours writes and nobody types in it; again
         when somebody else changed the note meanwhile, which `once` says with None."""
         self._require_store_not_read_only()
+        self.paths.require_changeable(path)
         file = self.paths.locate(path)
         for _ in range(10):
             with absence.absence_outwaited(path, file):
@@ -351,7 +374,7 @@ def _read_stored_bytes(path: str, handle: io.FileIO, size: int) -> bytes:
             return raw
     raise NoteMalformed(
         f"{path} has more than {MOST_NOTE_BYTES // 1_000_000} MB, which is too much for a note. "
-        "Split it, or give it another ending than .md."
+        "Split it, or give it another ending."
     )
 
 

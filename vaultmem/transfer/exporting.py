@@ -23,6 +23,7 @@ from ulid_transform import ulid_now
 from vaultmem.base import durable
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
 from vaultmem.notes.attributes import attributes_of
+from vaultmem.notes.file_names import is_canvas
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.tags import tag_key
@@ -140,8 +141,10 @@ class Exporting:
             yield _export_line(stored, note, self._view)
 
     def _notes_to_export(self, listing: Listing) -> Iterator[tuple[StoredNote, Note]]:
-        """The notes that were asked for and that the caller may see."""
-        paths = sorted(path for path in listing.notes if not path.startswith(VOLATILE))
+        """The notes that were asked for and that the caller may see. A canvas is no note, and is
+        exported as the other files are."""
+        kept = (path for path in listing.notes if not path.startswith(VOLATILE))
+        paths = sorted(path for path in kept if not is_canvas(path))
         for number, path in enumerate(paths, 1):
             try:
                 stored = self._view.store.read(path)
@@ -170,7 +173,9 @@ class Exporting:
                         _export_zip_info(stored.path, stored.stat.mtime_ns), stored.raw
                     )
             if self._is_whole_export:
-                for path in sorted(set(listing.files) - set(listing.notes)):
+                for path in sorted(listing.files):
+                    if path in listing.notes and not is_canvas(path):
+                        continue
                     self._add_to_export(archive, path)
         self.left += [
             SkippedRecord(path, "it is a link to another place") for path in listing.symlinks

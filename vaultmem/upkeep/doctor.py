@@ -41,9 +41,11 @@ _FIXES = {
     "unclosed-frontmatter": "Put a line with --- below the properties.",
     "conflict-markers": "vaultmem resolve, or remove the lines with <<<<<<<, ======= and >>>>>>>.",
     "not-utf8": "Save the note as UTF-8.",
-    "binary": "Move the file out of the vault, or give it another ending than .md.",
+    "binary": "Move the file out of the vault, or give it another ending.",
     "too-many-tags": "Tag the note with what it is about.",
     "too-long": "Split the note, or keep the text as an attachment.",
+    "malformed-canvas": "Draw it anew in Obsidian, or bring back an older version of the file.",
+    "large-canvas": "Make several canvases of it.",
 }
 
 
@@ -172,7 +174,7 @@ def _id_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     for note in notes:
         if note.id:
             by_id[note.id.upper()].append(note)
-    copies = {note.path for note in notes if file_names.name_of_conflict_original(note.title)}
+    copies = {note.path for note in notes if _name_of_copied_original(note.path)}
     for same in by_id.values():
         if len(same) > 1:
             original = _original_of_copies(same, listing)
@@ -182,11 +184,15 @@ def _id_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                     fix = "Keep one of the two, or remove the id line from the copy."
                     yield Finding(note.path, "duplicate-id", message, fix)
     for path in sorted(copies):
-        title = posixpath.splitext(posixpath.basename(path))[0]
-        original_name = file_names.name_of_conflict_original(title)
-        message = f"A sync service's conflict copy of {original_name!r}."
+        message = f"A sync service's conflict copy of {_name_of_copied_original(path)!r}."
         cure = "vaultmem conflicts shows both; vaultmem resolve."
+        if file_names.is_canvas(path):
+            cure = "Look at both in Obsidian, and delete one."
         yield Finding(path, "conflict-copy", message, cure)
+
+
+def _name_of_copied_original(path: str) -> str | None:
+    return file_names.name_of_conflict_original(posixpath.splitext(posixpath.basename(path))[0])
 
 
 def _original_of_copies(same: list[Note], listing: Listing) -> Note:

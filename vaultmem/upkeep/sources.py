@@ -14,7 +14,7 @@ from vaultmem.errors import VaultmemError
 from vaultmem.index import CatalogRow
 from vaultmem.notes import journal
 from vaultmem.notes.attributes import MEMORY_TYPES, attributes_of
-from vaultmem.notes.file_names import name_key, safe_name
+from vaultmem.notes.file_names import is_canvas, name_key, safe_name
 from vaultmem.notes.markdown import text_without_comments
 from vaultmem.notes.note import Note, note_body, one_line, printable, property_links
 from vaultmem.operations.results import note_identity
@@ -42,6 +42,7 @@ class Sources:
             source
             for row in rows.values()
             if one_line(row.path) == row.path and not _NO_LINK.search(row.path)
+            if not is_canvas(row.path)  # nothing could be marked in it as drawn from
             for source in self._sources_of_row(row, derived.get(row.path), used)
         ]
         return sorted(found, key=lambda source: (source.moment, source.id))

@@ -28,12 +28,14 @@ LINKS_TO: Final = "links_to"
 # Properties that say where a memory came from or went: their links make nothing an entity.
 ORIGINS: Final = "('links_to', 'derived_from', 'superseded_by')"
 _BASENAME: Final = "replace(folded, rtrim(folded, replace(folded, '/', '')), '')"
-# Embedded pictures, sounds and drawings are no things that one knows something about.
+# Embedded pictures and sounds are no things that one knows something about; a canvas is, where
+# it is read.
 NO_FILE: Final = """NOT (instr(folded, '.') > 0 AND (
   substr(folded, -4) IN ('.png', '.jpg', '.gif', '.svg', '.bmp', '.pdf', '.mp3', '.mp4', '.wav',
                          '.ogg', '.ogv', '.m4a', '.mov', '.mkv', '.3gp')
   OR substr(folded, -5) IN ('.jpeg', '.webp', '.webm', '.avif', '.flac', '.base')
-  OR substr(folded, -7) = '.canvas'))"""
+  OR (substr(folded, -7) = '.canvas' AND NOT EXISTS (SELECT 1 FROM name WHERE name.folded =
+      replace(link.folded, rtrim(link.folded, replace(link.folded, '/', '')), '')))))"""
 # That a memory speaks of something is one of thousands of such links, and is counted elsewhere:
 # of these only the latest are followed, fewer where many ends are asked for.
 _PLAIN: Final = (

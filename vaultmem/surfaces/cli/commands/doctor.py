@@ -33,6 +33,8 @@ HEADINGS: Final[Mapping[str, str]] = {
     "not-utf8": "Notes that are not UTF-8 text",
     "binary": "Notes that are not text at all",
     "too-long": "Notes that are too long",
+    "malformed-canvas": "Canvases that cannot be read",
+    "large-canvas": "Canvases that are too large",
     "too-many-tags": "Notes with too many tags",
     "secret": "What looks like a secret",
     "name-clash": "Names that are the same on other systems",

@@ -32,7 +32,7 @@ def edit_command(ref: str, call: options.VaultCall) -> None:
     with call.open_vault() as opened:
         if opened.settings["read_only"]:
             raise ReadOnly("This vault is read-only, so notes cannot be changed.")
-        source = opened.source(ref)
+        source = opened.source(ref, to_change=True)
         copy = _copy_to_edit(opened, source)
         changed = _edit_copy(copy, source)
         done = _save_edited(opened, copy, source) if changed else _unchanged_note(source)

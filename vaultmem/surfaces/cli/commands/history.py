@@ -35,7 +35,8 @@ def history_command(ref: str, version: str | None, diff: bool, call: options.Vau
         old = _version_in_history(versions, version)
         text = opened.version_text(versions.memory_id, old.version)
         if diff:
-            text = _history_diff(text, opened.source(versions.memory_id).text, old, versions.path)
+            now = opened.version_text(versions.memory_id, opened.source(versions.memory_id).version)
+            text = _history_diff(text, now, old, versions.path)
     if call.as_json:
         name = "diff" if diff else "text"
         click.echo(render.to_json({**render.plain_json(old), "path": versions.path, name: text}))
