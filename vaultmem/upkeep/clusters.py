@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.base.words import topic_words
@@ -102,8 +102,8 @@ def likeness_of_words(texts: Sequence[str]) -> Matrix:
     import numpy as np
 
     bags = [Counter(topic_words(text)) for text in texts]
-    weights = _cluster_word_weights(bags)
     seen = Counter(word for bag in bags for word in bag)
+    weights = {word: math.log(1 + len(bags) / count) for word, count in seen.items()}
     columns = {word: i for i, word in enumerate(word for word in seen if seen[word] > 1)}
     matrix = np.zeros((len(bags), max(1, len(columns))), np.float32)
     for row, bag in enumerate(bags):
@@ -123,11 +123,6 @@ def likeness_of_vectors(vectors: Matrix) -> Matrix:
     unit = vectors / np.maximum(lengths, 1e-9)
     result: Matrix = unit @ unit.T
     return result
-
-
-def _cluster_word_weights(bags: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    seen = Counter(word for bag in bags for word in bag)
-    return {word: math.log(1 + len(bags) / count) for word, count in seen.items()}
 
 
 def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:

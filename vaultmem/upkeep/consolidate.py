@@ -164,9 +164,7 @@ class Consolidation:
             ]
             for source, link in found.marks():
                 self._mark_replaced(source, link, warnings)
-            self._review.add_conflicts(
-                [self._linked_disagreement(conflict) for conflict in found.conflicts]
-            )
+            self._review.add_conflicts([*map(self._sources.linked_disagreement, found.conflicts)])
         return self._consolidated(found, made, warnings=tuple(dict.fromkeys(warnings)))
 
     def _consolidated(
@@ -186,14 +184,10 @@ class Consolidation:
             self._review.review_note() if self._review.to_review() else None,
             warnings,
             tuple(
-                _consolidated_conflict(self._linked_disagreement(conflict))
+                _consolidated_conflict(self._sources.linked_disagreement(conflict))
                 for conflict in found.conflicts
             ),
         )
-
-    def _linked_disagreement(self, conflict: Disagreement) -> Disagreement:
-        older, newer = map(self._sources.linked_source, (conflict.older, conflict.newer))
-        return conflict._replace(older=older, newer=newer)
 
     @bounded()
     def prose_wanted(
