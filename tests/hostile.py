@@ -433,7 +433,7 @@ def _of_answers() -> Mapping[str, Read]:
         return entity_name(text + "a"), relation_name(text)
 
     analyzer = fulltext._fulltext_analyzer("English")
-    source = drafts.SourceMemory("a", "b", "", "episodic", "user", "", "", "c")
+    source = drafts.SourceMemory("a", "", "episodic", "user", "", "", "c")
     draft = drafts.MemoryDraft("a", "b", "semantic", "user", (source,), ())
     return {
         "derived_title": derived_title,

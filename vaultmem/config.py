@@ -17,6 +17,7 @@ from vaultmem import setting_values
 from vaultmem.base import small_files
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.limits import shown_wrong_value
 from vaultmem.setting_values import CHOICES as CHOICES
 from vaultmem.setting_values import DEFAULTS as DEFAULTS
 
@@ -181,7 +182,9 @@ def _report_unknown_in_config(
 ) -> None:
     for name in names[:_MOST_UNKNOWN]:
         line = _config_line(lines, name)
-        message = f"there is no setting {setting_values.shown_setting(name)}{setting_values.nearest_setting(name)}"
+        message = (
+            f"there is no setting {shown_wrong_value(name)}{setting_values.nearest_setting(name)}"
+        )
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     if more := len(names[_MOST_UNKNOWN:]):
         message = f"{CONFIG} has {more:,} more settings that there are not."
@@ -195,7 +198,7 @@ def _properties_renamed_in_config(
     given = renamed if isinstance(renamed, dict) else {}
     for name in [name for name in given if name not in PROPERTIES][:_MOST_UNKNOWN]:
         line = _config_line(lines, f"properties.{name}")
-        message = f"{setting_values.shown_setting(name)} is not one of vaultmem's properties."
+        message = f"{shown_wrong_value(name)} is not one of vaultmem's properties."
         problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
     for name in [name for name in PROPERTIES if name in given]:
         value, line = given[name], _config_line(lines, f"properties.{name}")

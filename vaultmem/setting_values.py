@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vaultmem.limits import shown_wrong_value
+
 # Every setting with its default; the default's type is the setting's type.
 DEFAULTS: Final[Mapping[str, Any]] = {
     "user": "",
@@ -50,7 +52,6 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "upkeep.stale_days": (0, 36_500),
 }
 MOST_ITEMS, MOST_CHARACTERS = 1_000, 1_000  # of a list, and of a text
-_SHOWN: Final = 60  # characters of a wrong value that a sentence repeats
 _WORDS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _KINDS: Final = {str: "text", bool: "true or false", tuple: "a list of texts"}
 
@@ -60,10 +61,12 @@ def setting_value(name: str, value: Any, label: str) -> Any:
     typed = _typed_setting_value(name, value)
     if typed is None:
         raise ValueError(
-            f"{label} must be {_kind_of_setting_value(name)}, not {shown_setting(value)}."
+            f"{label} must be {_kind_of_setting_value(name)}, not {shown_wrong_value(value)}."
         )
     if name.startswith("folders.") and not is_setting_folder(typed):
-        raise ValueError(f"{label} must be a folder inside the vault, not {shown_setting(value)}.")
+        raise ValueError(
+            f"{label} must be a folder inside the vault, not {shown_wrong_value(value)}."
+        )
     items = (typed,) if isinstance(typed, str) else typed if isinstance(typed, tuple) else ()
     if wrong := _fault_in_setting_value(name, items):
         raise ValueError(f"{label}: {wrong}.")
@@ -88,11 +91,6 @@ def is_setting_folder(path: str) -> bool:
     if "\0" in path or "\\" in path or ":" in path or path.startswith("/"):
         return False
     return all(part and not part.startswith(".") for part in path.strip("/").split("/"))
-
-
-def shown_setting(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def nearest_setting(name: str) -> str:
@@ -132,10 +130,10 @@ def _fault_in_setting_value(name: str, items: tuple[str, ...]) -> str:
             return "the character NUL cannot be in a setting"
         if name in CHOICES and item not in CHOICES[name]:
             choices = (choice or '""' for choice in CHOICES[name])
-            return f"{shown_setting(item)} is none of {', '.join(choices)}"
+            return f"{shown_wrong_value(item)} is none of {', '.join(choices)}"
         if name == "privacy.patterns":
             from vaultmem.base import redaction
 
             if why := redaction.wrong_secret_pattern(item):
-                return f"the pattern {shown_setting(item)} cannot be used, as {why}"
+                return f"the pattern {shown_wrong_value(item)} cannot be used, as {why}"
     return ""

@@ -417,7 +417,7 @@ def test_words_of_scripts_without_blanks() -> None:
 
 def test_a_draft_is_no_wider_than_its_sources() -> None:
     def source(scope: str, project: str = "") -> drafts.SourceMemory:
-        return drafts.SourceMemory("1", "[[x]]", AUTH[0], "episodic", scope, project, "", "s")
+        return drafts.SourceMemory("1", AUTH[0], "episodic", scope, project, "", "s")
 
     for sources, scope in (
         ((source("user"), source("user")), "user"),

@@ -360,7 +360,7 @@ def test_any_memories_settle_after_one_run(
 @given(st.lists(lines, min_size=1, max_size=6))
 def test_titles_are_words_of_the_sources_that_end_at_a_word(texts: list[str]) -> None:
     sources = [
-        drafts.SourceMemory(str(n), "", text, "episodic", "user", "", "", "s")
+        drafts.SourceMemory(str(n), text, "episodic", "user", "", "", "s")
         for n, text in enumerate(texts)
     ]
     made = drafts.draft(sources)
@@ -373,7 +373,6 @@ def test_ten_thousand_memories_are_compared_in_no_time() -> None:
     many = [
         drafts.SourceMemory(
             f"{n:05}",
-            "",
             f"The {WORDS[n % 6]} number{n % 1500} of team{n % 1500} keeps {n % 4000 // 1500} copies.",
             "semantic",
             "project",

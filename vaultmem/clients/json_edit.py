@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vaultmem.base.line_ends import usual_line_end
+
 _BLANK: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*[\s\S]*?\*/)*")
 _SPACES: Final = " \t\r\n"
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -289,10 +291,11 @@ class _JsonStyle:
 
     @classmethod
     def of(cls, text: str) -> _JsonStyle:
-        newline = "\r\n" if re.match(r"[^\n]*\r\n", text) else "\n"
         indented = re.search(r'\n([ \t]+)["{\[]', text)
         bare = not re.search(r"[^\s{}\[\]]", text)
-        return cls(newline, indented[1] if indented else "  ", "\n" in text.strip() or bare)
+        return cls(
+            usual_line_end(text), indented[1] if indented else "  ", "\n" in text.strip() or bare
+        )
 
 
 def _starts_json_line(text: str, position: int) -> bool:

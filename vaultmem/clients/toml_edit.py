@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vaultmem.base.line_ends import usual_line_end
+
 _TOKEN: Final = re.compile(
     r'"""(?:\\[\s\S]|[^\\])*?"""|' + r"'''[\s\S]*?'''|"
     r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|"
@@ -98,7 +100,7 @@ def set_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) 
     last = body[-1] if body else header
     assigned = {each.path[: len(path) + 1] for each in body}
     missing = {key: value for key, value in values.items() if (*path, key) not in assigned}
-    newline = _toml_newline(text)
+    newline = usual_line_end(text)
     if missing:
         lines = "".join(f"{_toml_key(k)} = {_printed_toml(v)}{newline}" for k, v in missing.items())
         whole = text[last.start : last.end].endswith("\n")
@@ -129,7 +131,7 @@ def _toml_table_body(found: Sequence[Statement], header: Statement) -> list[Stat
 
 
 def _append_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
-    newline = _toml_newline(text)
+    newline = usual_line_end(text)
     header = f"[{'.'.join(map(_toml_key, path))}]"
     lines = (f"{_toml_key(key)} = {_printed_toml(value)}" for key, value in values.items())
     block = newline.join([header, *lines])
@@ -155,11 +157,6 @@ def _cut_toml(text: str, start: int, end: int) -> str:
     if not behind and not text.endswith("\n"):
         before = re.sub(r"\r?\n\Z", "", before)
     return before + behind
-
-
-def _toml_newline(text: str) -> str:
-    first = re.search(r"\r?\n", text)
-    return first[0] if first else "\n"
 
 
 def _toml_key(name: str) -> str:

@@ -66,13 +66,9 @@ def merge_notes(
     return _git_merge_file(base, *notes.raw, style) or Merged(ours, False)
 
 
-def different_notes(
-    base: bytes | None, ours: bytes, theirs: bytes, names: Mapping[str, str] | None = None
-) -> bool:
+def different_notes(base: bytes | None, ours: bytes, theirs: bytes) -> bool:
     """Whether two versions are two memories that only share a name: they are never blended."""
-    return _have_merge_sides_different_ids(
-        base, *(parse(raw, names=names) for raw in (ours, theirs))
-    )
+    return _have_merge_sides_different_ids(base, parse(ours), parse(theirs))
 
 
 def _have_merge_sides_different_ids(base: bytes | None, ours: Note, theirs: Note) -> bool:

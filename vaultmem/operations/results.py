@@ -138,7 +138,6 @@ class Trace(Result):
     unknown: tuple[str, ...] = ()  # those of them that stand nowhere
     meaning_share: float = 0.0  # how much of the decision was left to meaning
     known: float = 0.0  # how probably the vault knows something about it
-    filtered: int | None = None  # that the filters left out, where that is known
 
 
 # --- memories ---------------------------------------------------------------------------------

@@ -46,10 +46,10 @@ class Written(StoredNote):
     embedded: Future[bool] | None = None  # whether it can be found by meaning, all of it
 
 
-class _TakenNames:
-    """The names of all notes in the vault, asked for one at a time."""
+class TakenNames:
+    """The names of all notes in the vault, asked for one at a time, and those spoken for."""
 
-    def __init__(self, paths_named: Callable[[str], list[str]], apart_from: str) -> None:
+    def __init__(self, paths_named: Callable[[str], list[str]], apart_from: str = "") -> None:
         self.also: set[str] = set()
         self._paths_named = paths_named
         self._apart_from = apart_from
@@ -113,7 +113,7 @@ class Writing:
     ) -> Written:
         """Give a note a place in the vault; the volatile note that it replaces goes away."""
         self._hold_folder_for_writing(folder)
-        taken, raw = _TakenNames(self._view.gaps.paths_named, instead_of), note.raw
+        taken, raw = TakenNames(self._view.gaps.paths_named, instead_of), note.raw
         for _ in range(100):
             path = f"{folder.rstrip('/')}/{unique_name(title, taken)}.md".lstrip("/")
             try:

@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from vaultmem.operations.budget import (
+    fields_cost,
+    hit_fields,
+    kind_fields,
+    named_fields,
+    passage_cost,
+    shared_budget,
+    told,
+)
+from vaultmem.surfaces.lean_graph import lean_graph
 from vaultmem.surfaces.render import first_warnings, plain_json, short_text
 
 if TYPE_CHECKING:
     from vaultmem.operations.facts import Facts
-    from vaultmem.operations.graph import GraphAnswer
     from vaultmem.operations.results import FetchedMemories, Listed, Memory, Recalled, Summary, Tags
     from vaultmem.operations.sessions import Timeline
     from vaultmem.upkeep.status import Status
@@ -48,8 +57,6 @@ def lean_answer(value: Any, given: Arguments) -> Json:
 def _lean_recalled(found: Recalled, given: Arguments) -> Any:
     if given.get("detail") == "full":
         return found
-    from vaultmem.operations.budget import hit_fields, named_fields, told
-
     near = [
         {**named_fields(n.path, n.path, n.title), "relevance_score": round(n.relevance_score, 2)}
         for n in found.nearest
@@ -77,8 +84,6 @@ def _lean_memories(found: FetchedMemories, given: Arguments) -> Any:
 
 
 def _lean_memory(memory: Memory) -> Json:
-    from vaultmem.operations.budget import fields_cost, kind_fields
-
     whole: Json = plain_json(memory)
     told = kind_fields(memory.type, memory.scope, memory.project, memory.importance)
     kept = {name: whole[name] for name in _MEMORY} | told
@@ -93,8 +98,6 @@ def _lean_memory(memory: Memory) -> Json:
 
 
 def _lean_properties(properties: Json) -> Json:
-    from vaultmem.operations.budget import fields_cost
-
     made: Json = {}
     for name, value in properties.items():
         text = value if not isinstance(value, str) or len(value) <= 100 else f"{value[:100]}…"
@@ -105,8 +108,6 @@ def _lean_properties(properties: Json) -> Json:
 
 def _lean_listed(found: Listed, given: Arguments) -> Any:
     """As many as were asked for; where nobody said how many, as fit."""
-    from vaultmem.operations.budget import told
-
     made = [_lean_summary(each, given.get("order", "")) for each in found.memories]
     shown = made if "limit" in given else _first_lean_items(made, _LISTED)
     left = len(shown) < len(made)
@@ -119,8 +120,6 @@ def _lean_listed(found: Listed, given: Arguments) -> Any:
 
 
 def _lean_summary(each: Summary, order: str) -> Json:
-    from vaultmem.operations.budget import kind_fields, named_fields, told
-
     moment = "created_at" if order == "created" else "updated_at"
     return {
         **named_fields(each.id, each.path, each.title),
@@ -132,8 +131,6 @@ def _lean_summary(each: Summary, order: str) -> Json:
 
 
 def _lean_timeline(found: Timeline, given: Arguments) -> Any:
-    from vaultmem.operations.budget import fields_cost, passage_cost, shared_budget, told
-
     made = [
         {
             **told(id=each.id, session_id=each.session_id, time=each.time, type=each.type),
@@ -153,8 +150,6 @@ def _lean_timeline(found: Timeline, given: Arguments) -> Any:
 
 
 def _lean_facts(found: Facts, given: Arguments) -> Any:
-    from vaultmem.operations.budget import told
-
     made = [
         {
             **told(subject=fact.subject, predicate=fact.predicate, object=fact.object),
@@ -172,8 +167,6 @@ def _lean_facts(found: Facts, given: Arguments) -> Any:
 
 
 def _lean_tags(found: Tags, given: Arguments) -> Any:
-    from vaultmem.operations.budget import told
-
     made = [{"tag": each.tag, "count": each.count} for each in found.tags]
     if limit := given.get("limit"):
         shown = made[:limit]
@@ -184,19 +177,11 @@ def _lean_tags(found: Tags, given: Arguments) -> Any:
 
 
 def _first_lean_items(items: list[Json], tokens: int) -> list[Json]:
-    from vaultmem.operations.budget import fields_cost
-
     for place, each in enumerate(items):
         tokens -= fields_cost(each)
         if tokens < 0 and place:
             return items[:place]
     return items
-
-
-def _lean_json_of_graph(found: GraphAnswer, given: Arguments) -> Any:
-    from vaultmem.surfaces.lean_graph import lean_graph
-
-    return lean_graph(found, given)
 
 
 def _lean_status(found: Status, given: Arguments) -> Any:
@@ -220,5 +205,5 @@ _LEAN: Final[Mapping[str, Callable[[Any, Arguments], Any]]] = {
     "Facts": _lean_facts,
     "Tags": _lean_tags,
     "Status": _lean_status,
-    "GraphAnswer": _lean_json_of_graph,
+    "GraphAnswer": lean_graph,
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
+
+Progress = Callable[[int, int], None]  # how much is done of how much
 
 # What can be imported, and what to: each with one line about it.
 SOURCES: Final = {

@@ -13,7 +13,7 @@ import math
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -32,10 +32,8 @@ from vaultmem.operations.view import View
 from vaultmem.storage.listing import Listing
 from vaultmem.storage.paths import VOLATILE
 from vaultmem.storage.store import StoredNote
-from vaultmem.transfer import TARGETS
+from vaultmem.transfer import TARGETS, Progress
 from vaultmem.transfer.sources.records import SkippedRecord
-
-Progress = Callable[[int, int], None]
 
 # Beside the visible files: what makes a folder a vault, here and in Obsidian. Plugins keep
 # keys of their services in their settings, so they stay.

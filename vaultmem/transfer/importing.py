@@ -10,7 +10,7 @@ import datetime as dt
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,14 +21,13 @@ from vaultmem.notes.note import Note, note_version
 from vaultmem.operations.input import Input
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
+from vaultmem.transfer import Progress
 from vaultmem.transfer.cleaning import Cleaning
 from vaultmem.transfer.decisions import Decisions, ImportDecision
 from vaultmem.transfer.ledger import KnownRecord, Ledger
 from vaultmem.transfer.sources import Opened
 from vaultmem.transfer.sources.opening import OpenedExport
 from vaultmem.transfer.sources.records import SkippedRecord, moment_value
-
-Progress = Callable[[int, int], None]
 
 _BATCH: Final = 250  # notes that are written and indexed together
 _BATCH_BYTES: Final = 8_000_000

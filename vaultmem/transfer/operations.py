@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,11 @@ from vaultmem.limits import WORD, Flag, bounded
 from vaultmem.operations.input import Input
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
+from vaultmem.transfer import Progress
 
 if TYPE_CHECKING:
     from vaultmem.transfer.exporting import Exported, Exporting
     from vaultmem.transfer.importing import Imported
-
-Progress = Callable[[int, int], None]
 
 
 class Transfer:

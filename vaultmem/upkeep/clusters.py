@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vaultmem.base.words import topic_words
 from vaultmem.errors import VaultmemError
@@ -14,13 +17,10 @@ from vaultmem.upkeep import duplicates
 from vaultmem.upkeep.drafts import SourceMemory
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from vaultmem.embedding.embedder import Embedder
     from vaultmem.operations.view import View
 
-    Matrix = NDArray[np.float32]
+Matrix = NDArray[np.float32]
 
 
 _TEXT: Final = 2000  # characters of a source that a model reads
@@ -80,8 +80,6 @@ def _vectors_to_cluster(view: View, texts: Sequence[str]) -> Matrix | None:
 
 def _embedded_to_cluster(view: View, embedder: Embedder, texts: Sequence[str]) -> Matrix | None:
     """Each text is embedded once and kept with the other vectors."""
-    import numpy as np
-
     keys = {passage_hash(text): text for text in texts}
     known = view.index.vectors.of_texts(embedder.identity, keys)
     missing = [key for key in keys if key not in known]
@@ -99,11 +97,9 @@ def _embedded_to_cluster(view: View, embedder: Embedder, texts: Sequence[str]) -
 
 def likeness_of_words(texts: Sequence[str]) -> Matrix:
     """Cosine between all texts by their words, rare ones counting more."""
-    import numpy as np
-
     bags = [Counter(topic_words(text)) for text in texts]
-    weights = _cluster_word_weights(bags)
     seen = Counter(word for bag in bags for word in bag)
+    weights = {word: math.log(1 + len(bags) / count) for word, count in seen.items()}
     columns = {word: i for i, word in enumerate(word for word in seen if seen[word] > 1)}
     matrix = np.zeros((len(bags), max(1, len(columns))), np.float32)
     for row, bag in enumerate(bags):
@@ -117,24 +113,15 @@ def likeness_of_words(texts: Sequence[str]) -> Matrix:
 
 
 def likeness_of_vectors(vectors: Matrix) -> Matrix:
-    import numpy as np
-
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.maximum(lengths, 1e-9)
     result: Matrix = unit @ unit.T
     return result
 
 
-def _cluster_word_weights(bags: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    seen = Counter(word for bag in bags for word in bag)
-    return {word: math.log(1 + len(bags) / count) for word, count in seen.items()}
-
-
 def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
     """Groups of what is alike, by average link: the two groups most alike are joined until
     none are alike enough, so a long chain of small steps does not become one group."""
-    import numpy as np
-
     alike, size = likeness.copy(), len(likeness)
     groups = [[i] for i in range(size)]
     alike.flat[:: size + 1] = -1

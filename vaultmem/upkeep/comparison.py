@@ -6,7 +6,6 @@ nothing here.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,12 +44,12 @@ class Disagreement(NamedTuple):
     @property
     def mark(self) -> str:
         """The same for the same two sentences, whichever memories say them."""
-        return _disagreement_mark(self.older_sentence, self.newer_sentence)
+        return review_mark("conflict", *sorted((self.older_sentence, self.newer_sentence)))
 
 
-def _disagreement_mark(a: str, b: str) -> str:
-    both = "\0".join(sorted((a, b)))
-    return "r-" + hashlib.blake2b(f"conflict\0{both}".encode(), digest_size=4).hexdigest()
+def review_mark(kind: str, *what: str) -> str:
+    """The id of an item on the list for review."""
+    return "r-" + hashlib.blake2b("\0".join((kind, *what)).encode(), digest_size=4).hexdigest()
 
 
 class Double(NamedTuple):
@@ -155,7 +154,7 @@ class Comparison:
         return {
             self.sources[n].id
             for a, b in self._contradicting_pairs
-            if _disagreement_mark(self.texts[a], self.texts[b]) not in settled
+            if review_mark("conflict", *sorted((self.texts[a], self.texts[b]))) not in settled
             and any(True for _ in self._disagreeing_speakers(a, b))
             for n in (*self.speakers[a], *self.speakers[b])
         }
@@ -194,8 +193,7 @@ class Comparison:
         return groups
 
     def _compared_voices(self, number: int, near: dict[int, set[int]]) -> int:
-        heard = Counter(s for n in (number, *near.get(number, ())) for s in self.speakers[n])
-        return len(heard)
+        return len({s for n in (number, *near.get(number, ())) for s in self.speakers[n]})
 
     def doubles(self, free: Set[str]) -> Iterator[Double]:
         """Memories that say nothing beyond what another one says, which lasts."""

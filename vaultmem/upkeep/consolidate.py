@@ -26,7 +26,7 @@ from vaultmem.operations.input import Input, now_utc, require_one_of
 from vaultmem.operations.remember import derived_title
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing
+from vaultmem.operations.writing import TakenNames, Writing
 from vaultmem.storage.history import history_key
 from vaultmem.upkeep import clusters, drafts, patterns
 from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, comparisons_by_home
@@ -164,9 +164,7 @@ class Consolidation:
             ]
             for source, link in found.marks():
                 self._mark_replaced(source, link, warnings)
-            self._review.add_conflicts(
-                [self._linked_disagreement(conflict) for conflict in found.conflicts]
-            )
+            self._review.add_conflicts([*map(self._sources.linked_disagreement, found.conflicts)])
         return self._consolidated(found, made, warnings=tuple(dict.fromkeys(warnings)))
 
     def _consolidated(
@@ -186,14 +184,10 @@ class Consolidation:
             self._review.review_note() if self._review.to_review() else None,
             warnings,
             tuple(
-                _consolidated_conflict(self._linked_disagreement(conflict))
+                _consolidated_conflict(self._sources.linked_disagreement(conflict))
                 for conflict in found.conflicts
             ),
         )
-
-    def _linked_disagreement(self, conflict: Disagreement) -> Disagreement:
-        older, newer = map(self._sources.linked_source, (conflict.older, conflict.newer))
-        return conflict._replace(older=older, newer=newer)
 
     @bounded()
     def prose_wanted(
@@ -315,7 +309,7 @@ class Consolidation:
         self, drafted: Sequence[MemoryDraft], session: str
     ) -> list[ConsolidatedMemory]:
         """The memories as they would be written, each under a name of its own."""
-        taken = _Names(self._view)
+        taken = TakenNames(self._view.gaps.paths_named)
         found = []
         for draft in drafted:
             title = unique_name(derived_title(draft.title), taken)
@@ -410,17 +404,6 @@ class Reflection(NamedTuple):
         """Which memories are replaced, and by what."""
         for kept, others in self.joins:
             yield from ((source, kept.link) for source in others)
-
-
-class _Names:
-    """The names of all notes in the vault, and those that are spoken for."""
-
-    def __init__(self, view: View) -> None:
-        self.also: set[str] = set()
-        self._view = view
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.also or bool(self._view.gaps.paths_named(str(key)))
 
 
 def _consolidates_own(sources: Sequence[SourceMemory], own: set[str]) -> bool:

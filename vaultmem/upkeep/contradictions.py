@@ -12,42 +12,12 @@ from vaultmem.upkeep.statements import SaidSentence, SaidWord, StatedValue
 
 _FRAME: Final = 0.6  # of the shorter one's words that both have, where a value differs
 _FRAME_DENIED: Final = 0.75
-_NUMBERED: Final = frozenset(
-    [
-        "room",
-        "section",
-        "chapter",
-        "step",
-        "ticket",
-        "issu",
-        "pr",
-        "bug",
-        "tabl",
-        "figur",
-        "phas",
-        "task",
-        "item",
-        "pag",
-        "part",
-        "level",
-        "topic",
-        "lin",
-        "session",
-        "day",
-        "week",
-        "sprint",
-        "mileston",
-        "question",
-        "exercis",
-        "number",
-        "case",
-        "test",
-        "attempt",
-        "volum",
-        "season",
-        "episod",
-    ]
-)
+_NUMBERED_WORDS: Final = """
+    room section chapter step ticket issu pr bug tabl figur phas task item pag part level topic
+    lin session day week sprint mileston question exercis number case test attempt volum season
+    episod
+"""
+_NUMBERED: Final = frozenset(_NUMBERED_WORDS.split())
 _HOLDING: Final = frozenset(("port", "version", "python", "node", "java", "postgres", "android"))
 _PAST: Final = re.compile(
     r"\A(?:(?:we|i|they|he|she|again:?|then|today|yesterday)\s+)?(?:\w+ed|ran|wrote|met|went|saw|took"

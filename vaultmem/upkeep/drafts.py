@@ -27,55 +27,12 @@ _TITLE_WORDS: Final = 8
 _ARTICLE: Final = re.compile(r"\A(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 _LABEL: Final = re.compile(r"\A[\w-]{3,12}:\s+(?=\w)")  # `decision: `, `Again: `
 _CLAUSE: Final = re.compile(r"[;:–—(]|, |\s(?:because|so that|which|when|while|and then)\s")
-_NO_END: Final = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "be",
-        "because",
-        "but",
-        "by",
-        "for",
-        "from",
-        "has",
-        "have",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "so",
-        "than",
-        "that",
-        "the",
-        "then",
-        "their",
-        "to",
-        "up",
-        "was",
-        "were",
-        "which",
-        "while",
-        "with",
-        "will",
-        "are",
-        "not",
-        "no",
-        "this",
-        "these",
-        "every",
-        "each",
-        "only",
-        "now",
-    ]
-)
+_NO_END_WORDS: Final = """
+    a an and as at be because but by for from has have if in into is it its of on or so than
+    that the then their to up was were which while with will are not no this these every each
+    only now
+"""
+_NO_END: Final = frozenset(_NO_END_WORDS.split())
 EPOCH: Final = dt.datetime.fromtimestamp(0, dt.UTC)
 
 
@@ -84,7 +41,6 @@ class SourceMemory:
     """A memory or an observation that others can be drawn from."""
 
     id: str
-    link: str
     text: str
     type: str
     scope: str
@@ -97,6 +53,7 @@ class SourceMemory:
     origins: tuple[str, ...] | None = None  # the names of what it was itself drawn from
     replaced: bool = False  # by another; it is no longer so
     path: str = ""
+    link: str = ""  # once it is to be shown
     title: str = ""
     block: str = ""  # of an observation
     moment: dt.datetime = EPOCH

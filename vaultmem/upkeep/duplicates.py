@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -51,26 +51,20 @@ def duplicates_by_words(
     texts: Sequence[Set[str]], least: float, stopping: threading.Event
 ) -> list[Pair]:
     """Pairs of sets of words that have at least such a share of them in common."""
-    used = Counter(word for text in texts for word in text)
-    texts_with: dict[str, list[int]] = {}
     found: list[Pair] = []
-    for number, text in enumerate(texts):
+    for number, rare, met in _sharing_rare_words(texts, _COMMON, _TELLING):
         if number % _ROWS == 0 and stopping.wait(_PAUSE):
             return []
-        rare = sorted((word for word in text if used[word] <= _COMMON), key=lambda w: (used[w], w))
-        met = Counter(other for word in rare[:_TELLING] for other in texts_with.get(word, ()))
         for other, shared in met.items():
-            likeness = duplicated_part(text, texts[other])
-            if shared >= min(_SHARED, len(rare)) and likeness >= least:
+            likeness = shared_part(texts[number], texts[other])
+            if shared >= min(_SHARED, rare) and likeness >= least:
                 found.append(Pair(other, number, likeness))
         if len(found) > _MOST:
             break
-        for word in rare[:_TELLING]:
-            texts_with.setdefault(word, []).append(number)
     return found
 
 
-def duplicated_part(a: Set[str], b: Set[str]) -> float:
+def shared_part(a: Set[str], b: Set[str]) -> float:
     return len(a & b) / max(1, len(a | b))
 
 
@@ -80,16 +74,25 @@ _FREQUENT: Final = 150  # sentences; beyond that a word leads to too many
 
 def near_duplicates(texts: Sequence[Set[str]], least: int) -> list[tuple[int, int]]:
     """Pairs of sets that have at least so many of their rarest words in common, or one all."""
+    return [
+        (other, number)
+        for number, _, met in _sharing_rare_words(texts, _FREQUENT, _TELLING_FEW)
+        for other, shared in met.items()
+        if shared >= least or shared >= min(len(texts[number]), len(texts[other]))
+    ]
+
+
+def _sharing_rare_words(
+    texts: Sequence[Set[str]], common: int, telling: int
+) -> Iterator[tuple[int, int, Counter[int]]]:
+    """Of each text its number, how many rare words it has, and how many of the rarest it shares
+    with which of those before it."""
     used = Counter(word for text in texts for word in text)
     texts_with: dict[str, list[int]] = {}
-    found: list[tuple[int, int]] = []
     for number, text in enumerate(texts):
-        rare = sorted((w for w in text if used[w] <= _FREQUENT), key=lambda w: (used[w], w))
+        rare = sorted((w for w in text if used[w] <= common), key=lambda w: (used[w], w))
         met: Counter[int] = Counter()
-        for word in rare[:_TELLING_FEW]:
+        for word in rare[:telling]:
             met.update(texts_with.setdefault(word, []))
             texts_with[word].append(number)
-        for other, shared in met.items():
-            if shared >= least or shared >= min(len(text), len(texts[other])):
-                found.append((other, number))
-    return found
+        yield number, len(rare), met

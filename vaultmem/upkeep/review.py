@@ -9,7 +9,6 @@ ticks off or writes beside an item stays; a list that would be the same is not w
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import logging
 import re
 import threading
@@ -38,7 +37,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.store import Store
 from vaultmem.upkeep import duplicates
-from vaultmem.upkeep.comparison import Disagreement, comparisons_by_home
+from vaultmem.upkeep.comparison import Disagreement, comparisons_by_home, review_mark
 from vaultmem.upkeep.sources import Sources
 
 log = logging.getLogger("vaultmem")
@@ -58,6 +57,7 @@ What may be double, out of date or contradicting among your memories. Nothing ha
 open each, and merge, correct or forget what you agree with. Tick what should stay as it is.
 """
 _NO_LINK: Final = re.compile(r"[\[\]|#^`]")
+_ITEM_END: Final = re.compile(r" \^r-[0-9a-f]{8}\s*\Z")
 _ITEM: Final = re.compile(r"- \[(?P<tick>.)\] .*\^(?P<id>r-[0-9a-f]{8})\s*\Z")
 
 
@@ -173,10 +173,7 @@ class Review:
         found = [
             c for compared in comparisons_by_home(sources.all_sources()) for c in compared.conflicts
         ]
-        return [
-            c._replace(older=sources.linked_source(c.older), newer=sources.linked_source(c.newer))
-            for c in found
-        ]
+        return [sources.linked_disagreement(c) for c in found]
 
     def review_note(self) -> str | None:
         """Where the list is, if there is one."""
@@ -189,7 +186,7 @@ class Review:
     def review_items(self) -> tuple[ListedItem, ...]:
         found = ((line, _ITEM.match(line)) for line in self._listed_for_review())
         return tuple(
-            ListedItem(item["id"], re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", line[6:]))
+            ListedItem(item["id"], _ITEM_END.sub("", line[6:]))
             for line, item in found
             if item and item["tick"] == " " and self._may_know_review_item(line)
         )
@@ -233,7 +230,7 @@ class Review:
                 if frozenset((first.id, second.id)) in apart:
                     continue
                 made = ReviewItem(
-                    _review_mark("double", first.id, second.id),
+                    review_mark("double", first.id, second.id),
                     partial(self._review_of_doubles, second, first, likeness),
                 )
                 found.append((-likeness, first.id, second.id, made))
@@ -281,7 +278,7 @@ class Review:
             for row in part:
                 if row.more.get("superseded_by"):
                     yield ReviewItem(
-                        _review_mark("replaced", row.id), partial(self._review_of_replaced, row)
+                        review_mark("replaced", row.id), partial(self._review_of_replaced, row)
                     )
                 elif (
                     row.id not in used
@@ -290,7 +287,7 @@ class Review:
                 ):
                     old.append((_reviewed_change(row), row.path, row))
         for _, _, row in sorted(old, key=lambda item: item[:2]):
-            yield ReviewItem(_review_mark("stale", row.id), partial(self._review_of_stale, row))
+            yield ReviewItem(review_mark("stale", row.id), partial(self._review_of_stale, row))
 
     def _review_of_replaced(self, row: CatalogRow) -> str:
         by = as_link(link_target(row.more["superseded_by"].strip()))
@@ -388,8 +385,7 @@ def _kept_review_items(text: str, but: Set[str]) -> Iterator[ReviewItem]:
     """What stands there already, apart from these."""
     for mark, block in _parsed_review_items(text)[0].items():
         if mark not in but:
-            said = re.sub(r" \^r-[0-9a-f]{8}\s*\Z", "", block[0])[6:]
-            yield ReviewItem(mark, partial(str, said))
+            yield ReviewItem(mark, partial(_ITEM_END.sub, "", block[0][6:]))
 
 
 def _conflict_review_items(conflicts: Sequence[Disagreement]) -> list[ReviewItem]:
@@ -428,13 +424,9 @@ def _parsed_review_items(text: str) -> tuple[dict[str, Sequence[str]], list[str]
     return items, others
 
 
-def _review_mark(kind: str, *ids: str) -> str:
-    return "r-" + hashlib.blake2b("\0".join((kind, *ids)).encode(), digest_size=4).hexdigest()
-
-
 def review_marks(a: str, b: str) -> frozenset[str]:
     """What two memories are called on the list, whichever is the older one."""
-    return frozenset((_review_mark("double", a, b), _review_mark("double", b, a)))
+    return frozenset((review_mark("double", a, b), review_mark("double", b, a)))
 
 
 def _review_weight(row: CatalogRow) -> float:

@@ -19,6 +19,7 @@ from vaultmem.notes.markdown import text_without_comments
 from vaultmem.notes.note import Note, note_body, one_line, printable, property_links
 from vaultmem.operations.results import note_identity
 from vaultmem.operations.view import View
+from vaultmem.upkeep.comparison import Disagreement
 from vaultmem.upkeep.drafts import EPOCH, SourceMemory
 
 _MOST: Final = 20_000  # the latest ones are looked at
@@ -89,7 +90,6 @@ class Sources:
         session = kept["session"].casefold()
         whole = SourceMemory(
             id=note_identity(note),
-            link="",
             text=_source_text(note.body),
             type=kept["type"],
             scope=kept["scope"],
@@ -131,6 +131,10 @@ class Sources:
         anchor = f"#^{source.block}" if source.block else ""
         return replace(source, link=f"[[{name}{anchor}]]")
 
+    def linked_disagreement(self, conflict: Disagreement) -> Disagreement:
+        older, newer = map(self.linked_source, (conflict.older, conflict.newer))
+        return conflict._replace(older=older, newer=newer)
+
     def _origins_of_sources(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """What every memory that was drawn from others was drawn from, forgotten ones included:
         who rejects one does not want it again."""
@@ -149,7 +153,6 @@ def _source_of_row(
     changed = started if row.updated is None else dt.datetime.fromtimestamp(row.updated, dt.UTC)
     return SourceMemory(
         id=row.id or row.path,
-        link="",
         text=_source_text(body),
         type=row.type,
         scope=row.scope,

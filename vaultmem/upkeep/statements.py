@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from vaultmem.base.words import CJK_RUN, WORDS_SAYING_NOTHING, pairs_of_signs, word_stem
+from vaultmem.upkeep.duplicates import shared_part
 
 _READ: Final = 600  # characters of a sentence
 _DATE: Final = r"\d{4}-\d\d-\d\d"
@@ -28,54 +29,21 @@ _TOKEN: Final = re.compile(
 _WORD: Final = re.compile(_LETTERS)
 _AFTERNOON: Final = re.compile(r"[ ]?p\.?m\b", re.IGNORECASE)
 
-_NUMBERS: Final = {
-    word: str(number)
-    for number, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ]
-    )
-} | {"fifteen": "15", "twenty": "20", "thirty": "30", "sixty": "60", "hundred": "100"}
+_COUNTED: Final = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS: Final = {word: str(number) for number, word in enumerate(_COUNTED.split())} | {
+    "fifteen": "15",
+    "twenty": "20",
+    "thirty": "30",
+    "sixty": "60",
+    "hundred": "100",
+}
 _DAYS: Final = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_MONTHS: Final = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_RHYTHMS: Final = [
-    "hourly",
-    "daily",
-    "nightly",
-    "weekly",
-    "fortnightly",
-    "monthly",
-    "quarterly",
-    "yearly",
-]
+_MONTHS: Final = "january february march april june july august september october november december"
+_RHYTHMS: Final = "hourly daily nightly weekly fortnightly monthly quarterly yearly"
 _CALENDAR: Final = (
     {f"{name}{s}": ("day", name) for name in _DAYS for s in ("", "s")}
-    | {name: ("month", name) for name in _MONTHS}
-    | {name: ("rhythm", "daily" if name == "nightly" else name) for name in _RHYTHMS}
+    | {name: ("month", name) for name in _MONTHS.split()}
+    | {name: ("rhythm", "daily" if name == "nightly" else name) for name in _RHYTHMS.split()}
 )
 _UNITS: Final = {
     "h": "hour",
@@ -102,25 +70,8 @@ _STATES: Final = frozenset(("on", "off", "yes", "no", "open"))
 _STATE_ENDS: Final = re.compile(
     r"\s*(?:\Z|[,;.:!?)]|(?:by default|now|again|for|in|since|but|and)\b)", re.IGNORECASE
 )
-_BEING: Final = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "stays",
-        "stay",
-        "remains",
-        "turned",
-        "switched",
-        "set",
-        "to",
-        "now",
-        "again",
-    ]
-)
+_BEING_WORDS: Final = "is are was were be been stays stay remains turned switched set to now again"
+_BEING: Final = frozenset(_BEING_WORDS.split())
 _OPPOSITE: Final = {
     word: (f"state {pair[0]}", other)
     for pair in _OPPOSITES
@@ -131,109 +82,15 @@ _DENYING: Final = frozenset(["not", "never", "no", "without", "cannot", "neither
 _DENYING_TWO: Final = re.compile(r"(?:instead of|rather than|stop(?:ped)? using)\b", re.IGNORECASE)
 _PREFERRING: Final = re.compile(r"\b(?:prefer|choose|chose|pick|like)", re.IGNORECASE)
 # What says that something is so, and nothing of what: it may be another word in each sentence.
-_EMPTY: Final = WORDS_SAYING_NOTHING.union(
-    [
-        "a",
-        "an",
-        "am",
-        "as",
-        "at",
-        "be",
-        "by",
-        "do",
-        "go",
-        "if",
-        "in",
-        "is",
-        "it",
-        "me",
-        "my",
-        "no",
-        "of",
-        "on",
-        "or",
-        "so",
-        "to",
-        "up",
-        "us",
-        "we",
-        "he",
-        "i",
-        "don",
-        "didn",
-        "isn",
-        "doesn",
-        "won",
-        "wasn",
-        "aren",
-        "couldn",
-        "shouldn",
-        "wouldn",
-        "hasn",
-        "run",
-        "runs",
-        "running",
-        "ran",
-        "has",
-        "have",
-        "takes",
-        "take",
-        "taking",
-        "took",
-        "uses",
-        "use",
-        "used",
-        "using",
-        "gets",
-        "get",
-        "goes",
-        "going",
-        "allows",
-        "allow",
-        "allowed",
-        "remains",
-        "remain",
-        "stays",
-        "stay",
-        "kept",
-        "keeps",
-        "keep",
-        "becomes",
-        "become",
-        "currently",
-        "usually",
-        "normally",
-        "please",
-        "okay",
-        "default",
-        "set",
-        "sets",
-        "decided",
-        "decision",
-        "prefer",
-        "prefers",
-        "preferred",
-        "want",
-        "wants",
-        "wanted",
-        "asked",
-        "ask",
-        "asks",
-        "like",
-        "likes",
-        "liked",
-        "each",
-        "today",
-        "yesterday",
-        "tomorrow",
-        "built",
-        "made",
-        "make",
-        "makes",
-        "longer",
-        "anymore",
-    ]
-)
+_EMPTY_WORDS: Final = """
+    a an am as at be by do go if in is it me my no of on or so to up us we he i don didn isn
+    doesn won wasn aren couldn shouldn wouldn hasn run runs running ran has have takes take
+    taking took uses use used using gets get goes going allows allow allowed remains remain
+    stays stay kept keeps keep becomes become currently usually normally please okay default set
+    sets decided decision prefer prefers preferred want wants wanted asked ask asks like likes
+    liked each today yesterday tomorrow built made make makes longer anymore
+"""
+_EMPTY: Final = WORDS_SAYING_NOTHING.union(_EMPTY_WORDS.split())
 
 
 class StatedValue(NamedTuple):
@@ -360,30 +217,10 @@ def _stated_with_units(
             yield value._replace(kind=f"number behind {before.stem if before else ''}")
 
 
-_LINKING: Final = frozenset(
-    [
-        "and",
-        "or",
-        "on",
-        "in",
-        "at",
-        "of",
-        "to",
-        "for",
-        "with",
-        "by",
-        "from",
-        "is",
-        "are",
-        "was",
-        "were",
-        "as",
-        "per",
-        "than",
-        "before",
-        "after",
-    ]
-)
+_LINKING_WORDS: Final = """
+    and or on in at of to for with by from is are was were as per than before after
+"""
+_LINKING: Final = frozenset(_LINKING_WORDS.split())
 
 
 # --- the same, or another -------------------------------------------------------------------
@@ -395,7 +232,7 @@ _WITHIN: Final = 0.9  # of the words of one that another says too
 def says_same(a: SaidSentence, b: SaidSentence) -> bool:
     """Whether both say the same in nearly the same words, with the same values."""
     return (
-        _statement_likeness(a, b) >= _SAME
+        shared_part(a.all_stems, b.all_stems) >= _SAME
         and _statements_agree(a, b)
         and known_values(a) == known_values(b)
     )
@@ -410,11 +247,6 @@ def says_all(a: SaidSentence, b: SaidSentence) -> bool:
 
 def known_values(a: SaidSentence) -> frozenset[tuple[str, str]]:
     return frozenset((value.kind.partition(" ")[0], value.value) for value in a.values)
-
-
-def _statement_likeness(a: SaidSentence, b: SaidSentence) -> float:
-    mine, other = a.all_stems, b.all_stems
-    return len(mine & other) / max(1, len(mine | other))
 
 
 def _statements_agree(a: SaidSentence, b: SaidSentence) -> bool:

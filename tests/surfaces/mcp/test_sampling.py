@@ -174,7 +174,7 @@ async def test_a_model_that_takes_too_long_is_not_waited_for(
 
 def test_prose_stands_for_what_is_quoted() -> None:
     sources = tuple(
-        drafts.SourceMemory(str(n), f"[[{n}]]", EVENTS[n], "episodic", "user", "", "", f"s{n}")
+        drafts.SourceMemory(str(n), EVENTS[n], "episodic", "user", "", "", f"s{n}")
         for n in range(3)
     )
     made = drafts.draft(sources)

@@ -15,16 +15,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from vaultmem.base.own_path import OwnPath
 from vaultmem.embedding import fastembed_session
 from vaultmem.index.embedded.seal import SealedFile, look_at_sealed_file
 from vaultmem.index.embedded.vector_matrix import SPARE, VectorMatrix, quantised_vectors
 from vaultmem.index.embedded.vector_store import VectorStore, vectors_from_halves
-
-if TYPE_CHECKING:
-    import numpy as np
 
 # Up to here comparing all takes some 7 ms and 80 MB.
 LARGE_VAULT: Final = 200_000
@@ -114,8 +113,6 @@ class VectorGraph:
         return float(self._some @ vector)
 
     def _proposed_by_vector_graph(self, vector: np.ndarray, wanted: int) -> list[tuple[float, int]]:
-        import numpy as np
-
         question, _ = quantised_vectors(vector[np.newaxis])
         found = self._graph.search(question[0], wanted)
         distances, numbers = found.distances.tolist(), found.keys.tolist()
@@ -149,8 +146,6 @@ class VectorGraph:
         return True
 
     def _fill_vector_graph(self, last: int) -> Any:
-        import numpy as np
-
         graph: Any = None
         for rows in self.store.stored_vectors_newer_than(self.model, 0):
             rows = [row for row in rows if row[0] <= last]

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+import numkong
+import numpy as np
+
 from vaultmem.index.embedded.vector_store import BLOCK, VectorStore, vectors_from_halves
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
-
-    import numpy as np
 
 # So many more than wanted are scored exactly. On real vectors 50 made every answer that of the
 # exact search, down to the three hundredth hit.
@@ -28,8 +29,6 @@ _LEFT_OUT: Final = -2.0  # less than any cosine
 
 def quantised_vectors(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vectors in whole numbers of one byte, and what one is worth in each."""
-    import numpy as np
-
     steps = np.maximum(np.abs(block).max(axis=1, keepdims=True), 1e-12) / 127
     return np.rint(block / steps).astype(np.int8), steps[:, 0].astype(np.float32)
 
@@ -58,8 +57,6 @@ class VectorMatrix:
             self._highest = highest
 
     def _append_to_matrix(self, fresh: list[tuple[int, bytes]]) -> None:
-        import numpy as np
-
         fresh, exact = self._matrix_rows_without_damaged(fresh)
         if not fresh:
             return
@@ -78,8 +75,6 @@ class VectorMatrix:
         self, rows: list[tuple[int, bytes]]
     ) -> tuple[list[tuple[int, bytes]], np.ndarray]:
         """Vectors have one length, in both senses; what has another was written by nobody."""
-        import numpy as np
-
         usual, _ = Counter(len(raw) for _, raw in rows).most_common(1)[0]
         kept = [row for row in rows if len(row[1]) == usual]
         exact = vectors_from_halves([raw for _, raw in kept])
@@ -101,14 +96,10 @@ class VectorMatrix:
 
     @property
     def numbers(self) -> np.ndarray:
-        import numpy as np
-
         return np.array(self._numbers, dtype=np.int64)
 
     def similarities_to_matrix(self, vector: np.ndarray) -> np.ndarray:
         """About the cosine to every row: the vectors have length one."""
-        import numpy as np
-
         question, step = quantised_vectors(vector[np.newaxis])
         result: np.ndarray = np.concatenate(self._products_with_matrix(question[0]))
         result *= np.array(self._steps, dtype=np.float32) * step
@@ -145,16 +136,11 @@ class VectorMatrix:
 def _products_with_matrix_blocks(
     question: np.ndarray, blocks: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    import numkong
-    import numpy as np
-
     return [np.asarray(numkong.dot(question, block, out_dtype="float32")) for block in blocks]
 
 
 def _places_of_largest_in_matrix(scores: np.ndarray, count: int) -> np.ndarray:
     """Where the largest are, in no order."""
-    import numpy as np
-
     count = min(count, len(scores))
     return np.argpartition(scores, len(scores) - count)[len(scores) - count :]
 
@@ -185,8 +171,6 @@ class PassageRows:
 
     def _columns_of_matrix_passages(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Passages, notes and rows."""
-        import numpy as np
-
         if self._arrays is None:
             rows = np.searchsorted(self.matrix.numbers, np.array(self._numbers))
             self._arrays = np.array(self._passages), np.array(self._notes), rows
@@ -199,8 +183,6 @@ class PassageRows:
 
         `selected` notes are the only ones to keep, or else the ones to leave out.
         """
-        import numpy as np
-
         if not len(self):
             return []
         passages, notes, rows = self._columns_of_matrix_passages()

@@ -12,7 +12,6 @@ from vaultmem.base.database import SQL_LIST, Database, DatabaseWhereabouts, sql_
 from vaultmem.base.own_path import OwnPath
 from vaultmem.index.embedded.catalog import VECTORS_FILE, Catalog
 from vaultmem.index.embedded.files import LOOK_OFTEN
-from vaultmem.index.embedded.vector_matrix import PassageRows, VectorMatrix
 from vaultmem.index.embedded.vector_store import VectorStore
 from vaultmem.index.failures import IndexDamaged, is_sqlite_damage
 from vaultmem.index.filters import Filters, filters_as_sql, left_out_by_filters
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from vaultmem.index.embedded.vector_graph import VectorGraph
+    from vaultmem.index.embedded.vector_matrix import PassageRows
 
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
 # A cross join keeps its order: SQLite would begin with whatever table is smaller.
@@ -197,6 +197,8 @@ class Vectors:
         return self._nearest
 
     def _passages_mapped_to_vectors(self, identity: str) -> PassageRows:
+        from vaultmem.index.embedded.vector_matrix import PassageRows, VectorMatrix
+
         store = self.open_store()
         model = store.model(identity)
         if self._map is None or self._map.matrix.model != model:

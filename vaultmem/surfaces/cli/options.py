@@ -88,15 +88,13 @@ class VaultCall(NamedTuple):
 
         click.echo(render.to_json(result)) if self.as_json else show(result)
 
-    def print_lean(self, result: T, given: Mapping[str, Any], show: Callable[[T], None]) -> None:
+    def print_lean(
+        self, result: Any, given: Mapping[str, Any], show: Callable[[Any], None]
+    ) -> None:
         """As an agent gets it, where JSON is wanted."""
-        if not self.as_json:
-            show(result)
-            return
-        from vaultmem.surfaces import render
         from vaultmem.surfaces.lean_json import lean_answer
 
-        click.echo(render.to_json(lean_answer(result, given)))
+        self.print_result(lean_answer(result, given) if self.as_json else result, show)
 
 
 def on_vault(command: Callable[..., T]) -> Callable[..., T]:

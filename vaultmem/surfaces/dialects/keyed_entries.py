@@ -78,13 +78,12 @@ class KeyedEntries:
         self,
         *,
         scopes: Sequence[str] = LASTING,
-        tags: Sequence[str] = (),
         limit: int = 1_000_000,
         offset: int = 0,
         oldest_first: bool = False,
     ) -> tuple[KeyedEntry, ...]:
-        """A page of the memories that have all of these tags, newest first."""
-        rows = self._entry_rows(scopes, tags)
+        """A page of the memories, newest first."""
+        rows = self._entry_rows(scopes)
         ordered = rows[::-1] if oldest_first else rows
         return tuple(self._read_entries(ordered[offset : offset + limit]))
 

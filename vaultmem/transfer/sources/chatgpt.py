@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.transfer.sources.json_stream import json_values
-from vaultmem.transfer.sources.opening import OpenedExport, export_parts
+from vaultmem.transfer.sources.json_stream import export_items
+from vaultmem.transfer.sources.opening import OpenedExport
 from vaultmem.transfer.sources.records import (
     Record,
     TalkRecord,
@@ -24,18 +24,15 @@ _UNSEEN: Final = "messages that ChatGPT does not show (thoughts, searches, instr
 
 
 def read_export(reading: OpenedExport) -> Iterator[Record]:
-    found = export_parts(reading.path, NAMES)
-    reading.size += sum(part.size for part in found)
-    for part in found:
-        for number, item in enumerate(json_values(part, reading), 1):
-            chat = mapping_value(item)
-            name = text_value(chat.get("title")) or f"conversation {number}"
-            if not isinstance(chat.get("mapping"), dict):
-                reading.leave(name, "it is no conversation: it has no messages")
-            elif said := tuple(_chatgpt_turns(chat, reading)):
-                yield _chatgpt_talk(chat, said)
-            else:
-                reading.passed["conversations without a message"] += 1
+    for number, item in export_items(reading, NAMES):
+        chat = mapping_value(item)
+        name = text_value(chat.get("title")) or f"conversation {number}"
+        if not isinstance(chat.get("mapping"), dict):
+            reading.leave(name, "it is no conversation: it has no messages")
+        elif said := tuple(_chatgpt_turns(chat, reading)):
+            yield _chatgpt_talk(chat, said)
+        else:
+            reading.passed["conversations without a message"] += 1
 
 
 def _chatgpt_talk(chat: Mapping[str, Any], said: tuple[TalkTurn, ...]) -> TalkRecord:

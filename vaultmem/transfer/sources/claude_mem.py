@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.transfer.sources.databases import is_sqlite, open_database
-from vaultmem.transfer.sources.json_stream import json_values
-from vaultmem.transfer.sources.opening import OpenedExport, export_parts
+from vaultmem.transfer.sources.json_stream import export_items
+from vaultmem.transfer.sources.opening import OpenedExport
 from vaultmem.transfer.sources.records import (
     Record,
     TalkRecord,
@@ -47,13 +47,12 @@ def read_export(reading: OpenedExport) -> Iterator[Record]:
     if is_sqlite(path):
         yield from _claude_mem_talks(_claude_mem_rows(path), reading)
         return
-    for part in export_parts(reading.path, r".*\.json"):
-        for number, item in enumerate(json_values(part, reading), 1):
-            found = {kind: object_values(mapping_value(item).get(kind)) for kind in _KINDS}
-            if any(found.values()):
-                yield from _claude_mem_talks(found, reading)
-            else:
-                reading.leave(f"record {number}", "it has no observations, summaries or prompts")
+    for number, item in export_items(reading, r".*\.json"):
+        found = {kind: object_values(mapping_value(item).get(kind)) for kind in _KINDS}
+        if any(found.values()):
+            yield from _claude_mem_talks(found, reading)
+        else:
+            reading.leave(f"record {number}", "it has no observations, summaries or prompts")
 
 
 def _claude_mem_rows(path: Path) -> Rows:

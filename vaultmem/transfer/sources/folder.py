@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -33,7 +33,11 @@ def listed_files(reading: OpenedExport, *, files: bool = False) -> list[str]:
         kind = "not a folder" if root.exists() else "not there"
         raise (InvalidInput if root.exists() else NotFound)(f"{root} is {kind}.")
     found, others, seen = [], Counter[str](), 0
-    for folder, inner, names in os.walk(root, onerror=_report_unread_in_folder(reading)):
+
+    def leave(error: OSError) -> None:
+        reading.leave(str(error.filename), error.strerror or "it cannot be read")
+
+    for folder, inner, names in os.walk(root, onerror=leave):
         inner[:] = sorted(name for name in inner if _is_readable_in_folder(name, reading))
         seen += len(names)
         if seen > MOST_FILES:
@@ -63,13 +67,6 @@ def _is_readable_in_folder(name: str, reading: OpenedExport) -> bool:
         reading.leave(name, "its name is not written in UTF-8")
         return False
     return not name.startswith(".")
-
-
-def _report_unread_in_folder(reading: OpenedExport) -> Callable[[OSError], None]:
-    def leave(error: OSError) -> None:
-        reading.leave(str(error.filename), error.strerror or "it cannot be read")
-
-    return leave
 
 
 def file_copies(reading: OpenedExport, places: dict[str, str], into: str) -> Iterator[FileRecord]:

@@ -12,11 +12,25 @@ from typing import Any, Final, TextIO
 
 from vaultmem.base.durable import disk_errors_explained
 from vaultmem.errors import InvalidInput
-from vaultmem.transfer.sources.opening import MOST_DOCUMENT, MOST_RECORD, OpenedExport, Part
+from vaultmem.transfer.sources.opening import (
+    MOST_DOCUMENT,
+    MOST_RECORD,
+    OpenedExport,
+    Part,
+    export_parts,
+)
 
 _STEP, _LARGEST_STEP = 1 << 20, 1 << 23
 _SIGN: Final = re.compile(r"[^ \t\r\n,]")
 _DECODER: Final = json.JSONDecoder(strict=False)  # line breaks in texts are forgiven
+
+
+def export_items(reading: OpenedExport, names: str) -> Iterator[tuple[int, Any]]:
+    """What the files of an export with these names hold, each with its number in its file."""
+    found = export_parts(reading.path, names)
+    reading.size += sum(part.size for part in found)
+    for part in found:
+        yield from enumerate(json_values(part, reading), 1)
 
 
 def json_values(part: Part, reading: OpenedExport) -> Iterator[Any]:

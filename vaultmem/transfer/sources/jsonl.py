@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from vaultmem.notes.note import note_version
 from vaultmem.operations.input import source_text
-from vaultmem.transfer.sources.json_stream import json_values
-from vaultmem.transfer.sources.opening import OpenedExport, export_parts
+from vaultmem.transfer.sources.json_stream import export_items
+from vaultmem.transfer.sources.opening import OpenedExport
 from vaultmem.transfer.sources.records import (
     FileRecord,
     MemoryRecord,
@@ -26,18 +26,16 @@ EXPECTED: Final = 'lines of JSON with a "content" each, as `vaultmem export json
 
 
 def read_export(reading: OpenedExport) -> Iterator[Record]:
-    for part in export_parts(reading.path, r".*\.jsonl"):
-        reading.size += part.size
-        for number, item in enumerate(json_values(part, reading), 1):
-            line = mapping_value(item)
-            if not isinstance(line.get("content"), str):
-                reading.leave(f"line {number}", "it has no content")
-            elif isinstance(line.get("frontmatter"), str) and text_value(line.get("path")):
-                yield _jsonl_note(line)
-            elif line["content"].strip():
-                yield _jsonl_memory(line)
-            else:
-                reading.leave(f"line {number}", "its content is empty")
+    for number, item in export_items(reading, r".*\.jsonl"):
+        line = mapping_value(item)
+        if not isinstance(line.get("content"), str):
+            reading.leave(f"line {number}", "it has no content")
+        elif isinstance(line.get("frontmatter"), str) and text_value(line.get("path")):
+            yield _jsonl_note(line)
+        elif line["content"].strip():
+            yield _jsonl_memory(line)
+        else:
+            reading.leave(f"line {number}", "its content is empty")
 
 
 def _jsonl_note(line: Mapping[str, Any]) -> FileRecord:

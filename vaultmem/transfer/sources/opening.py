@@ -108,10 +108,8 @@ def files_in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
             yield name, Path(entry.path)
 
 
-def _opened_folder_entries(
-    folder: Path, before: str = ""
-) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    waiting = [(before, str(folder))]
+def _opened_folder_entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    waiting = [("", str(folder))]
     while waiting:
         prefix, place = waiting.pop()
         with os.scandir(place) as entries:

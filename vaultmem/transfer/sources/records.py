@@ -92,8 +92,6 @@ class FileRecord:
     path: str  # where it goes in the vault
     raw: bytes
     written: bool = False  # by a program, not by hand: secrets are looked for in it
-    user: str = ""
-    project: str = ""
 
 
 Record: TypeAlias = MemoryRecord | TalkRecord | EntityRecord | FileRecord

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from vaultmem.transfer.sources.entities import GatheredEntities
-from vaultmem.transfer.sources.json_stream import json_values
-from vaultmem.transfer.sources.opening import OpenedExport, export_parts
+from vaultmem.transfer.sources.json_stream import export_items
+from vaultmem.transfer.sources.opening import OpenedExport
 from vaultmem.transfer.sources.records import Record, mapping_value, object_values, text_value
 
 EXPECTED: Final = "the memory server's file: lines of JSON with entities and relations"
@@ -15,12 +15,11 @@ EXPECTED: Final = "the memory server's file: lines of JSON with entities and rel
 
 def read_export(reading: OpenedExport) -> Iterator[Record]:
     things = GatheredEntities(reading.path.name)
-    for part in export_parts(reading.path, r"(?:[^/]*/)*memory\.jsonl?"):
-        for number, item in enumerate(json_values(part, reading), 1):
-            if isinstance(item, dict) and ("entities" in item or "relations" in item):
-                _server_memory_graph(item, things, reading)
-            elif not _server_memory_item(mapping_value(item), things):
-                reading.leave(f"record {number}", "it is no entity and no relation")
+    for number, item in export_items(reading, r"(?:[^/]*/)*memory\.jsonl?"):
+        if isinstance(item, dict) and ("entities" in item or "relations" in item):
+            _server_memory_graph(item, things, reading)
+        elif not _server_memory_item(mapping_value(item), things):
+            reading.leave(f"record {number}", "it is no entity and no relation")
     reading.remarks += things.entity_remarks()
     reading.total = len(things)
     yield from things

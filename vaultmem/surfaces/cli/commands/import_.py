@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.errors import InvalidInput
-from vaultmem.surfaces.cli import options, screen
+from vaultmem.surfaces.cli import options, screen, tab_completion
 from vaultmem.transfer import SOURCES
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5  # notes and left-out records that are named
 
 
-def _complete_import_sources(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
-    return [name for name in (*SOURCES, "auto") if name.startswith(start)]
+_complete = tab_completion.complete_one_of(*SOURCES, "auto")
 
 
 @click.command(epilog="Without FROM and PATH it lists what can be imported.")
-@click.argument("source", metavar="FROM", required=False, shell_complete=_complete_import_sources)
+@click.argument("source", metavar="FROM", required=False, shell_complete=_complete)
 @click.argument("path", metavar="PATH", required=False, type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--project", metavar="NAME", help="The project of what has none of its own.")

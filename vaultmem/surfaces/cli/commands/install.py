@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem import config
+from vaultmem.clients import catalogue
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
@@ -23,12 +24,7 @@ _STATES = {
 }
 
 
-def complete_clients(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from vaultmem.clients.catalogue import CLIENTS
-
-    return [name for name in CLIENTS if name.startswith(incomplete)]
-
-
+complete_clients = tab_completion.complete_one_of(*catalogue.CLIENTS)
 file = click.option(
     "--config",
     "file",
@@ -77,7 +73,7 @@ def install_command(
     client's settings get an entry for this vault and keep everything else as it is, to the
     byte; the file as it was is kept beside it. `vaultmem uninstall CLIENT` takes it out again.
     """
-    from vaultmem.clients import catalogue, install
+    from vaultmem.clients import install
     from vaultmem.clients.our_entry import EntryOptions
 
     if client is None:

@@ -19,6 +19,7 @@ from vaultmem.errors import Away, InvalidInput, NotFound, Unavailable
 from vaultmem.surfaces import dialects
 from vaultmem.surfaces.cli import options, tab_completion
 from vaultmem.surfaces.cli.quiet import is_quiet
+from vaultmem.upkeep import template
 
 if TYPE_CHECKING:
     from vaultmem.surfaces import http
@@ -71,7 +72,7 @@ def serve_command(
     root = _served_root(vault)
     settings = _served_settings(root, given)
     try:
-        _require_served_vault(root)
+        template.require_vault_there(root)
         settings.require_valid()
     except Away as error:
         if address:
@@ -152,7 +153,6 @@ def _served_root(vault: str | None) -> Path:
         return config.find_vault(vault)
     except NotFound:
         from vaultmem import vault as service
-        from vaultmem.upkeep import template
 
         if template.is_vault_drive_awaited(Path(vault or "").expanduser()):
             return Path(vault or "").expanduser().absolute()
@@ -163,12 +163,6 @@ def _served_root(vault: str | None) -> Path:
         if not is_quiet():
             click.echo(f"Made a new vault in {plan.root}", err=True)
         return config.find_vault(vault)
-
-
-def _require_served_vault(root: Path) -> None:
-    from vaultmem.upkeep.template import require_vault_there
-
-    require_vault_there(root)
 
 
 def _served_settings(root: Path, given: dict[str, Any]) -> config.Settings:
@@ -267,7 +261,7 @@ class _Serving(NamedTuple):
     def _open_served_vault(self) -> Vault:
         from vaultmem.vault import Vault
 
-        _require_served_vault(self.root)
+        template.require_vault_there(self.root)
         settings = _served_settings(self.root, self.given)  # anew: they may have come with a drive
         _require_servable_settings(settings)
         flags = {name: settings[name] for name in ("user", "project", "read_only")}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultmem.clients import catalogue
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.commands import install
@@ -24,7 +25,6 @@ def uninstall_command(client: str, file: Path | None, dry_run: bool, as_json: bo
 
     No vault and no note is touched.
     """
-    from vaultmem.clients import catalogue
     from vaultmem.clients import install as connecting
 
     done = connecting.uninstall_client(
