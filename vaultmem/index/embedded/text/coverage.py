@@ -62,7 +62,8 @@ def coverage_query(
 
 
 def _groups_to_cover(wanted: Sequence[WantedWord], known: Vocabulary) -> dict[str, _WordGroup]:
-    told = [each for each in wanted if each.asked not in WORDS_SAYING_NOTHING] or list(wanted)
+    words = [each for each in wanted if not each.is_sign]
+    told = [each for each in words if each.asked not in WORDS_SAYING_NOTHING] or words
     found: dict[str, list[WantedWord]] = {}
     for each in told:
         found.setdefault(each.asked, []).append(each)

@@ -24,6 +24,7 @@ _MOST_READ: Final = 4_000  # characters of a question
 _OF_PARTS: Final = 0.5  # a part of a name, or of a compound that is nowhere
 _OF_COMPOUND: Final = 0.5
 _OF_TYPO: Final = 0.4
+_OF_SIGN: Final = 0.5
 _SHORT: Final = 2  # letters or digits that say nothing beside the whole they are part of
 
 Analyze = Callable[[str], Sequence[str]]
@@ -37,6 +38,7 @@ class WantedWord(NamedTuple):
     weight: float
     stands_for: str = ""  # a word of the question that this one may have been meant by
     is_part: bool = False  # of the word that it stands for, as `user` of `getUserName`
+    is_sign: bool = False  # one of a pair: it helps to rank, and says nothing by itself
 
     @property
     def asked(self) -> str:
@@ -62,10 +64,24 @@ def question_terms(
         field = f"body{CJK_FIELD}"
         pairs = dict.fromkeys(_pairs_of_signs_in_question(text))
         found += [WantedWord(pair, CJK_FIELD, known.rarity_of_term(field, pair)) for pair in pairs]
+        found += _signs_in_question(pairs, known, field)
+    return list(_telling_terms(found, known))
+
+
+def _telling_terms(found: Sequence[WantedWord], known: Vocabulary) -> Iterator[WantedWord]:
+    """The rarest of a long question. What stands nowhere is the rarest of all, finds nothing, and
+    only says how much is not known: it must not take the place of what does stand somewhere."""
+    left = {True: _MOST_TERMS, False: _MOST_TERMS}
     if len(found) <= _MOST_TERMS:
-        return found
-    telling = set(sorted(found, key=lambda each: -each.weight)[:_MOST_TERMS])
-    return [each for each in found if each in telling]
+        yield from found
+        return
+    telling = set()
+    for each in sorted(found, key=lambda each: -each.weight):
+        stands = known.count_of_term(each.word, EVERYWHERE + each.suffix) > 0
+        if left[stands]:
+            left[stands] -= 1
+            telling.add(each)
+    yield from (each for each in found if each in telling)
 
 
 def _words_in_question(
@@ -123,6 +139,16 @@ def _words_related_to_question(word: str, known: Vocabulary) -> Iterator[tuple[s
 def _pairs_of_signs_in_question(text: str) -> list[str]:
     """What to look for, without what Chinese questions are built with, if anything is left."""
     return list(pairs_of_signs(ASKING_WORDS.sub(" ", text))) or list(pairs_of_signs(text))
+
+
+def _signs_in_question(
+    pairs: Collection[str], known: Vocabulary, field: str
+) -> Iterator[WantedWord]:
+    """The single signs of the pairs: what is said in other words often shares some of them."""
+    for sign in dict.fromkeys("".join(pairs)):
+        if sign not in pairs:
+            weight = _OF_SIGN * known.rarity_of_term(field, sign)
+            yield WantedWord(sign, CJK_FIELD, weight, is_sign=True)
 
 
 # --- the vault's own words ----------------------------------------------------------------------
