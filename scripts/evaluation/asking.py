@@ -92,5 +92,5 @@ class Haystack:
 
 
 def embed_all(sync: Reconciler, embedder: Keeping) -> None:
-    while sync.embed_some(embedder):
+    while sync.embed_some(embedder) or sync.sentences.embed_some(embedder):
         pass

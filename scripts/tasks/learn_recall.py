@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import math
+import pickle
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,20 +18,23 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 from evaluation import life, sets, vaults
 from evaluation.asking import Haystack
 from evaluation.learning import Case, Model, judged_by_others, learn
+from evaluation.prompts import prompts_about_nothing
 
 from vaultmem import Vault
 from vaultmem.index import Filters
 from vaultmem.recall import fusion
-from vaultmem.recall.evidence import HitSigns
+from vaultmem.recall.evidence import Evidence, HitSigns
 from vaultmem.recall.lanes import LanesFound, Question
 
+Judged = dict[str, tuple[float, float]]
 GATE = ("covered", "above", "margin")
-SAYS = ("names", "strangers", "words", "personal", "request", "pointing", "general", "advice")
-KNOWN = ("covered", "above", "usual", "both", *SAYS)
-KNOWN_BY_WORDS = ("covered", *SAYS)
+SAYS = ("names", "strangers", "own_words", "personal", "request", "pointing", "general")
+KNOWN = ("covered", "above", "usual", "both", "own_vector", *SAYS)
+KNOWN_BY_WORDS = ("covered", "words", *SAYS, "advice")
 RIGHT = ("known", "covered", "above", "relative", "place", "lead", "both")
 RIGHT_BY_WORDS = ("known", "covered", "relative", "place", "lead")
-DEPTH, HITS, EACH, FOREIGN = 240, 10, 320, 12
+DEPTH, HITS, EACH, FOREIGN, PROMPTS = 240, 10, 320, 12, 300
+FOREIGN_COUNTS, NOTHING_COUNTS = 0.4, 2.0
 UNLIKE = ("cranfield", "cmrc2018-zh", "anchor-obsidian-help-zh")  # abstracts, and other scripts
 
 
@@ -45,8 +50,19 @@ class Asked(NamedTuple):
     set: str
     found: LanesFound
     text: str
+    judged: tuple[float, float] | None  # of a prompt that was learned from, by who has not seen it
     names: dict[fusion.MemoryKey, str]
     gold: frozenset[str]
+    lived: bool = False  # of a person's vault
+    counts: float = 1.0
+
+    @property
+    def evidence(self) -> Evidence:
+        evidence = self.found.evidence(self.text)
+        if self.judged is None:
+            return evidence
+        words, vector = (max(-3.0, min(3.0, each)) for each in self.judged)
+        return evidence._replace(own_words=words, own_vector=vector if evidence.by_meaning else 0.0)
 
     @property
     def group(self) -> str:
@@ -55,19 +71,26 @@ class Asked(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/run learn-recall", description=__doc__)
-    parser.add_argument("data", type=Path, help="a folder with one folder for each set")
+    parser.add_argument("data", type=Path, nargs="+", help="folders with one folder for each set")
+    parser.add_argument(
+        "--judged", type=Path, required=True, help="what learn-prompts --judged has written"
+    )
     parser.add_argument(
         "--work", type=Path, required=True, help="where vaults and vectors are kept"
     )
+    parser.add_argument("--keep", type=Path, help="keep what was asked here, for other trials")
     given = parser.parse_args()
-    asked = list(_everything_asked(given.data, given.work))
+    judged = json.loads(given.judged.read_text())
+    asked = [each for data in given.data for each in _everything_asked(data, given.work, judged)]
+    if given.keep:
+        given.keep.write_bytes(pickle.dumps(asked))
     by_words = [each._replace(found=_without_meaning(each.found)) for each in asked]
     _show("MEANING", _gate_cases(asked), GATE)
     for title, some, known, right in (
         ("", asked, KNOWN, RIGHT),
         ("_BY_WORDS", by_words, KNOWN_BY_WORDS, RIGHT_BY_WORDS),
     ):
-        cases = [_known_case(each) for each in some]
+        cases = [_known_case(each) for each in some if each.lived]
         _show(f"KNOWN{title}", cases, known)
         model = learn(cases, known)
         _show_floors(cases, model)
@@ -78,10 +101,10 @@ def main() -> None:
 # --- asking -----------------------------------------------------------------------------------
 
 
-def _everything_asked(data: Path, work: Path) -> Iterator[Asked]:
+def _everything_asked(data: Path, work: Path, judged: Judged) -> Iterator[Asked]:
     chance = random.Random(7)
     read = {name: sets.read(data / name) for name in sets.names_in(data)}
-    prompts = (Path(__file__).parents[1] / "evaluation" / "prompts_about_nothing.txt").read_text()
+    prompts = prompts_about_nothing()
     foreign = {name: [q.text for q in one.questions] for name, one in read.items()}
     for name in life.names_in(data):
         lived = life.read(data / name)
@@ -89,14 +112,17 @@ def _everything_asked(data: Path, work: Path) -> Iterator[Asked]:
         vault = life.LifeVault(lived, work / name / "vault", work / "kept.db", vectors=True)
         tasks = [(task.text, task.notes) for task in lived.tasks]
         for question, gold in [*lived.answers, *tasks]:
-            yield _ask(vault.vault, name, question, gold, {})
-        for text in [*prompts.split("\n"), *_foreign(foreign, name, chance)]:
-            if text.strip():
-                yield _ask(vault.vault, name, text, frozenset(), {})
+            yield _ask(vault.vault, name, question, gold, {}, judged)
+        some = [(text, 1.0) for text in chance.sample(prompts, PROMPTS)]
+        some += [(text, NOTHING_COUNTS) for text in lived.nothing]
+        some += [(text, FOREIGN_COUNTS) for text in _foreign(foreign, name, chance)]
+        for text, counts in some:
+            asked = _ask(vault.vault, name, text, frozenset(), {}, judged)
+            yield asked._replace(counts=counts)
         vault.close()
     for name, one in read.items():
         if name not in UNLIKE:
-            yield from _of_set(one, work, prompts.split("\n"), foreign, chance)
+            yield from _of_set(one, work, prompts, foreign, chance, judged)
 
 
 def _of_set(
@@ -105,6 +131,7 @@ def _of_set(
     prompts: list[str],
     foreign: dict[str, list[str]],
     chance: random.Random,
+    judged: Judged,
 ) -> Iterator[Asked]:
     share = min(1.0, EACH / max(1, len(one.questions)))
     for name, documents in vaults.haystacks(one, False).items():
@@ -115,11 +142,11 @@ def _of_set(
         for question in one.questions:
             if question.haystack == name and chance.random() < share:
                 gold = frozenset(question.gold)
-                yield _ask(haystack.vault, one.name, question.text, gold, haystack.keys)
+                yield _ask(haystack.vault, one.name, question.text, gold, haystack.keys, judged)
         others = _foreign(foreign, one.name, chance)
         some = chance.sample(others, min(len(others), 20)) + chance.sample(prompts, 20)
-        for text in filter(str.strip, some):
-            yield _ask(haystack.vault, one.name, text, frozenset(), {})
+        for text in some:
+            yield _ask(haystack.vault, one.name, text, frozenset(), haystack.keys, judged)
         haystack.close()
 
 
@@ -135,7 +162,12 @@ def _foreign(questions: dict[str, list[str]], name: str, chance: random.Random) 
 
 
 def _ask(
-    vault: Vault, name: str, text: str, gold: frozenset[str], keys: dict[tuple[str, str], str]
+    vault: Vault,
+    name: str,
+    text: str,
+    gold: frozenset[str],
+    keys: dict[tuple[str, str], str],
+    judged: Judged,
 ) -> Asked:
     recall, index = vault.parts.recall, vault.parts.index
     found = recall._lanes.ask(Question(text, "hybrid", Filters(), "relevance"), DEPTH)
@@ -148,7 +180,7 @@ def _ask(
             block = places[memory.observation].block if memory.observation else ""
             path = rows[memory.note].path
             names[memory] = keys.get((path, block)) or keys.get((path, ""), "") if keys else path
-    return Asked(name, found, text, names, gold)
+    return Asked(name, found, text, judged.get(text), names, gold, not keys)
 
 
 def _without_meaning(found: LanesFound) -> LanesFound:
@@ -165,7 +197,7 @@ def _gate_cases(asked: Sequence[Asked]) -> list[Case]:
     for each in asked:
         words, meaning = (_reciprocal(each, name) for name in ("keyword", "vector"))
         if each.gold and abs(words - meaning) >= 0.05 and not each.set.startswith(LEAKING):
-            signs = each.found.evidence(each.text)._asdict()
+            signs = each.evidence._asdict()
             cases.append(Case(signs, meaning > words, each.group, abs(words - meaning)))
     return cases
 
@@ -179,12 +211,14 @@ def _reciprocal(each: Asked, lane: str) -> float:
 
 
 def _known_case(each: Asked) -> Case:
-    signs, kind = each.found.evidence(each.text)._asdict(), "known" if each.gold else "unknown"
-    return Case(signs, bool(each.gold), each.group, kind=kind)
+    """Only of persons' vaults: what is usual among the sessions of one chat says nothing of notes.
+    A question of another vault may be known here after all, so it counts less."""
+    signs, kind = each.evidence._asdict(), "known" if each.gold else "unknown"
+    return Case(signs, bool(each.gold), each.set, each.counts, kind)
 
 
 def _hit_cases(each: Asked, model: Model) -> Iterator[Case]:
-    evidence = each.found.evidence(each.text)
+    evidence = each.evidence
     weights = fusion.weights_for(evidence.meaning_share)
     ranking = fusion.fused(each.found.lanes, weights, each.found.covered)
     known = _logit(model.probability(evidence._asdict()))

@@ -358,3 +358,22 @@ def test_other_forms_of_a_long_text_take_no_longer_than_its_length(piece: str) -
         return time.process_time() - started
 
     assert seconds(400_000) < 2 + 30 * seconds(40_000)
+
+
+def test_a_long_question_is_looked_for_by_what_stands_somewhere(world: World) -> None:
+    world.put("Noted.md", "The lantern festival was moved to the harbour.")
+    world.put("Other.md", "Nothing of that kind.")
+    world.sync.everything()
+    unknown = " ".join(f"unheard{number}" for number in range(200))
+    assert world.find(f"{unknown} lantern harbour") == ["Noted.md"]
+    pairs = "".join(chr(0x5000 + number) for number in range(300))
+    world.put("Chinese.md", "元宵节我们去看灯笼。")
+    world.sync.everything()
+    assert world.find(f"{pairs}，我想看灯笼") == ["Chinese.md"]
+
+
+def test_chinese_that_shares_only_single_signs_is_ranked_by_them(world: World) -> None:
+    world.put("Needle.md", "打疫苗的时候哭了。")
+    world.put("Lake.md", "周末去湖边划船。")
+    world.sync.everything()
+    assert world.find("明天要打针")[:1] == ["Needle.md"]

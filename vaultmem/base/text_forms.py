@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-MONTH_NAMES: Final = """
+_MONTH_NAMES: Final = """
     january jan januar jänner janvier enero janeiro gennaio januari
     february feb februar février fevrier febrero fevereiro febbraio februari
     march mar märz maerz mars marzo março marco maart
@@ -28,9 +28,9 @@ MONTH_NAMES: Final = """
     november nov novembre noviembre novembro
     december dec dezember dez décembre decembre diciembre dezembro dicembre
 """
-_MONTH: Final = {
+MONTH_NUMBERS: Final = {
     name: number
-    for number, line in enumerate(MONTH_NAMES.strip().splitlines(), 1)
+    for number, line in enumerate(_MONTH_NAMES.strip().splitlines(), 1)
     for name in line.split()
 }
 _LONGEST_MONTH: Final = 10
@@ -215,7 +215,7 @@ def _forms_of_dates_in_numbers(text: str) -> Iterator[Form]:
 
 def _forms_of_dates_with_names(text: str) -> Iterator[Form]:
     for found in _DAY_MONTH.finditer(text):
-        if month := _MONTH.get(found[2].lower()):
+        if month := MONTH_NUMBERS.get(found[2].lower()):
             yield from _forms_of_date(found[0], found[3] or "", month, int(found[1]))
     for found in _MONTH_DAY.finditer(text):
         yield from _forms_of_date_with_month_first(text, found)
@@ -225,7 +225,7 @@ def _forms_of_date_with_month_first(text: str, found: re.Match[str]) -> Iterator
     """March 5, March 5, 2026 or March 2026."""
     before = text[max(0, found.start() - _LONGEST_MONTH - 2) : found.start()].rstrip(".,")
     name = _text_before_form(_WORD_BEFORE, before, len(before))
-    if month := _MONTH.get(name.lower()):
+    if month := MONTH_NUMBERS.get(name.lower()):
         source = f"{name}{found[0]}"
         if len(found[1]) == 4:
             yield from _forms_of_date(source, found[1], month, 0)

@@ -245,7 +245,7 @@ class Follower:
             try:
                 if self._home.trouble():
                     self._stopping.wait(1)
-                elif not self.reconciler.embed_some(embedder, _STEP):
+                elif not self._embed_backlog(embedder):
                     self.reconciler.index.vectors.build_graph(embedder.identity)
                     self._stopping.wait(1)
             except INDEX_FAILURES as error:
@@ -254,6 +254,10 @@ class Follower:
             except Exception:
                 log.exception("embedding failed; trying again")
                 self._stopping.wait(5)
+
+    def _embed_backlog(self, embedder: Embedder) -> int:
+        reconciler = self.reconciler
+        return reconciler.embed_some(embedder, _STEP) or reconciler.sentences.embed_some(embedder)
 
     def _follow_hint(self, hint: WatchHint) -> None:
         try:

@@ -28,6 +28,7 @@ from vaultmem.errors import (
 from vaultmem.index import Batch, Index, IndexDamaged, IndexEntry, KnownNote, SkippedNote
 from vaultmem.indexing import changes
 from vaultmem.indexing.changes import DepartedNotes
+from vaultmem.indexing.embed_sentences import SentenceVectors
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.file_names import copy_rank_of_name, escaped_name, is_unicode_name
 from vaultmem.notes.note import printable
@@ -121,6 +122,7 @@ class Reconciler:
     def __init__(self, store: Store, index: Index) -> None:
         self.store = store
         self.index = index
+        self.sentences = SentenceVectors(store, index)
         self._hopeless: set[tuple[str, str]] = set()  # versions of notes that give no text
 
     # --- files to index ----------------------------------------------------------------

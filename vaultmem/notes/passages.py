@@ -19,6 +19,7 @@ from vaultmem.notes import markdown
 from vaultmem.notes.attributes import own_property_lines
 from vaultmem.notes.markdown import Observation
 from vaultmem.notes.note import MAX_SCANNED, Card, Note, one_line, printable
+from vaultmem.notes.sentences import sentences
 
 GOOD_PASSAGE: Final = 380  # some 700 bytes of English
 MOST_OF_PASSAGE: Final = 420
@@ -27,6 +28,8 @@ _HEAD: Final = 64
 _BEFORE: Final = 110
 _NEAR: Final = 2  # passages on each side
 _SHORT: Final = 250
+_SHORTEST_SENTENCE: Final = 12  # characters
+_MOST_SENTENCES: Final = 24
 _LONGEST_HEADING: Final = 250  # each passage carries those above it
 _CHEAP: Final = b"abcdefghilmnoprstuy "
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\r?\n")
@@ -80,6 +83,17 @@ def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
         )
         for i, p in enumerate(found)
     ]
+
+
+def passage_sentences(note: Note, passage: Passage) -> list[str]:
+    """The sentences of a passage that says several things, each below the note's name."""
+    if passage.kind != "text":
+        return []
+    said = [each for each in sentences(passage.text) if len(each) >= _SHORTEST_SENTENCE]
+    if len(said) < 2:
+        return []
+    title = printable(note.title)
+    return [f"{title}: {printable(each)}" for each in said[:_MOST_SENTENCES]]
 
 
 def _own_words_of_passage(passage: Passage) -> str:

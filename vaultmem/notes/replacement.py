@@ -1,9 +1,7 @@
-"""Notes that were replaced by others: what a note says about itself, what another says about it,
-and what its name says.
+"""Notes that were replaced by others: what a note says about itself, and what another says of it.
 
 People seldom go back to mark the old note; the new one says "Replaces [[…]]", or only carries a
-later year in its name. So there are three signs, from certain to weak: `replacement`,
-`replaced_names`, `name_series`.
+later year in its name (`name_series`), which is the weakest of the three signs.
 """
 
 from __future__ import annotations
@@ -72,6 +70,14 @@ _SAID_OF_ANOTHER: Final = (
     rf"(?:diese[rs]? \w+ )?löst {_LINK}[^.\n]{{0,20}} ab\b",
     rf"(?:est[ea] \w+ )?substitui {_LINK}",
 )
+# What is said of another anywhere in a sentence.
+_OVER: Final = (
+    rf"{_LINK} (?:is|are) (?:now )?(?:void|obsolete|outdated|superseded)\b",
+    rf"{_LINK} (?:is|are) no longer (?:valid|true|current|in use|in force|used)\b",
+    rf"{_LINK} (?:no longer|does not|doesn't) (?:applies|holds|apply|hold)(?: any ?more)?\b",
+    rf"{_LINK} (?:gilt nicht mehr|ist (?:damit |jetzt )?(?:hinfällig|überholt|veraltet|erledigt))\b",
+    rf"{_LINK} (?:já não vale|deixou de valer|está desatualizad[oa])\b",
+)
 # A sentence's beginning, behind marks of lists, quotes and callouts.
 _BEGINNING: Final = r"(?:\A|\n|(?<=[.!?;:)])[ \t]|\()(?:[ \t>#*_~⚠️❗-]|\[![\w-]+\][+-]?|\*\*)*"
 _FIRST: Final = 600  # characters in which a note says that it was replaced
@@ -87,7 +93,11 @@ _HINTS: Final = (
     *("hinfällig", "nicht mehr", "substituíd", "movid", "mudou", "em vez d", "desatualizad"),
     *("já não", "não é mais"),
 )
-_HINTS_OF_ANOTHER: Final = ("replaces", "supersedes", "ersetzt", "löst", "substitui")
+_HINTS_OF_ANOTHER: Final = (
+    *("replaces", "supersedes", "ersetzt", "löst", "substitui"),
+    *("]] is ", "]] are ", "]] no longer", "]] does", "]] gilt", "]] ist ", "]] já", "]] deixou"),
+    "]] está",
+)
 
 
 class Replacement(NamedTuple):
@@ -142,9 +152,10 @@ def _replaced_states() -> frozenset[str]:
 def _replacement_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     about_itself = "|".join(_unnamed_replacement_patterns(_SAID))
     of_another = "|".join(_unnamed_replacement_patterns(_SAID_OF_ANOTHER))
+    over = "|".join(_unnamed_replacement_patterns(_OVER))
     return (
         re.compile(f"{_BEGINNING}(?P<said>{_ABOUT_ITSELF}(?:{about_itself}))", re.IGNORECASE),
-        re.compile(f"{_BEGINNING}(?P<said>{of_another})", re.IGNORECASE),
+        re.compile(f"{_BEGINNING}(?P<said>{of_another})|(?P<over>{over})", re.IGNORECASE),
         re.compile(_TITLE_MARK, re.IGNORECASE),
     )
 
@@ -183,7 +194,7 @@ def replaced_names(note: Note) -> tuple[str, ...]:
         return tuple(found)
     text = visible_text(note.body[:_READ])
     for match in _replacement_patterns()[1].finditer(text):
-        found.update(dict.fromkeys(_replacement_links(match["said"])))
+        found.update(dict.fromkeys(_replacement_links(match["said"] or match["over"])))
     return tuple(found)
 
 
@@ -201,26 +212,3 @@ def _replacement_links(text: str) -> Iterator[str]:
 def _replacement_sentence(text: str, start: int) -> str:
     end = re.compile(r"[.!?](?=\s|\Z)|\n").search(text, start)
     return text[start : end.start() if end else len(text)][:_FIRST]
-
-
-# --- by name --------------------------------------------------------------------------------------
-
-_SERIES: Final = re.compile(
-    r"(?P<name>.*?\D)[\s,_-]*\(?(?:(?P<date>(?:19|20)\d\d(?:-[01]\d(?:-[0-3]\d)?)?)"
-    r"|v(?:ersion)?[ .]?(?P<version>\d{1,4}(?:\.\d{1,4}){0,3}))\)?",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def name_series(title: str) -> tuple[str, tuple[int, ...]] | None:
-    """`Rates 2026` and `Alerting v2` stand in series: what is called, and the place in it. In one
-    folder the later of a series usually replaced the earlier one. A date in front is a log's."""
-    match = _SERIES.fullmatch(title.strip()[:200])
-    if match is None or not match["name"].strip(" ,_-("):
-        return None
-    if day_in_name(match["name"]):
-        return None
-    place = match["date"] or match["version"]
-    kind = "date" if match["date"] else "version"
-    name = match["name"].strip(" ,_-(").casefold()
-    return f"{name} {kind}", tuple(int(part) for part in re.split(r"[-.]", place))

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from vaultmem.index import AskedWord
+from vaultmem.recall.prompt_kind import own_by_words
 
 M = TypeVar("M")  # a memory
 
@@ -29,6 +30,7 @@ _ADVICE: Final = re.compile(
     r"\b(?:recommend\w*|suggest\w*|ideas?|tips?|advi[cs]e|should i|help me|looking for|plan(?:ning)?"
     r"|thinking (?:of|about)|considering|want to|would like|need (?:a|some|to)|what (?:kind|sort)"
     r"|(?:good|best|popular|fun|unique|effective|convenient|must-\w+) (?:\w+ ){0,4}(?:for|to|in|at)"
+    r"|i (?:should|can|could) (?:try|see|visit|attend|do|eat|order|read|watch|buy)"
     r"|(?:things|places|ways|how can i)\b[^.?]{0,40}\b(?:do|see|try|visit|go|prepare|get|learn)"
     r"|empfiehl\w*|empfehl\w*|vorschl\w*|recomend\w*|suger\w*|conseill\w*)\b|推荐|建议",
     re.IGNORECASE,
@@ -59,62 +61,63 @@ _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
 _BY_DAY: Final = 0.3
-_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.25, 0.03, 0.002
+_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.42, 0.005, 0.002
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
 # How much better meaning is than words for this question.
 _MEANING: Final = {
-    "": -1.531,
-    "covered": -2.292,
-    "above": 6.323,
-    "margin": 6.088,
+    "": -0.588,
+    "covered": -2.549,
+    "above": 1.198,
+    "margin": 6.101,
 }
 # Whether the vault knows anything about it, asked by words and meaning, or by words alone.
 _KNOWN: Final = {
-    "": -20.854,
-    "covered": -0.75,
-    "above": 31.573,
-    "usual": 28.507,
-    "both": 1.9,
-    "names": 0.957,
-    "strangers": -0.768,
-    "words": -0.286,
-    "personal": 0.596,
-    "request": -2.034,
-    "pointing": -0.695,
-    "general": -0.368,
-    "advice": 1.099,
+    "": -14.953,
+    "covered": 0.204,
+    "above": 20.106,
+    "usual": 21.423,
+    "both": 1.729,
+    "own_vector": 0.595,
+    "own_words": 0.393,
+    "names": -0.354,
+    "strangers": -1.438,
+    "personal": 0.97,
+    "request": -0.83,
+    "pointing": -0.314,
+    "general": -1.004,
 }
 _KNOWN_BY_WORDS: Final = {
-    "": -2.108,
-    "covered": 2.524,
-    "names": 1.036,
-    "strangers": -1.013,
-    "words": 0.843,
-    "personal": 0.565,
-    "request": -2.44,
-    "pointing": -0.739,
-    "general": -0.59,
-    "advice": 1.379,
+    "": -1.785,
+    "covered": 2.348,
+    "words": 1.214,
+    "names": 0.527,
+    "strangers": -1.07,
+    "own_words": 0.663,
+    "personal": 1.047,
+    "request": -1.026,
+    "pointing": -0.5,
+    "general": -1.181,
+    "advice": 0.123,
 }
 # How probably a hit is a right one.
 _RIGHT: Final = {
-    "": -6.441,
-    "known": 0.196,
-    "covered": 0.311,
-    "above": 8.78,
-    "relative": 2.048,
-    "place": 1.721,
-    "lead": 3.348,
-    "both": -4.631,
+    "": -6.452,
+    "known": 0.227,
+    "covered": 0.582,
+    "above": 9.347,
+    "relative": 1.61,
+    "place": 1.623,
+    "lead": 3.466,
+    "both": -4.565,
 }
 _RIGHT_BY_WORDS: Final = {
-    "": -5.403,
-    "known": 0.409,
-    "covered": 0.578,
-    "relative": 1.687,
-    "place": 1.758,
-    "lead": 1.758,
+    "": -5.263,
+    "known": 0.286,
+    "covered": 1.291,
+    "relative": 1.079,
+    "place": 1.767,
+    "lead": 1.616,
 }
 
 
@@ -144,6 +147,8 @@ class Evidence(NamedTuple):
     pointing: bool = False
     general: bool = False
     advice: bool = False
+    own_words: float = 0.0  # how much it sounds like a question about somebody's own things
+    own_vector: float = 0.0
     by_meaning: bool = False  # whether meaning was asked
     dated: float = 0.0  # how much of the best one's place is owed to its day
     settled: bool = True  # there are enough texts with vectors to know what is usual
@@ -196,6 +201,7 @@ def evidence_of(
     above: Mapping[M, float] | None,
     usual: float,
     settled: bool = True,
+    own_vector: float = 0.0,
 ) -> Evidence:
     """`covered` and `above` have the memories' own figures; no `above` where nothing was asked by
     meaning."""
@@ -219,6 +225,8 @@ def evidence_of(
         pointing=_POINTING.search(question) is not None,
         general=not personal and _GENERAL.match(question) is not None,
         advice=not request and _ADVICE.search(question) is not None,
+        own_words=own_by_words(question),
+        own_vector=own_vector,
         by_meaning=above is not None,
         settled=settled,
     )

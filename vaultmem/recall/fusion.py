@@ -10,11 +10,12 @@ that a memory says. See docs/decisions.md for what was measured.
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, overload
 
-from vaultmem.index import NoteSignals, Replaced, TextHits
+from vaultmem.index import NoteSignals, Replaced, Successor, TextHits
 
 _WHOLE: Final = 0.7  # a memory as one text, beside its best passage
 _SECOND: Final = 0.15  # the second passage of a note, by words
@@ -22,10 +23,12 @@ _SECOND: Final = 0.15  # the second passage of a note, by words
 # observation are one text, the passages of a note may be about many things.
 _OF_NOTE: Final = 0.3
 _OF_OBSERVATION: Final = 2.0
+_SENTENCE: Final = 0.4  # how far its nearest sentence moves a passage
 _WEIGHTS: Final = {"keyword": 1.0, "vector": 1.2, "graph": 0.5}
 _COVERED: Final = 0.4
 _DECIDEDLY: Final = 1.5  # the power by which the lane counts more that has more
 _REPLACED: Final = 0.9
+_AS_WELL: Final = 0.5  # in parts of what the earlier one has, where both may hold
 _RRF: Final = 60  # how little the first ranks stand out, where ranks are added
 _MONTH: Final = 30 * 86_400
 _LETTERS: Final = re.compile(r"[^\W\d_]")
@@ -224,6 +227,20 @@ def by_words(hits: TextHits) -> Ranked:
     }
 
 
+def with_sentences(
+    hits: Sequence[tuple[int, int, float]], best: Mapping[int, float]
+) -> list[tuple[int, int, float]]:
+    """A passage of which one sentence is nearer to the question than sentences usually are, beside
+    their passage, comes nearer itself. `best` are the nearest sentences of some passages."""
+    more = {passage: best[passage] - score for _, passage, score in hits if passage in best}
+    usual = statistics.median(more.values()) if more else 0.0
+    moved = [
+        (note, passage, score + _SENTENCE * (more.get(passage, usual) - usual))
+        for note, passage, score in hits
+    ]
+    return sorted(moved, key=lambda hit: -hit[2])
+
+
 def by_meaning(
     hits: Sequence[tuple[int, int, float]], observations: Mapping[int, int], usual: float
 ) -> Ranked:
@@ -293,8 +310,8 @@ def step_back(ranking: Ranking, replaced: Replaced, question: str = "") -> None:
     equals. Whoever names the old one's year or version wants that one."""
     scores = {memory.note: score for memory, score in ranking.scores() if not memory.observation}
     for note in scores.keys() & replaced.by.keys():
-        by, mark = replaced.by[note]
-        if not mark or mark not in question:
+        if _is_followed(replaced.by[note], scores[note], scores, question):
+            by = replaced.by[note].note
             place = max(scores[note], scores.get(by, 0.0)) if by else scores[note]
             if by and place > scores.get(by, 0.0):
                 scores[by] = place
@@ -303,6 +320,12 @@ def step_back(ranking: Ranking, replaced: Replaced, question: str = "") -> None:
     for memory, score in ranking.scores():
         if memory.note in replaced.consolidated:
             ranking.set_score(memory, score * _REPLACED, ("consolidated", _REPLACED))
+
+
+def _is_followed(by: Successor, score: float, scores: Mapping[int, float], question: str) -> bool:
+    if by.mark and by.mark.casefold() in question.casefold():
+        return False
+    return not by.doubtful or scores.get(by.note, 0.0) >= _AS_WELL * score
 
 
 def prefer_days(ranking: Ranking, fits: Mapping[int, float], weight: float) -> None:

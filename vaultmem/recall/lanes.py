@@ -13,6 +13,7 @@ from vaultmem.recall.dates import TimeRange
 from vaultmem.recall.evidence import Evidence, evidence_of
 from vaultmem.recall.fusion import MemoryKey, Ranked
 from vaultmem.recall.graph_lane import GraphLane
+from vaultmem.recall.prompt_kind import own_by_vector
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _SMALL: Final = 20  # notes
+_LOOKED_INTO: Final = 40  # passages, sentence by sentence
 
 
 class Question(NamedTuple):
@@ -40,6 +42,8 @@ class LanesFound:
     words: tuple[AskedWord, ...] = ()
     covered: dict[MemoryKey, float] = field(default_factory=dict)
     usual: float = 0.0
+    own: float = 0.0  # whether the question's vector is one about somebody's own things
+    model: str = ""  # that meaning was asked of
     near: int = 0  # passages that meaning looked at
     settled: bool = True  # there are enough texts with vectors to know what is usual
     total: int = 0
@@ -53,7 +57,7 @@ class LanesFound:
         few = self.near / (self.near - 1) if not self.settled and self.near > 1 else 1.0
         above = {memory: few * each.score for memory, each in near.items()} if near else {}
         return evidence_of(
-            question, self.words, self.covered, above or None, self.usual, self.settled
+            question, self.words, self.covered, above or None, self.usual, self.settled, self.own
         )
 
 
@@ -128,7 +132,10 @@ class LaneSearch:
     ) -> Ranked:
         vector = embedder.embed_query(question.text)
         hits = self._index.vectors.search(vector, embedder.identity, question.filters, depth)
-        found.near = len(hits)
+        found.near, found.model = len(hits), embedder.identity
+        own = own_by_vector(vector, embedder.identity)
+        # What is usual was learned with one model: of others too little is known to be silent.
+        found.own, found.settled = own or 0.0, found.settled and own is not None
         if len(hits) >= depth:
             found.more = True
         if missing := self._index.vectors.count_missing(embedder.identity):
@@ -138,7 +145,10 @@ class LaneSearch:
             found.warnings.append(f"partial_results: {many} passages have no vector yet.")
         alone = self._index.lookup.observations([hit[1] for hit in hits])
         found.usual = self._index.vectors.usual_similarity(vector, embedder.identity)
-        return fusion.by_meaning(hits, alone, found.usual)
+        best = self._index.vectors.best_sentences(
+            vector, embedder.identity, [passage for _, passage, _ in hits[:_LOOKED_INTO]]
+        )
+        return fusion.by_meaning(fusion.with_sentences(hits, best), alone, found.usual)
 
     def _by_graph(self, question: Question, found: LanesFound) -> None:
         near = GraphLane(self._index, question.filters).near(question.text)

@@ -22,6 +22,7 @@ from vaultmem.recall.dates import TimeRange, time_range, weight_of_time
 from vaultmem.recall.evidence import NO_EVIDENCE, Evidence, HitSigns
 from vaultmem.recall.fusion import PROFILES, Candidate, Lane, Ranking
 from vaultmem.recall.lanes import LaneSearch, LanesFound, Question
+from vaultmem.recall.newer_notes import NewerNotes, asks_about_past
 from vaultmem.recall.snippets import query_words, snippet
 from vaultmem.recall.winners import Hit, Winners
 from vaultmem.storage.store import Store
@@ -142,6 +143,9 @@ class Recall:
         if question.times:
             weight = weight_of_time(question.text, question.times)
             fusion.prefer_days(ranking, self._fits(question, ranking, question.times), weight)
+        elif "vector" in found.lanes and question.profile == "relevance":
+            if not asks_about_past(question.text):
+                NewerNotes(self.index, found.model).prefer(ranking)
         if question.profile == "seed":
             notes = {memory.note for memory, _ in ranking.scores()}
             fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time())

@@ -77,7 +77,7 @@ class Winners:
             return hit
         visible = self._lookup.passing([by.note], self._filters)
         title = self._lookup.rows(visible)[by.note].title if visible else ""
-        if by.mark:
+        if by.by_name:
             return hit._replace(later=title)
         return hit._replace(superseded_by=title or UNNAMED)
 

@@ -43,6 +43,8 @@ class Maintenance:
             done += made
             if progress:
                 progress(min(done, total), total)
+        while self._parts.reconciler.sentences.embed_some(embedder):
+            pass
         return done
 
     # --- health --------------------------------------------------------------------------

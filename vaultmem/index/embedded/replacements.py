@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import posixpath
 from collections.abc import Iterator, Set
 from typing import Final, NamedTuple
 
 from vaultmem.index.embedded.catalog import Catalog, CatalogStamp
-from vaultmem.index.embedded.rows import REPLACED_BY, REPLACES, SERIES
+from vaultmem.index.embedded.rows import (
+    AFTER_BARE,
+    BEFORE_BARE,
+    REPLACED_BY,
+    REPLACES,
+    SERIES,
+)
+from vaultmem.notes.file_names import name_key
+from vaultmem.notes.name_series import VERSION
 
 _SIGNS: Final = "SELECT note, sign, folded, place FROM replacement"
 _NAMED: Final = """
 SELECT replacement.folded, min(name.note) FROM replacement JOIN name USING (folded)
-WHERE sign <> 'series' GROUP BY 1 HAVING count(DISTINCT name.note) = 1
+WHERE sign IN ('replaced by', 'replaces') GROUP BY 1 HAVING count(DISTINCT name.note) = 1
+"""
+_BARE: Final = """
+SELECT replacement.note, sign, place, bare.note, bare.path
+FROM replacement JOIN name USING (folded) JOIN note bare ON bare.note = name.note
+WHERE sign IN ('after', 'before') AND name.kind = 'title'
 """
 _CONSOLIDATED: Final = """
 SELECT name.note FROM link JOIN name USING (folded) WHERE relation = 'derived_from'
@@ -23,6 +38,8 @@ class Successor(NamedTuple):
 
     note: int  # 0: nobody says
     mark: str = ""  # the year or version of the old one, where only their names tell
+    by_name: bool = False  # it only looks so
+    doubtful: bool = False  # both may hold; the later one comes first where both say it
 
 
 class Replaced(NamedTuple):
@@ -50,13 +67,20 @@ class Replacements:
         now = self._catalog.stamp()
         if self._known[0] != now:
             consolidated = frozenset(self._catalog.column(_CONSOLIDATED))
-            self._known = now, Replaced(dict(self._successors_of_replaced_notes()), consolidated)
+            by: dict[int, Successor] = {}
+            for note, successor in self._successors_of_replaced_notes():
+                if successor.note or note not in by:  # that it was replaced is less than by what
+                    by[note] = successor
+            self._known = now, Replaced(by, consolidated)
         return self._known[1]
 
     def _successors_of_replaced_notes(self) -> Iterator[tuple[int, Successor]]:
         """The weakest sign first, so that a stronger one takes its place."""
         signs = self._catalog.query(_SIGNS)
-        named = dict(self._catalog.query(_NAMED)) if signs else {}
+        if not signs:
+            return
+        named = dict(self._catalog.query(_NAMED))
+        yield from self._notes_beside_bare_names()
         yield from _replacements_in_series([row for row in signs if row[1] == SERIES])
         for note, sign, folded, _ in signs:
             if sign == REPLACES and named.get(folded, note) != note:
@@ -66,17 +90,31 @@ class Replacements:
                 by = named.get(folded, 0)
                 yield note, Successor(by if by != note else 0)
 
+    def _notes_beside_bare_names(self) -> Iterator[tuple[int, Successor]]:
+        """`Rota` was followed by `Rota from September`, and `Rota 2025` by `Rota` once that year
+        was over."""
+        this_year = str(dt.date.today().year)
+        for note, sign, place, bare, path in self._catalog.query(_BARE):
+            folder, _, mark = place.rpartition("/")
+            if bare == note or name_key(posixpath.dirname(path)) != folder:
+                continue
+            if sign == AFTER_BARE:
+                yield bare, Successor(note, by_name=True, doubtful=True)
+            elif sign == BEFORE_BARE and mark < this_year:
+                yield note, Successor(bare, mark, by_name=True, doubtful=True)
+
 
 def _replacements_in_series(
     rows: list[tuple[int, str, str, str]],
 ) -> Iterator[tuple[int, Successor]]:
     """Each of a series, but for the last, was followed by the last."""
-    series: dict[str, list[tuple[str, int]]] = {}
+    series: dict[str, list[tuple[str, str, int]]] = {}
     for note, _, name, place in rows:
-        series.setdefault(name, []).append((place, note))
-    for places in series.values():
-        last = max(places)
-        for place, note in places:
-            if place < last[0]:
-                mark = ".".join(part.lstrip("0") or "0" for part in place.split("."))
-                yield note, Successor(last[1], mark)
+        number, _, mark = place.partition(" ")
+        series.setdefault(name, []).append((number, mark, note))
+    for name, places in series.items():
+        last, _, newest = max(places)
+        for number, mark, note in places:
+            if number < last:
+                spelt = not name.endswith(VERSION) and mark[:1].isalpha()  # a month, a season
+                yield note, Successor(newest, mark, by_name=True, doubtful=spelt)

@@ -36,6 +36,7 @@ UPDATE_NOTE: Final = (
 
 # How it is known that a note took the place of another.
 REPLACED_BY, REPLACES, SERIES = "replaced by", "replaces", "series"
+AFTER_BARE, BEFORE_BARE = "after", "before"  # the note that has the name without the mark
 
 
 class IndexEntry(NamedTuple):
@@ -143,18 +144,22 @@ def _link_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _replacement_rows(note: Note) -> Iterator[tuple[str, str, str]]:
-    """A sign, the name it is about, and its place in a series."""
+    """A sign, the name it is about, and of a series the place and the mark in the title."""
     # Imported here: whoever only asks needs none of it.
-    from vaultmem.notes.replacement import name_series, replaced_names, replacement
+    from vaultmem.notes.name_series import name_series
+    from vaultmem.notes.replacement import replaced_names, replacement
 
     if said := replacement(note):
         yield REPLACED_BY, link_key(one_line(said.by)), ""
     for name in replaced_names(note):
         yield REPLACES, link_key(one_line(name)), ""
     if series := name_series(note.title):
-        name, place = series
         folder = name_key(posixpath.dirname(note.path))
-        yield SERIES, f"{folder}/{name}", ".".join(f"{part:06}" for part in place)
+        place = ".".join(f"{part:06}" for part in series.place)
+        yield SERIES, f"{folder}/{series.name} {series.kind}", f"{place} {series.mark}"
+        if series.follows_bare_name or series.is_year:
+            sign = AFTER_BARE if series.follows_bare_name else BEFORE_BARE
+            yield sign, name_key(series.name), f"{folder}/{series.mark}"
 
 
 def _link_text_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, float]]:

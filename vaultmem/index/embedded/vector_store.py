@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,12 +19,15 @@ from vaultmem.base.own_path import OwnPath
 if TYPE_CHECKING:
     import numpy as np
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS model (model INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL);
 CREATE TABLE IF NOT EXISTS vector (
   number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, hash BLOB NOT NULL,
   vector BLOB NOT NULL, UNIQUE (model, hash));
+CREATE TABLE IF NOT EXISTS sentences (
+  model INTEGER NOT NULL, hash BLOB NOT NULL, vectors BLOB NOT NULL,
+  PRIMARY KEY (model, hash)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counted (
   model INTEGER PRIMARY KEY, catalog TEXT NOT NULL, revision INTEGER NOT NULL,
   highest INTEGER NOT NULL, whole INTEGER NOT NULL, missing INTEGER NOT NULL);
@@ -59,6 +62,13 @@ class VectorStore(Database):
         self.db.executemany(
             "INSERT OR IGNORE INTO vector (model, hash, vector) VALUES (?, ?, ?)", rows
         )
+        self.db.execute("COMMIT")
+
+    def add_sentences(self, model: int, rows: Mapping[bytes, Sequence[np.ndarray]]) -> None:
+        """The vectors of a passage's sentences, as bytes: they only help to rank."""
+        packed = ((model, key, b"".join(map(_as_bytes, some))) for key, some in rows.items())
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany("INSERT OR IGNORE INTO sentences VALUES (?, ?, ?)", packed)
         self.db.execute("COMMIT")
 
     def hashes_not_in_vector_store(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
@@ -151,6 +161,23 @@ class VectorStore(Database):
         with contextlib.suppress(sqlite3.OperationalError):  # it only saves time
             sql = "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?, ?, ?)"
             self.db.execute(sql, (model, catalog, *values))
+
+
+def _as_bytes(vector: np.ndarray) -> bytes:
+    """Its direction alone: the largest number becomes 127."""
+    import numpy as np
+
+    scale = 127 / max(float(np.abs(vector).max()), 1e-9)
+    return np.rint(vector * scale).astype(np.int8).tobytes()
+
+
+def vectors_from_bytes(raw: bytes, dimension: int) -> np.ndarray:
+    """Of length one again, one below the other."""
+    import numpy as np
+
+    rows: np.ndarray = np.frombuffer(raw, np.int8).reshape(-1, dimension).astype(np.float32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return rows
 
 
 def vectors_from_halves(rows: Sequence[bytes]) -> np.ndarray:

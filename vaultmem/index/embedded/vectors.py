@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.base.database import SQL_LIST, Database, DatabaseWhereabouts, sql_list
 from vaultmem.base.own_path import OwnPath
 from vaultmem.index.embedded.catalog import VECTORS_FILE, Catalog
 from vaultmem.index.embedded.files import LOOK_OFTEN
-from vaultmem.index.embedded.vector_store import VectorStore
+from vaultmem.index.embedded.vector_store import VectorStore, vectors_from_bytes
 from vaultmem.index.failures import IndexDamaged, is_sqlite_damage
 from vaultmem.index.filters import Filters, filters_as_sql, left_out_by_filters
 
@@ -58,6 +58,18 @@ _PASSAGES: Final = f"SELECT note, count(*) FROM passage WHERE note IN {SQL_LIST}
 _VECTORS: Final = (
     "SELECT note, vector FROM passage JOIN v.vector USING (hash) JOIN v.model USING (model) "
     f"WHERE identity = ? AND note IN {SQL_LIST}"
+)
+_SENTENCES: Final = (
+    "SELECT passage, vectors FROM passage JOIN v.sentences USING (hash) JOIN v.model USING (model) "
+    f"WHERE identity = ? AND passage IN {SQL_LIST} AND length(vectors) > 0"
+)
+_WITHOUT_SENTENCES: Final = """
+SELECT passage, path FROM passage p JOIN note USING (note) WHERE passage > ? AND NOT EXISTS
+  (SELECT 1 FROM v.sentences WHERE model = ? AND hash = p.hash) ORDER BY passage LIMIT ?
+"""
+_OF_PASSAGES: Final = (
+    "SELECT passage, vector FROM passage JOIN v.vector USING (hash) JOIN v.model USING (model) "
+    f"WHERE identity = ? AND passage IN {SQL_LIST}"
 )
 
 
@@ -279,6 +291,34 @@ class Vectors:
             if len(parts[note]) == passages[note]
         }
 
+    def of_passages(self, identity: str, passages: Collection[int]) -> dict[int, np.ndarray]:
+        """The vectors of those of these passages that have one."""
+        import numpy as np
+
+        if not self._catalog.attach_vectors():
+            return {}
+        found = self._catalog.db.execute(_OF_PASSAGES, (identity, sql_list(passages)))
+        return {each: np.frombuffer(raw, np.float16).astype(np.float32) for each, raw in found}
+
+    def best_sentences(
+        self, vector: np.ndarray, identity: str, passages: Collection[int]
+    ) -> dict[int, float]:
+        """How similar the nearest sentence is, for those of these passages that have several."""
+        with self._guard, self._vectors_in_use():
+            if not self._catalog.attach_vectors():
+                return {}
+            found = self._catalog.query(_SENTENCES, (identity, sql_list(passages)))
+            return {
+                each: float((vectors_from_bytes(raw, len(vector)) @ vector).max())
+                for each, raw in found
+            }
+
+    def add_sentences(self, identity: str, rows: Mapping[bytes, Sequence[np.ndarray]]) -> None:
+        """By the hash of their passage; none for one that says a single thing."""
+        with self._vectors_in_use():
+            store = self.open_store()
+            store.add_sentences(store.model(identity), rows)
+
     def add(self, identity: str, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
         with self._vectors_in_use():
             store = self.open_store()
@@ -313,6 +353,21 @@ class Vectors:
             if not found:
                 self._count_missing_vectors(identity)  # the next look need not begin so early
             return found
+
+    def notes_without_sentences(
+        self, identity: str, last: int, limit: int
+    ) -> tuple[list[str], int]:
+        """Paths of notes that have passages behind this one whose sentences have no vectors, and
+        the last of these passages."""
+        self._look()
+        with self._vectors_in_use():
+            model = self.open_store().model(identity)
+            self._catalog.attach_vectors()
+            found = self._catalog.query(_WITHOUT_SENTENCES, (last, model, limit))
+        return list(dict.fromkeys(path for _, path in found)), found[-1][0] if found else last
+
+    def count_passages(self) -> int:
+        return int(self._catalog.column("SELECT count(*) FROM passage")[0])
 
     def count_missing(self, identity: str, filters: Filters | None = None) -> int:
         """How many passages have no vector, in all or of the notes that pass."""

@@ -23,11 +23,9 @@ from vaultmem.base.words import (
     word_stem,
 )
 from vaultmem.errors import VaultmemError
-from vaultmem.index import CatalogRow
+from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.file_names import name_key
 from vaultmem.notes.note import Note, printable
-from vaultmem.notes.replacement import name_series, replaced_names, replacement
 from vaultmem.operations.context.preferences import (
     PreferenceNotes,
     is_preference,
@@ -38,7 +36,6 @@ from vaultmem.operations.read import journal_observation
 from vaultmem.operations.view import View
 from vaultmem.recall.recall import Answer, Hit
 
-_MOST_BESIDE: Final = 500  # notes of one folder
 LOOKED_AT: Final = 30  # hits
 MOST: Final = 5  # memories about a task, beside preferences
 # How probably the vault must know something about it: more, where it is asked as one asks an
@@ -87,8 +84,6 @@ class TaskMemories:
         self._kinds = kinds_of_task(task, files)
         self._project = _folded(project)
         self._notes: dict[str, Note | None] = {}
-        self._folders: dict[str, Sequence[CatalogRow]] = {}
-        self._replaced: dict[str, CatalogRow] | None = None
 
     def choose(self, answer: Answer) -> list[Found]:
         """What is worth saying, most telling first; nothing, where nothing is known."""
@@ -130,7 +125,7 @@ class TaskMemories:
         attributes = attributes_of(note, self._view.settings)
         alone = hit.is_observation and bool(hit.block)
         preference = not alone and is_preference(note, attributes)
-        row = None if alone else self._successor(hit.row, note, hits)
+        row = None if alone else self._successor(hit.row, hits)
         if row is None:
             id_ = hit.block if alone else hit.row.id or hit.row.path
             seen = journal_observation(hit) if alone else None
@@ -142,60 +137,19 @@ class TaskMemories:
             same = preference and new is not None
             yield Found(row.id or row.path, row, beginning, hit.score, same)
 
-    def _successor(self, row: CatalogRow, note: Note, hits: Sequence[Hit]) -> CatalogRow | None:
+    def _successor(self, row: CatalogRow, hits: Sequence[Hit]) -> CatalogRow | None:
         """What replaced a note: itself where that is not known, None where it holds."""
-        said = replacement(note)
-        if said is not None or row.more.get("superseded_by"):
-            return self._named(said.by if said else row.more["superseded_by"], hits) or row
-        if (newer := self._replacing(hits).get(_folded(row.title))) and newer.path != row.path:
-            return newer
-        later = self._latest_in_series(row)
-        return None if later is None or later.path == row.path else later
-
-    def _replacing(self, hits: Sequence[Hit]) -> dict[str, CatalogRow]:
-        """What the notes that were found say they replace."""
-        if self._replaced is None:
-            self._replaced = {
-                _folded(name.rpartition("/")[2]): hit.row
-                for hit in hits
-                if (note := self.note(hit.row.path)) is not None
-                for name in replaced_names(note)
-            }
-        return self._replaced
-
-    def _named(self, name: str, hits: Sequence[Hit]) -> CatalogRow | None:
-        wanted = _folded(name.strip("[]").partition("|")[0].rpartition("/")[2])
-        if not wanted:
+        lookup = self._view.index.lookup
+        try:
+            by = lookup.replaced().by.get(row.note)
+            if by is None or (by.mark and by.mark.casefold() in self.text.casefold()):
+                return None
+            if by.doubtful and all(hit.row.note != by.note for hit in hits):
+                return None
+            visible = lookup.passing([by.note], self._view.filters()) if by.note else ()
+            return lookup.rows(visible)[by.note] if visible else row
+        except INDEX_FAILURES:
             return None
-        in_hits = (hit.row for hit in hits if _folded(hit.row.title) == wanted)
-        if (row := next(in_hits, None)) is not None:
-            return row
-        paths = self._view.gaps.paths_named(name_key(name.strip("[]").partition("|")[0]))
-        found = (row for path in paths for row in self._in_folder(path) if row.path == path)
-        return next(found, None)
-
-    def _latest_in_series(self, row: CatalogRow) -> CatalogRow | None:
-        """`Rates 2026` is what holds of `Rates 2025`, unless the task names the older one."""
-        series = name_series(row.title)
-        folder = row.path.rpartition("/")[0]
-        if series is None or _names_place(self.text, series[1]):
-            return None
-        same = [
-            (other[1], each)
-            for each in self._in_folder(row.path)
-            if each.path.rpartition("/")[0] == folder
-            and (other := name_series(each.title)) is not None
-            and other[0] == series[0]
-        ]
-        return max(same, key=lambda pair: pair[0])[1] if same else None
-
-    def _in_folder(self, path: str) -> Sequence[CatalogRow]:
-        """The notes beside this one."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._folders:
-            filters = self._view.filters(folder=folder)
-            self._folders[folder] = self._view.gaps.select(filters, "recent", _MOST_BESIDE)[0]
-        return self._folders[folder]
 
     # --- preferences ----------------------------------------------------------------------
 
@@ -343,10 +297,6 @@ def _is_for(row: CatalogRow, project: str) -> bool:
 
 def _has_word(text: str, word: str) -> bool:
     return re.search(rf"\b{re.escape(word)}\b", _folded(text)) is not None
-
-
-def _names_place(task: str, place: Sequence[int]) -> bool:
-    return re.search(rf"\bv?{place[0]}\b", task) is not None
 
 
 def _folded(text: str) -> str:
