@@ -61,15 +61,16 @@ _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
 _BY_DAY: Final = 0.3
-_FLOOR, _LOW_FLOOR, _LOWEST_FLOOR = 0.42, 0.005, 0.002
+_NOBODYS: Final = -2.0  # "good morning", whatever stands in a memory
+_FLOOR, _FLOOR_BY_WORDS, _LOW_FLOOR, _LOWEST_FLOOR = 0.42, 0.28, 0.005, 0.002
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
 # How much better meaning is than words for this question.
 _MEANING: Final = {
-    "": -0.588,
-    "covered": -2.549,
-    "above": 1.198,
-    "margin": 6.101,
+    "": -1.1,
+    "covered": -2.4,
+    "above": 3.8,
+    "margin": 6.1,
 }
 # Whether the vault knows anything about it, asked by words and meaning, or by words alone.
 _KNOWN: Final = {
@@ -171,7 +172,9 @@ class Evidence(NamedTuple):
         however far it is from what they ask for; in a small vault little can be told apart."""
         if self.advice and self.settled:
             return _LOW_FLOOR
-        return _FLOOR if self.settled or self.request else _LOWEST_FLOOR
+        if not (self.settled or self.request):
+            return _LOWEST_FLOOR
+        return _FLOOR if self.by_meaning else _FLOOR_BY_WORDS
 
     @property
     def _known_logit(self) -> float:
@@ -180,7 +183,8 @@ class Evidence(NamedTuple):
         if not self.settled:
             logit = max(logit, _sum(_KNOWN_BY_WORDS, signs))
         said = self.covered >= _ALL and not (self.request or self.pointing)
-        return max(logit, _SAID) if said or self.dated >= _BY_DAY else logit
+        own = self.own_words + self.own_vector > _NOBODYS
+        return max(logit, _SAID) if own and (said or self.dated >= _BY_DAY) else logit
 
     def right(self, hit: HitSigns) -> float:
         """How probably a hit is a right one: its own signs, and its place in the answer."""

@@ -62,6 +62,13 @@ class NewerNotes:
 
 
 def _are_rivals(old: Candidate, new: Candidate, rows: dict[int, CatalogRow]) -> bool:
-    """Of one folder, and nearly as good an answer."""
+    """Of one folder, and nearly as good an answer, by words and by meaning."""
     folders = {rows[hit.memory.note].path.rpartition("/")[0] for hit in (old, new)}
-    return len(folders) == 1 and new.score >= _AS_WELL * old.score
+    return len(folders) == 1 and all(
+        later >= _AS_WELL * earlier
+        for later, earlier in (
+            (new.score, old.score),
+            (new.covered, old.covered),
+            (new.above, old.above),
+        )
+    )

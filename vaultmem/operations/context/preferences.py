@@ -89,6 +89,8 @@ _QUOTED: Final = re.compile(r"(?m)^[ \t]{0,20}>[^\n]*$|```.*?(?:```|\Z)|^#[^\n]*
 
 def is_preference(note: Note, attributes: Mapping[str, str]) -> bool:
     """`attributes` are those of the note: its type, scope and so on."""
+    if attributes["type"].casefold() in _words(_TAGS):
+        return True
     if attributes["type"] in ("session", "episodic", "entity"):
         return _is_named(note)
     return any(_signs(note, attributes))
@@ -202,42 +204,3 @@ class PreferenceNotes:
 
 def _importance(row: CatalogRow) -> float:
     return 0.5 if row.importance is None else row.importance
-
-
-# --- what kind of work it is about -------------------------------------------------------------
-
-_CODE_FILES: Final = """
-    py pyi ipynb js jsx ts tsx mjs go rs java kt c h cc cpp hpp cs rb php swift scala sql sh bash
-    ps1 lua r jl ex exs hs ml css scss html vue svelte toml gradle proto tf dockerfile
-"""
-_OF_CODE: Final = re.compile(
-    r"\b(?:cod(?:e|ing)|commits?|git|branch(?:es)?|refactor\w*|pull requests?|unit tests?"
-    r"|type hints?|lint\w*|source files?|programm\w*|python|typescript|javascript|sql|código"
-    r"|quelltext|dépôt)\b",
-    re.IGNORECASE,
-)
-_OF_LETTERS: Final = re.compile(
-    r"\b(?:letters?|e-?mails?|write to|reply to|answer to|complain to|message to|brief an|briefe?"
-    r"|schreib\w* an|cartas?|escrev\w* a|lettres?|courriel|correos?)\b",
-    re.IGNORECASE,
-)
-
-
-def kinds_of_task(task: str, files: tuple[str, ...]) -> frozenset[str]:
-    """Kinds of work for which people say how they want it done."""
-    kinds = (
-        {"code"}
-        if any(f.rpartition(".")[2].lower() in _words(_CODE_FILES) for f in files)
-        else set()
-    )
-    kinds |= {"code"} if _OF_CODE.search(task) else set()
-    kinds |= {"letters"} if _OF_LETTERS.search(task) else set()
-    return frozenset(kinds)
-
-
-def kinds_of_preference(note: Note) -> frozenset[str]:
-    """By its name and tags; its text speaks of much."""
-    named = " ".join([note.title, *note.tags])
-    kinds = {"code"} if _OF_CODE.search(named) else set()
-    kinds |= {"letters"} if _OF_LETTERS.search(named) or "writing" in note.tags else set()
-    return frozenset(kinds)

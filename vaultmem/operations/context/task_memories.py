@@ -26,12 +26,8 @@ from vaultmem.errors import VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.note import Note, printable
-from vaultmem.operations.context.preferences import (
-    PreferenceNotes,
-    is_preference,
-    kinds_of_preference,
-    kinds_of_task,
-)
+from vaultmem.operations.context.kinds_of_work import kinds_of_preference, kinds_of_task
+from vaultmem.operations.context.preferences import PreferenceNotes, is_preference
 from vaultmem.operations.read import journal_observation
 from vaultmem.operations.view import View
 from vaultmem.recall.recall import Answer, Hit
@@ -40,7 +36,7 @@ LOOKED_AT: Final = 30  # hits
 MOST: Final = 5  # memories about a task, beside preferences
 # How probably the vault must know something about it: more, where it is asked as one asks an
 # encyclopedia, and more by words alone.
-_FLOOR, _FLOOR_BY_WORDS = 0.25, 0.4
+_FLOOR, _FLOOR_BY_WORDS = 0.4, 0.42
 _GENERAL: Final = 0.15
 _FIRST, _OF_NAME = 3, 2  # hits, and words of the task in a note's name: then words suffice
 _UNDECIDED: Final = (0.12, 0.6)  # between those words alone cannot say
