@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from vaultmem.base import lock
 from vaultmem.errors import Unavailable
 from vaultmem.index import IndexDamaged
 from vaultmem.index.failures import engine_call
+from vaultmem.recall.recall import Answer
 from vaultmem.vault import Vault
 
 LOOK = 0.03  # seconds: a look at the files lasts for less
@@ -134,6 +136,27 @@ def test_a_key_names_one_note_even_without_an_index(tmp_path: Path) -> None:
         again = vault.remember("A grey heron.", key="bird")
         assert (again.memory_id, again.created) == (first.memory_id, False)
         assert follower.leading is False
+
+
+def test_an_index_filled_while_it_is_asked_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = new_vault(tmp_path / "vault")
+    with Vault.open(root, {"model": "off"}) as vault, Vault.open(root, {"model": "off"}) as other:
+        kept = vault.remember("A heron.")
+        with lock.locked(
+            root / ".vaultmem" / "local" / lock.LEADER_LOCK, timeout=5, what="leading"
+        ):
+            vault.parts.index.rebuild()  # and whoever leads fills it in its own time
+            ask = vault.parts.recall.ask
+
+            def ask_and_fill(**asked: Any) -> Answer:
+                found = ask(**asked)
+                other.parts.bring_up_to_date()
+                return found
+
+            monkeypatch.setattr(vault.parts.recall, "ask", ask_and_fill)
+            assert [hit.id for hit in vault.recall("heron").memories] == [kept.memory_id]
 
 
 def test_the_engines_panic_is_an_error_like_others() -> None:
