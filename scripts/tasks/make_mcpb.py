@@ -32,7 +32,7 @@ import runpy
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 vault = os.environ.get("VAULTMEM_VAULT", "")
 os.environ["VAULTMEM_VAULT"] = vault.replace("${HOME}", str(Path.home()))
 sys.argv[1:] = sys.argv[1:] or ["serve"]

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
@@ -68,7 +69,6 @@ def test_the_page_shows_what_install_writes(name: str, home: Path) -> None:
 
 
 def test_the_bundle_starts(tmp_path: Path) -> None:
-
     bundle = tmp_path / "vaultmem.mcpb"
     subprocess.run(
         [sys.executable, ROOT / "scripts/tasks/make_mcpb.py", bundle], check=True, stdout=-1
@@ -79,7 +79,8 @@ def test_the_bundle_starts(tmp_path: Path) -> None:
     assert any(pin.startswith("mcp==") for pin in pins["project"]["dependencies"])
     main_file = tmp_path / "bundle" / manifest["server"]["entry_point"]
     environment = clean_environment(tmp_path) | {"VAULTMEM_VAULT": "${HOME}/Brain"}
-    environment.pop("PYTHONPATH")
-    answer = handshake([sys.executable, str(main_file)], environment)
+    # The packages alone: their folder also says where this checkout is, to whoever asks `site`.
+    environment["PYTHONPATH"] = sysconfig.get_path("purelib")
+    answer = handshake([sys.executable, "-S", str(main_file)], environment)
     assert answer["serverInfo"]["version"] == manifest["version"]
     assert (tmp_path / "Brain" / ".gitignore").exists()

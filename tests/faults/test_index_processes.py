@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -80,8 +79,7 @@ def test_a_write_does_not_wait_for_the_whole_of_a_large_vault(
     other = World(world.root, world.state)
     filling = threading.Thread(target=other.sync.everything)
     filling.start()
-    while not world.index.size:
-        time.sleep(0.005)
+    until(lambda: world.index.size, pause=0.005)
     world.put("new.md", "something new")
     world.sync.these(["new.md"])
     assert filling.is_alive(), "the vault was filled before the one note got its turn"

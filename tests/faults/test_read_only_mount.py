@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from tests.conftest import Run
 from tests.faults.test_vanished import assert_refused, paths, recalled, started, stored, told
 from tests.surfaces.mcp.harness import Process, new_vault
+from tests.waiting import until
 
 NOTE = "The grace period lasts five minutes.\n"
 
@@ -23,10 +23,7 @@ def mount(*arguments: str) -> bool:
 
 def make_read_only(folder: Path) -> None:
     """The system refuses while a file there is open to be written, as by a server's index."""
-    deadline = time.monotonic() + 20
-    while not mount("-o", "remount,bind,ro", str(folder)):
-        assert time.monotonic() < deadline, "a file stays open"
-        time.sleep(0.02)
+    until(lambda: mount("-o", "remount,bind,ro", str(folder)))
 
 
 @pytest.fixture(params=["never indexed", "indexed"])

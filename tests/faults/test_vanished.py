@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import waiting
 from tests.conftest import clean_environment
 from tests.surfaces.http.site import Site
 from tests.surfaces.mcp.harness import Process, new_vault
@@ -40,10 +39,14 @@ def recalled(server: Process, query: str) -> dict[str, Any]:
 
 def until(server: Process, found: Callable[[dict[str, Any]], bool], query: str) -> dict[str, Any]:
     """Ask until the answer is the one that is waited for; a leader takes a moment."""
-    deadline = time.monotonic() + 20
-    while not found(answer := recalled(server, query)):
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.2)
+    answer: dict[str, Any] = {}
+
+    def is_found() -> bool:
+        answer.clear()
+        answer.update(recalled(server, query))
+        return found(answer)
+
+    waiting.until(is_found)
     return answer
 
 
@@ -199,20 +202,10 @@ def test_state_that_is_kept_elsewhere_goes_away(tmp_path: Path, vault: Path) -> 
 
 
 def test_http_and_hooks_of_a_vault_that_is_moved(tmp_path: Path, vault: Path) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
-    with Process(
-        tmp_path, "--vault", str(vault), "--http", f"127.0.0.1:{port}", env=QUICK
-    ) as server:
-        site = Site(f"http://127.0.0.1:{port}")
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                assert site.get("/status").json["connection"]["status"] == "connected"
-                break
-            except OSError:
-                assert time.monotonic() < deadline and server.child.poll() is None
-                time.sleep(0.2)
+    with Process(tmp_path, "--vault", str(vault), "--http", "127.0.0.1:0", env=QUICK) as server:
+        assert server.child.stderr is not None
+        site = Site(server.child.stderr.readline().decode().split()[-1])
+        assert site.get("/status").json["connection"]["status"] == "connected"
         vault.rename(vault.with_name("elsewhere"))
         assert site.get("/health").status == 200
         connection = site.get("/status").json["connection"]

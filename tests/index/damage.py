@@ -41,7 +41,7 @@ WORDS = [
 HOW = ("delete", "truncate", "empty", "overwrite", "zero", "folder", "swap", "older")
 MOMENTS = ("at rest", "running", "rebuilding")
 ASKERS = ("leader", "second", "command")
-HEALED_WITHIN = 30.0  # seconds; it takes one or two where nobody else needs the machine
+HEALED_WITHIN = 90.0  # seconds; it takes one or two where nobody else needs the machine
 _MODEL = "models"
 _LOCKS = (".lock",)
 
@@ -103,7 +103,7 @@ class Server:
             assert self.process.child.stdin is not None
             with contextlib.suppress(OSError):
                 self.process.child.stdin.close()
-            self.process.child.wait(30)
+            self.process.child.wait(60)
         with contextlib.suppress(OSError):
             self.process.__exit__()
 

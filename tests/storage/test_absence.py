@@ -13,9 +13,11 @@ import pytest
 
 from tests.conftest import make_store
 from vaultmem.errors import AlreadyExists, NotFound
+from vaultmem.storage import absence
 from vaultmem.storage.store import Store
 from vaultmem.vault import Vault
 
+PATIENCE = 60.0  # seconds
 TEXT = "---\nid: 01K0000000000000000000000A\ntype: semantic\n---\nThe grace period is {}.\n"
 
 
@@ -35,6 +37,14 @@ def saving(file: Path, seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.join()
+
+
+@pytest.fixture(autouse=True)
+def far_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor of ours may be kept from writing by whoever else needs the machine."""
+    monkeypatch.setattr(absence, "ABSENCE_SECONDS", PATIENCE)
+    for waiting in (absence.is_absence_over, absence.lasting_absences):
+        monkeypatch.setattr(waiting, "__defaults__", (PATIENCE,))
 
 
 @pytest.fixture
@@ -98,12 +108,12 @@ def test_what_is_not_there_is_said_at_once(vault: Vault, root: Path) -> None:
     for missing in ("Memories/Never.md", "Never", "01K0000000000000000000000B"):
         assert vault.get([missing]).missing == (missing,)
     (root / "Memories" / "Grace.md").unlink()
-    past = time.time() - 60
+    past = time.time() - 2 * PATIENCE
     os.utime(root / "Memories", (past, past))
     assert vault.get(["Memories/Grace.md"]).missing
     with pytest.raises(NotFound):
         vault.parts.store.update("Memories/Grace.md", lambda note: b"x")
-    assert time.monotonic() - started < 0.4
+    assert time.monotonic() - started < PATIENCE / 2
 
 
 def test_a_store_without_an_index_does_not_wait_for_names(root: Path) -> None:
@@ -111,4 +121,4 @@ def test_a_store_without_an_index_does_not_wait_for_names(root: Path) -> None:
     started = time.monotonic()
     with pytest.raises(NotFound):
         store.read("a.md")
-    assert time.monotonic() - started < 0.2
+    assert time.monotonic() - started < PATIENCE / 2

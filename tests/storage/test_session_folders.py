@@ -16,6 +16,7 @@ import pytest
 from tests import nursery
 from tests.conftest import Open, clean_environment
 from tests.surfaces.mcp.harness import Process, new_vault
+from tests.waiting import until
 from vaultmem.hooks import answer
 from vaultmem.storage.session_folders import SESSION_GRACE_SECONDS, SESSION_IDLE_SECONDS
 from vaultmem.vault import Vault
@@ -193,10 +194,7 @@ def test_servers_over_stdio_clear_up_after_each_other(tmp_path: Path) -> None:
     with Process(tmp_path, "--vault", str(root), "--session", "second") as process:
         process.start()
         process.call(1, "store_memory", **store)
-        deadline = time.monotonic() + 20
-        while (root / told["path"]).exists():
-            assert time.monotonic() < deadline, "the next server did not sweep"
-            time.sleep(0.05)
+        until(lambda: not (root / told["path"]).exists())
         found = process.call(2, "recall_memories", query="build red")["structuredContent"]
         assert [hit["path"].split("/")[3] for hit in found["memories"]] == ["second"]
         assert process.end() == 0

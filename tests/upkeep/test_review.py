@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Open, snapshot
+from tests.waiting import until
 from vaultmem import errors
 from vaultmem.config import REVIEW
 from vaultmem.embedding.embedder import load_embedder
@@ -246,16 +247,17 @@ def test_a_leader_keeps_the_list_where_it_is_told_to_and_stops_at_once(
     put(root, "Old", superseded_by='"[[New]]"')
     put(root, "New")
     monkeypatch.setattr(review.review_rounds, "__kwdefaults__", {"quiet": 0.05, "pause": 0.0})
+    before = set(threading.enumerate())
     for switched_on in (False, True):
         vault = open_vault({"upkeep.review": switched_on})
         follower = vault.follower(lambda report: None, watch=False)
         follower.start()
-        deadline = time.monotonic() + (20 if switched_on else 0.5)
-        while not (root / REVIEW).exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        started = time.monotonic()
+        if switched_on:
+            until((root / REVIEW).exists)
+        else:
+            time.sleep(0.5)
         follower.stop()
-        assert time.monotonic() - started < 2
+        until(lambda: set(threading.enumerate()) <= before)
         assert (root / REVIEW).exists() == switched_on
     assert parse((root / REVIEW).read_bytes()).properties == {}
 

@@ -185,13 +185,16 @@ class Reader:
     def _recall_from_index(self, asked: Asked) -> tuple[Answer, Sequence[str] | None]:
         """What the index found, and the notes that it cannot have found; None for all of them."""
         while True:
-            begun = self._view.index.identity
+            before = self._filling_of_index()
             found = self._view.parts.recall.ask(**asked._asdict())
             gaps = None if found.unsearched else self._view.parts.unindexed()
-            if (
-                gaps or gaps is None or self._view.index.identity == begun
-            ):  # else it was filled meanwhile
-                return found, gaps
+            if gaps or gaps is None or self._filling_of_index() == before:
+                return found, gaps  # else it was filled meanwhile
+
+    def _filling_of_index(self) -> tuple[str, str]:
+        """Which index it is and, until it is whole, how far it has come."""
+        state = self._view.index.state()
+        return state.identity, "" if state.is_whole else state.revision
 
     @bounded(room=KINDS)
     def list(

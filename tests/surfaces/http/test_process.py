@@ -259,7 +259,7 @@ def test_a_request_that_runs_is_finished(start: Start) -> None:
     assert process.site.get("/status").status == 200
     with socket.create_connection(("127.0.0.1", process.site.port), timeout=30) as connection:
         connection.sendall(b"GET /search?q=owl HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(0.3)
+        assert process.site.get("/health").status == 200  # what came before it has begun
         process.ran.send_signal(signal.SIGTERM)
         received = b""
         while data := connection.recv(65536):

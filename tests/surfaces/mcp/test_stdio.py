@@ -18,6 +18,7 @@ import pytest
 
 from tests.conftest import clean_environment
 from tests.surfaces.mcp.harness import INITIALIZE, INITIALIZED, Process, new_vault
+from tests.waiting import until
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -233,10 +234,7 @@ def test_no_server_outlives_its_parent(tmp_path: Path, vault: Path) -> None:
     try:
         with ThreadPoolExecutor(len(delays)) as pool:
             orphans = dict(zip(pool.map(orphaned, delays), delays, strict=True))
-        deadline = time.monotonic() + 20
-        while left := {pid: seconds for pid, seconds in orphans.items() if _runs(pid)}:
-            assert time.monotonic() < deadline, f"servers outlived their parents: {left}"
-            time.sleep(0.1)
+        until(lambda: not any(map(_runs, orphans)))
     finally:
         for end in (reading, feeding, heard, writing):
             os.close(end)
