@@ -259,7 +259,7 @@ def test_a_prompt_brings_up_what_it_is_about(filled: Vault, prompt: str, expecte
         "explain how a hash map works",
         "Write a poem about the autumn sea and the gulls above it",
         "What is the capital of France?",
-        "It was number one on the list of that day",
+        "what does this stack trace mean?",
         "Plot a sine wave with axes, labels, a legend, a grid, a title and every point in red",
     ],
 )
