@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.notes.name_series import name_series
+from vaultmem.notes.replacement import name_series
 
 
 @pytest.mark.parametrize(

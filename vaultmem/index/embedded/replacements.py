@@ -16,7 +16,7 @@ from vaultmem.index.embedded.rows import (
     SERIES,
 )
 from vaultmem.notes.file_names import name_key
-from vaultmem.notes.name_series import VERSION
+from vaultmem.notes.replacement import VERSION
 
 _SIGNS: Final = "SELECT note, sign, folded, place FROM replacement"
 _NAMED: Final = """

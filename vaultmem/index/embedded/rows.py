@@ -146,8 +146,7 @@ def _link_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
 def _replacement_rows(note: Note) -> Iterator[tuple[str, str, str]]:
     """A sign, the name it is about, and of a series the place and the mark in the title."""
     # Imported here: whoever only asks needs none of it.
-    from vaultmem.notes.name_series import name_series
-    from vaultmem.notes.replacement import replaced_names, replacement
+    from vaultmem.notes.replacement import name_series, replaced_names, replacement
 
     if said := replacement(note):
         yield REPLACED_BY, link_key(one_line(said.by)), ""

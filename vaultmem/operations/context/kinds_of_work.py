@@ -18,8 +18,8 @@ _LANGUAGES: Final = {
     "java": "java",
     "kotlin": "kt kts",
     "c": "c h",
-    "c++": "cc cpp hpp",
-    "c#": "cs",
+    "cpp": "cc cpp hpp",
+    "csharp": "cs",
     "ruby": "rb",
     "php": "php",
     "swift": "swift",
@@ -48,9 +48,7 @@ _OF_CODE: Final = re.compile(
     r"|repo(?:sitor(?:y|ies))?|agents?|endpoint|stack ?trace|quelltext|código|dépôt)\b",
     re.IGNORECASE,
 )
-_LETTER: Final = (
-    r"letters?|e-?mails?|mails?|messages?|correspondence|briefe?n?|cartas?|lettres?|courriels?|correos?"
-)
+_LETTER: Final = r"letters?|e-?mails?|mails?|messages?|correspondence|briefe?n?|cartas?|lettres?|courriels?|correos?"
 _OF_LETTERS: Final = re.compile(
     rf"\b(?:{_LETTER}|(?:write|reply|answer|respond|complain|apologi[sz]e) (?:back )?to"
     r"|draft (?:an? |the |my )?(?:\w+ )?(?:reply|answer|note|invitation|complaint|reminder|apology)"
