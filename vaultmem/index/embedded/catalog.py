@@ -19,7 +19,7 @@ from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index.embedded.rows import SkippedNote
 from vaultmem.index.failures import IndexDamaged, index_failure_explained, is_sqlite_damage
 
-SCHEMA_VERSION: Final = 10
+SCHEMA_VERSION: Final = 11
 CATALOG_SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE note (
