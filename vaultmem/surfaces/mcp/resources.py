@@ -157,7 +157,7 @@ def resource_version(vault: Vault, uri: str) -> str:
 
 def _journal_resource(vault: Vault, session: str) -> str:
     told = answers.plain_answer(vault.session_summary(session))
-    return _resource_json(told | {"log": vault.timeline(session_id=session).observations})
+    return answers.answer_text(told | {"log": vault.timeline(session_id=session).observations})
 
 
 def _list_page_resource(vault: Vault, query: str) -> str:
@@ -169,18 +169,10 @@ def _list_page_resource(vault: Vault, query: str) -> str:
             reason = f"{name} must be a whole number between {least} and {most}."
             raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}vault?{query}"})
         numbers[name] = int(text)
-    return _resource_json(vault.list(order="title", **numbers))
-
-
-def _resource_json(value: Any) -> str:
-    return answers.answer_text(value)
+    return answers.answer_text(vault.list(order="title", **numbers))
 
 
 # --- the fixed ones ----------------------------------------------------------------------
-
-
-def _status_resource(vault: Vault) -> str:
-    return _resource_json(replace(vault.status(), settings=None))
 
 
 def _graph_resource(vault: Vault) -> str:
@@ -211,12 +203,12 @@ def _preferences_resource(vault: Vault) -> str:
 
 
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "status": _status_resource,
+    "status": lambda vault: answers.answer_text(replace(vault.status(), settings=None)),
     "session/summary": lambda vault: _cut_resource_text(
         answers.plain_answer(vault.session_summary().text)
     ),
     "project/knowledge-graph": _graph_resource,
     "user/preferences": _preferences_resource,
-    "recent": lambda vault: _resource_json(vault.recent(20)),
-    "conflicts": lambda vault: _resource_json(vault.conflicts()),
+    "recent": lambda vault: answers.answer_text(vault.recent(20)),
+    "conflicts": lambda vault: answers.answer_text(vault.conflicts()),
 }

@@ -256,7 +256,7 @@ class McpServer:
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
         resources.require_known_resource(params.uri)
-        if self.notifier.subscriptions(ctx) >= MOST_SUBSCRIPTIONS:
+        if len(self.notifier.remember_listener(ctx).subscriptions) >= MOST_SUBSCRIPTIONS:
             raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
         await self.notifier.subscribe(
             ctx, params.uri, self._look_at_served_resource(ctx, params.uri)
@@ -264,7 +264,7 @@ class McpServer:
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
-        self.notifier.unsubscribe(ctx, params.uri)
+        self.notifier.remember_listener(ctx).subscriptions.pop(params.uri, None)
         return {}
 
     async def _listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
