@@ -26,7 +26,7 @@ from vaultmem.operations.input import Input, now_utc, require_one_of
 from vaultmem.operations.remember import derived_title
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import TakenNames, Writing
+from vaultmem.operations.writing import TakenNames, Writing, WritingGroup
 from vaultmem.storage.history import history_key
 from vaultmem.upkeep import clusters, drafts, patterns
 from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, comparisons_by_home
@@ -110,7 +110,7 @@ class ProseWanted:
     text: str
 
 
-class Consolidation:
+class Consolidation(WritingGroup):
     def __init__(
         self,
         view: View,
@@ -119,9 +119,7 @@ class Consolidation:
         sessions: Sessions,
         review: Review,
     ) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
+        super().__init__(view, writing, input)
         self._sessions = sessions
         self._review = review
         self._sources = Sources(view)
