@@ -168,10 +168,8 @@ def _lean_facts(found: Facts, given: Arguments) -> Any:
 
 def _lean_tags(found: Tags, given: Arguments) -> Any:
     made = [{"tag": each.tag, "count": each.count} for each in found.tags]
-    if limit := given.get("limit"):
-        shown = made[:limit]
-    else:
-        shown = items_within(made, _LIST)
+    limit = given.get("limit")
+    shown = made[:limit] if limit else items_within(made, _LIST)
     more = len(made) - len(shown) or None
     return {"tags": shown, **told(more=more, warnings=first_warnings(found.warnings))}
 
