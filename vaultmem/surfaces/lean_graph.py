@@ -102,7 +102,8 @@ def _add_lean_relationships(
         edge = directed_edge(entities[place], each)
         if edge in told_edges:
             continue
-        made = _lean_relationship(each)
+        direction = each.direction if each.direction != "outgoing" else None
+        made = told(type=each.type, target=each.target, direction=direction, stale=each.stale)
         cost = fields_cost(made)
         if cost > left:
             hidden[place] += 1
@@ -130,9 +131,3 @@ def directed_edge(entity: Entity, each: Relationship) -> tuple[str, str, str]:
     if each.direction == "outgoing":
         return entity.name, each.type, each.target
     return each.target, each.type, entity.name
-
-
-def _lean_relationship(each: Relationship) -> Json:
-    """Outgoing, where it does not say otherwise."""
-    direction = each.direction if each.direction != "outgoing" else None
-    return told(type=each.type, target=each.target, direction=direction, stale=each.stale)

@@ -28,8 +28,11 @@ def plain_json(value: Any) -> Any:
         return printable(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)):
-        return _rendered_number(value)
+    # JSON has no word for infinity or "not a number", and Python prints no endless integer.
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if value.bit_length() < 4096 else hex(value)
     if isinstance(value, dt.date):
         return rfc3339(value)
     if isinstance(value, Mapping):
@@ -47,13 +50,6 @@ def _rendered_fields(value: Any) -> dict[str, Any]:
     """A field that is None by default is left out when it is None."""
     pairs = ((each, plain_json(getattr(value, each.name))) for each in fields(value))
     return {each.name: item for each, item in pairs if item is not None or each.default is not None}
-
-
-def _rendered_number(value: int | float) -> int | float | str | None:
-    """JSON has no word for infinity or "not a number", and Python prints no endless integer."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value.bit_length() < 4096 else hex(value)
 
 
 def rfc3339(moment: dt.date) -> str:

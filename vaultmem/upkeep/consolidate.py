@@ -256,10 +256,9 @@ class Consolidation(WritingGroup):
                 )
         analyzed = sum(not source.drawn for source in mine)
         stats = ReflectionStats(analyzed, len(made) + len(joins), len(found))
-        return Reflection([self._with_links(d) for d in made], found, conflicts, joins, stats)
-
-    def _with_links(self, draft: MemoryDraft) -> MemoryDraft:
-        return replace(draft, sources=tuple(map(self._sources.linked_source, draft.sources)))
+        link = self._sources.linked_source
+        linked = [replace(draft, sources=tuple(map(link, draft.sources))) for draft in made]
+        return Reflection(linked, found, conflicts, joins, stats)
 
     def _doubles_to_consolidate(
         self, compared: Comparison, own: set[str], contested: set[str], settled: frozenset[str]

@@ -200,8 +200,7 @@ def _mcp_http_app(server: McpServer) -> Starlette:
 
     # The guard has looked at Host and Origin already, and knows the names from the settings.
     trusting = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app: Starlette = server.http_app(transport_security=trusting)
-    return app
+    return server.server.streamable_http_app(transport_security=trusting)
 
 
 def _http_session_owner(caller: Caller) -> Any:

@@ -31,8 +31,6 @@ from vaultmem.surfaces.mcp.notifications import Look, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
     from vaultmem.operations.caller import Caller
     from vaultmem.vault import Vault
 
@@ -336,6 +334,3 @@ class McpServer:
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
         return tools.BY_NAME[name].schema if name in tools.BY_NAME else None
-
-    def http_app(self, **options: Any) -> Starlette:
-        return self.server.streamable_http_app(**options)
