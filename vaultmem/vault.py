@@ -54,8 +54,9 @@ class _Group(cached_property[Operations]):
 
         def made(vault: Vault) -> Operations:
             make = getattr(importlib.import_module(f"vaultmem.{module}"), name)
-            group: Operations = make(*(getattr(vault, part) for part in parts))
-            return group
+            group = make(*(getattr(vault, part) for part in parts))
+            kept: Operations = vars(vault).setdefault(str(self.attrname), group)  # in any thread
+            return kept
 
         super().__init__(made)
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.operations.budget import fields_cost, kind_fields, named_fields, told
-from vaultmem.surfaces.render import first_warnings, short_text
+from vaultmem.surfaces.render import directed_edge, first_warnings, short_text
 
 if TYPE_CHECKING:
     from vaultmem.operations.graph import Entity, GraphAnswer, GraphStats, Relationship
@@ -124,10 +124,3 @@ def _lean_graph_turns(
         yield from ((0, each) for each in entities[0].relationships)
     for round_ in zip_longest(*(entity.relationships for entity in entities)):
         yield from ((place, each) for place, each in enumerate(round_) if each is not None)
-
-
-def directed_edge(entity: Entity, each: Relationship) -> tuple[str, str, str]:
-    """Whichever end it was seen from."""
-    if each.direction == "outgoing":
-        return entity.name, each.type, each.target
-    return each.target, each.type, entity.name

@@ -13,6 +13,7 @@ from vaultmem.notes.note import printable
 
 if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
+    from vaultmem.operations.graph import Entity, Relationship
 
 
 _WARNINGS: Final = (4, 300)  # how many are said, and characters of each
@@ -73,6 +74,13 @@ def first_warnings(warnings: Sequence[str] | None) -> list[str] | None:
     most, length = _WARNINGS
     said = [w if len(w) <= length else f"{w[:length]}…" for w in (warnings or ())[:most]]
     return said or None
+
+
+def directed_edge(entity: Entity, each: Relationship) -> tuple[str, str, str]:
+    """A connection of the graph, whichever end it was seen from."""
+    if each.direction == "outgoing":
+        return entity.name, each.type, each.target
+    return each.target, each.type, entity.name
 
 
 def reconcile_report_json(done: ReconcileReport) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class FullText:
         # Else a thread of its own opens new files at any moment, whatever they are by then.
         self._index.config_reader(reload_policy="manual")
         self._index.register_tokenizer("words", self._analyzer)
+        self._index.config_reader("manual")  # else it reads whatever it finds, in its own time
         self._searcher = self._index.searcher()
 
     @staticmethod

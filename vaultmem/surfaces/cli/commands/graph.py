@@ -8,7 +8,6 @@ import click
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import graph_drawings, options, screen, tab_completion
-from vaultmem.surfaces.lean_graph import directed_edge
 
 if TYPE_CHECKING:
     from vaultmem.operations.graph import Entity, GraphAnswer
@@ -90,7 +89,7 @@ def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
     click.secho("  " + screen.tag_labels((), entity.type, known), dim=True)
     rows = []
     for each in entity.relationships:
-        edge = directed_edge(entity, each)
+        edge = render.directed_edge(entity, each)
         if edge not in shown:
             rows.append((each.type, "→" if each.direction == "outgoing" else "←", each.target))
         shown.add(edge)
@@ -100,5 +99,7 @@ def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
 
 def _graph_edges(entities: Sequence[Entity]) -> list[Edge]:
     """Every connection once, from whichever end it was seen."""
-    found = (directed_edge(entity, each) for entity in entities for each in entity.relationships)
+    found = (
+        render.directed_edge(entity, each) for entity in entities for each in entity.relationships
+    )
     return list(dict.fromkeys(found))
