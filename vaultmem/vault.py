@@ -46,28 +46,19 @@ Operations = TypeVar("Operations")
 _WRITER = ("view", "_writing", "_input")
 
 
-class _Group(Generic[Operations]):
+class _Group(cached_property[Operations]):
     """A group of operations: loaded, and made of what it works with, when it is first asked for."""
 
     def __init__(self, place: str, *parts: str) -> None:
-        self._place = place
-        self._parts = parts
+        module, _, name = place.rpartition(".")
 
-    def __set_name__(self, owner: type[Vault], name: str) -> None:
-        self._name = name
+        def made(vault: Vault) -> Operations:
+            make = getattr(importlib.import_module(f"vaultmem.{module}"), name)
+            group = make(*(getattr(vault, part) for part in parts))
+            kept: Operations = vars(vault).setdefault(str(self.attrname), group)  # in any thread
+            return kept
 
-    @overload
-    def __get__(self, vault: None, owner: type[Vault]) -> Self: ...
-    @overload
-    def __get__(self, vault: Vault, owner: type[Vault]) -> Operations: ...
-    def __get__(self, vault: Vault | None, owner: type[Vault]) -> Self | Operations:
-        if vault is None:
-            return self
-        module, _, name = self._place.rpartition(".")
-        make = getattr(importlib.import_module(f"vaultmem.{module}"), name)
-        made = make(*(getattr(vault, part) for part in self._parts))
-        kept: Operations = vars(vault).setdefault(self._name, made)  # found there from now on
-        return kept
+        super().__init__(made)
 
 
 class _Offered(Generic[Operation]):

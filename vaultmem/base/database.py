@@ -50,6 +50,8 @@ class DatabaseWhereabouts(Enum):
 
 
 class Database:
+    begins_with = ""  # SQL for each new connection: settings, and tables that may not be there yet
+
     def __init__(self, place: Path | OwnPath) -> None:
         self.place = OwnPath.of(place)
         self.file = self.place.path
@@ -106,6 +108,8 @@ class Database:
         db.create_function("from_hex", 1, bytes.fromhex, deterministic=True)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
+        if self.begins_with:
+            db.executescript(self.begins_with)
         return db
 
     def _look_at_database_file(self, ending: str) -> _DatabaseFile | None:

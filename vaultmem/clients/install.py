@@ -60,13 +60,12 @@ def install_client(
     places = config.places()
     settings = client.file(places) if file is None else file
     steps = [SettingsChange("server", settings, _install_server_edit(settings, client, wanted))]
-    if (
-        client.name == "claude-code"
-        and file is None
-        and _should_install_hooks(hooks, wanted, places)
-    ):
-        place = claude_code_settings(places)
-        steps.append(SettingsChange("hooks", place, _install_hooks_edit(place, wanted)))
+    if client.name == "claude-code" and file is None:
+        if hooks or (
+            hooks is None and not wanted.is_narrowed and not _is_claude_plugin_installed(places)
+        ):
+            place = claude_code_settings(places)
+            steps.append(SettingsChange("hooks", place, _install_hooks_edit(place, wanted)))
     outcomes = _run_install_changes(steps, dry_run)
     notes = [
         *_install_notes_on_json(client, outcomes),
@@ -96,12 +95,6 @@ def _install_hooks_edit(file: Path, wanted: EntryOptions) -> Edit:
             raise InvalidInput(f"{error.message} Or leave hooks out with --no-hooks.") from None
 
     return edit
-
-
-def _should_install_hooks(hooks: bool | None, wanted: EntryOptions, places: config.Places) -> bool:
-    if hooks is None:
-        return not wanted.is_narrowed and not _is_claude_plugin_installed(places)
-    return hooks
 
 
 def _is_claude_plugin_installed(places: config.Places) -> bool:

@@ -34,13 +34,9 @@ class MalformedJson(ValueError):
     def __init__(self, what: str, text: str, position: int) -> None:
         super().__init__(what)
         self.what = what
-        self.where = json_position(text, position)
-
-
-def json_position(text: str, position: int) -> str:
-    line = text.count("\n", 0, position) + 1
-    column = position - text.rfind("\n", 0, position)
-    return f"line {line}, column {column}"
+        line = text.count("\n", 0, position) + 1
+        column = position - text.rfind("\n", 0, position)
+        self.where = f"line {line}, column {column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +116,10 @@ class _JsoncReader:
             item = self._json_item(at, depth, keyed=closing == "}")
             items.append(item)
             at = self.skip_json_blank(item.end)
-        return Value(start, at + 1, _plain_json_container(items, closing), tuple(items))
+        plain: Any = [item.value.plain for item in items]
+        if closing == "}":
+            plain = {item.key: item.value.plain for item in items}
+        return Value(start, at + 1, plain, tuple(items))
 
     def _json_item(self, start: int, depth: int, *, keyed: bool) -> Item:
         key, at = self._json_key(start) if keyed else (None, start)
@@ -156,12 +155,6 @@ class _JsoncReader:
             raise MalformedJson("a value is missing or not well written", self.text, at)
         whole = number[1] is None and number[2] is None and len(word[0]) < _LONGEST_NUMBER
         return Value(at, word.end(), int(word[0]) if whole else float(word[0]))
-
-
-def _plain_json_container(items: Sequence[Item], closing: str) -> Any:
-    if closing == "]":
-        return [item.value.plain for item in items]
-    return {item.key: item.value.plain for item in items}
 
 
 def find_value(root: Value, path: Sequence[Step]) -> Value | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -49,13 +49,7 @@ class EntryOptions:
 
 def server_entry(client: Client, wanted: EntryOptions) -> dict[str, Any]:
     command, *arguments = own_program.own_command_from_anywhere(*wanted.server_arguments())
-    _require_writable_entry([command, *arguments])
-    entry = {"command": command, "args": arguments}
-    return {"type": "stdio", **entry} if client.typed else entry
-
-
-def _require_writable_entry(words: Iterable[str]) -> None:
-    for word in words:
+    for word in [command, *arguments]:
         try:
             word.encode()
         except UnicodeEncodeError:
@@ -63,6 +57,8 @@ def _require_writable_entry(words: Iterable[str]) -> None:
                 f"The name {word!a} is not valid Unicode and cannot stand in a settings file; "
                 "rename it."
             ) from None
+    entry = {"command": command, "args": arguments}
+    return {"type": "stdio", **entry} if client.typed else entry
 
 
 def starts_vaultmem(entry: Any) -> bool:
@@ -112,10 +108,5 @@ def is_our_hook(handler: Any) -> bool:
         words = [*shlex.split(handler["command"]), *_entry_texts(handler.get("args", []))]
     except ValueError:
         return False
-    rest = _entry_words_after_program(words)
-    return rest[:1] == ["hook"] and _are_only_entry_options(rest[1:])
-
-
-def _are_only_entry_options(words: Sequence[str]) -> bool:
-    names, values = words[::2], words[1::2]
-    return len(names) == len(values) and set(names) <= {"--vault", "--event"}
+    first, *rest = _entry_words_after_program(words) or [""]
+    return first == "hook" and len(rest) % 2 == 0 and set(rest[::2]) <= {"--vault", "--event"}

@@ -97,9 +97,12 @@ def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
 
 def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
-    if client.toml:
-        return _read_toml_settings(file, raw)
-    return read_json_settings(file, raw, (client.under, PROGRAM))
+    if not client.toml:
+        return read_json_settings(file, raw, (client.under, PROGRAM))
+    try:
+        return small_files.parse_toml(_settings_text(file, raw))
+    except ValueError as error:
+        raise _broken_settings_error(file, "TOML", str(error).rstrip(".")) from None
 
 
 def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:
@@ -155,17 +158,11 @@ def remove_hooks(file: Path, raw: bytes) -> CleanedSettings | None:
 
 def our_hooks_in_settings(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
     """For each event the groups that hold a hook of ours."""
-    return {
-        event: [
-            group for group in groups if any(map(is_our_hook, _hook_handlers_in_settings(group)))
-        ]
+    found = {
+        event: [g for g in groups if any(map(is_our_hook, _hook_handlers_in_settings(g)))]
         for event, groups in _hook_events_in_settings(file, data).items()
-        if any(
-            is_our_hook(handler)
-            for group in groups
-            for handler in _hook_handlers_in_settings(group)
-        )
     }
+    return {event: groups for event, groups in found.items() if groups}
 
 
 def _hook_events_in_settings(file: Path, data: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -242,13 +239,6 @@ def read_json_settings(file: Path, raw: bytes, path: tuple[str, ...]) -> dict[st
         )
     plain: dict[str, Any] = root.plain
     return plain
-
-
-def _read_toml_settings(file: Path, raw: bytes) -> dict[str, Any]:
-    try:
-        return small_files.parse_toml(_settings_text(file, raw))
-    except ValueError as error:
-        raise _broken_settings_error(file, "TOML", str(error).rstrip(".")) from None
 
 
 def _broken_settings_error(file: Path, kind: str, why: str) -> InvalidInput:

@@ -7,6 +7,7 @@ that is not there is put at the end of the file with an empty line before it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tomllib
@@ -45,7 +46,9 @@ def toml_statements(text: str) -> list[Statement]:
         start = text.rfind("\n", 0, begin) + 1
         key = _KEY.match(text, begin)
         if key is None:
-            table = _toml_header(text[begin:value_end])
+            header = text[begin:value_end]
+            table = _toml_table_names(tomllib.loads(header))
+            table = (*table, _LIST) if header.startswith("[[") else table
             found.append(Statement(start, at, table))
         else:
             path = (*table, *_toml_table_names(tomllib.loads(key[0] + "0")))
@@ -73,11 +76,6 @@ def _toml_statement_end(text: str, at: int) -> tuple[int, int]:
         if at == len(text):
             break
     return at, end
-
-
-def _toml_header(text: str) -> tuple[str, ...]:
-    path = _toml_table_names(tomllib.loads(text))
-    return (*path, _LIST) if text.startswith("[[") else path
 
 
 def _toml_table_names(tables: Any) -> tuple[str, ...]:
@@ -122,12 +120,8 @@ def _replace_toml_value(text: str, statement: Statement, value: Any) -> str:
 
 def _toml_table_body(found: Sequence[Statement], header: Statement) -> list[Statement]:
     """What stands under a header, up to the next one."""
-    body: list[Statement] = []
-    for each in found[found.index(header) + 1 :]:
-        if each.value is None:
-            break
-        body.append(each)
-    return body
+    below = found[found.index(header) + 1 :]
+    return list(itertools.takewhile(lambda each: each.value is not None, below))
 
 
 def _append_toml_table(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
@@ -146,17 +140,13 @@ def remove_toml_table(text: str, path: tuple[str, ...]) -> str:
     for header in reversed(found):
         if header.value is None and header.path[: len(path)] == path:
             last = (_toml_table_body(found, header) or [header])[-1]
-            text = _cut_toml(text, header.start, last.end)
+            before, behind = text[: header.start], text[last.end :]
+            if empty_line := re.search(r"(?:^|(?<=\n))\r?\n\Z", before):
+                before = before[: empty_line.start()]
+            if not behind and not text.endswith("\n"):
+                before = re.sub(r"\r?\n\Z", "", before)
+            text = before + behind
     return text
-
-
-def _cut_toml(text: str, start: int, end: int) -> str:
-    before, behind = text[:start], text[end:]
-    if empty_line := re.search(r"(?:^|(?<=\n))\r?\n\Z", before):
-        before = before[: empty_line.start()]
-    if not behind and not text.endswith("\n"):
-        before = re.sub(r"\r?\n\Z", "", before)
-    return before + behind
 
 
 def _toml_key(name: str) -> str:

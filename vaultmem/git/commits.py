@@ -38,23 +38,16 @@ class Committed:
     client: str | None = None  # of an agent
 
 
+@dataclass
 class LocalCommits:
     """Adds to the lists what it committed, and what it left."""
 
-    def __init__(
-        self,
-        repo: Repo,
-        store: Store,
-        history: History,
-        committed: list[Committed],
-        left: list[SkippedFile],
-    ) -> None:
-        self._repo = repo
-        self._store = store
-        self._history = history
-        self._committed = committed
-        self._left = left
-        self.quiet_until = 0.0  # when to stop waiting for someone who is typing
+    _repo: Repo
+    _store: Store
+    _history: History
+    _committed: list[Committed]
+    _left: list[SkippedFile]
+    quiet_until = 0.0  # when to stop waiting for someone who is typing
 
     def commit_local_changes(self) -> None:
         for attempt in range(3):
@@ -202,16 +195,13 @@ def commit_subject(
     client: str | None, changes: Sequence[Change], writes: dict[str, list[WriteRecord]]
 ) -> str:
     if client is None:
-        return f"vault: {counted_changes(changes, _commit_verb(changes))}"
+        verbs = {"added" if c.new else "deleted" if c.gone else "edited" for c in changes}
+        verb = verbs.pop() if len(verbs) == 1 else "changed"
+        return f"vault: {counted_changes(changes, verb)}"
     if len(changes) == 1:
         done = writes[changes[0].path][-1].action
         return f"memory: {done} {_one_line_for_commit(changes[0].path.rpartition('/')[2].removesuffix('.md'))}"
     return f"memory: {counted_changes(changes, f'by {_one_line_for_commit(client)}')}"
-
-
-def _commit_verb(changes: Sequence[Change]) -> str:
-    verbs = {"added" if c.new else "deleted" if c.gone else "edited" for c in changes}
-    return verbs.pop() if len(verbs) == 1 else "changed"
 
 
 def counted_changes(changes: Sequence[Change], what: str) -> str:

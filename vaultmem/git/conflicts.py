@@ -19,10 +19,18 @@ from vaultmem.git.repo import Repo
 from vaultmem.limits import bounded
 from vaultmem.notes import file_names
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import Note, note_title, note_version, one_line, parse, printable
+from vaultmem.notes.note import (
+    Note,
+    note_bytes,
+    note_title,
+    note_version,
+    one_line,
+    parse,
+    printable,
+)
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
-from vaultmem.storage.listing import Listing
+from vaultmem.storage.listing import Listing, original_of_copies
 
 SIDES: Final = (merge.OURS, merge.THEIRS, merge.BOTH)
 
@@ -199,7 +207,11 @@ class Settlement:
             return self._settle_conflict(repo, path, unmerged[repo.repo_path(path)], side)
         found = self._view.store.note(path)
         if any(problem.kind == "conflict-markers" for problem in found.problems):
-            return self._resolve_conflict_markers(found, side)
+            # Markers that git knows nothing of any more: ours is what stands above.
+            raw = note_bytes(resolve_markers(found.text, side))
+            written = self._writing.rewrite_note(found, "resolve", lambda current: raw)
+            left = len(self.conflicts(diffs=False).conflicts)
+            return Resolved(path, side, written.version, side != merge.BOTH, left)
         return self._resolve_conflict_copy(repo, found, side)
 
     def _conflict_named(self, ref: str) -> str:
@@ -241,7 +253,10 @@ class Settlement:
         elif merge.different_notes(base, ours, theirs) and is_note(path):
             raw = theirs if side == merge.THEIRS else ours
             if side == merge.BOTH:
-                self._keep_their_side_of_conflict(repo, path, theirs)
+                folder, _, name = path.rpartition("/")
+                note = parse(theirs, path, self._view.settings.properties)
+                written = self._writing.place_note(folder, name.removesuffix(".md"), note)
+                repo.act("add", "--", repo.repo_path(written.path))
         elif not is_note(path):
             raw = ours if side == merge.OURS else theirs
         else:
@@ -263,12 +278,6 @@ class Settlement:
             return "git rebase --continue finishes the rebase"
         return "git commit finishes the merge"
 
-    def _keep_their_side_of_conflict(self, repo: Repo, path: str, raw: bytes) -> None:
-        folder, _, name = path.rpartition("/")
-        note = parse(raw, path, self._view.settings.properties)
-        written = self._writing.place_note(folder, name.removesuffix(".md"), note)
-        repo.act("add", "--", repo.repo_path(written.path))
-
     def _write_resolved_conflict(self, path: str, raw: bytes | None) -> None:
         """The decision, as the note or file it is about; its last text is kept first."""
         if not is_note(path):
@@ -287,15 +296,6 @@ class Settlement:
             self._writing.trash_note(self._view.store.note(path), "resolve")
         elif raw is not None:
             self._writing.rewrite_note(self._view.store.note(path), "resolve", lambda current: raw)
-
-    def _resolve_conflict_markers(self, note: Note, side: str) -> Resolved:
-        """Markers that git knows nothing of any more: ours is what stands above."""
-        text = resolve_markers(note.text, side)
-        written = self._writing.rewrite_note(
-            note, "resolve", lambda current: text.encode("utf-8", "surrogateescape")
-        )
-        left = len(self.conflicts(diffs=False).conflicts)
-        return Resolved(note.path, side, written.version, side != merge.BOTH, left)
 
     def _resolve_conflict_copy(self, repo: Repo | None, copy: Note, side: str) -> Resolved:
         view = next(v for v in self.conflicts(diffs=False).conflicts if v.path == copy.path)
@@ -329,14 +329,7 @@ def _sides_of_conflict(repo: Repo, stages: dict[int, str]) -> tuple[bytes | None
 
 def _conflict_copies(notes: list[Note], listing: Listing) -> Iterator[tuple[Note, Note]]:
     """Of notes with one id: each copy, and what it was made from."""
-    first = min(
-        notes,
-        key=lambda n: (
-            file_names.copy_rank_of_name(n.title),
-            listing.notes[n.path].mtime_ns,
-            n.path,
-        ),
-    )
+    first = original_of_copies(notes, listing)
     return ((note, first) for note in notes if note is not first)
 
 

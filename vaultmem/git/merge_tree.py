@@ -109,8 +109,8 @@ class TreeMerge:
     def _merge_file_in_tree(
         self, path: str, base: _TreeFile | None, ours: _TreeFile, theirs: _TreeFile
     ) -> None:
-        raw = None if base is None else self._bytes_of_tree_file(base)
-        versions = raw, self._bytes_of_tree_file(ours), self._bytes_of_tree_file(theirs)
+        raw = None if base is None else self.repo.blob_bytes(base.oid)
+        versions = raw, self.repo.blob_bytes(ours.oid), self.repo.blob_bytes(theirs.oid)
         if not is_note(path):
             done = merge.merge_by_git(*versions)
         else:
@@ -153,7 +153,7 @@ class TreeMerge:
         edited = ours or theirs
         assert edited is not None
         where = self._path_renamed_in_tree(
-            self._bytes_of_tree_file(base), deleted_by=1 if ours else 0
+            self.repo.blob_bytes(base.oid), deleted_by=1 if ours else 0
         )
         if where is None:
             self.plan.put[path] = (edited.mode, edited.oid)
@@ -206,9 +206,6 @@ class TreeMerge:
         self.plan.answers.append(FileOutcome(kept, f"renamed on both sides; it was also {dropped}"))
 
     # --- names and contents ----------------------------------------------------------------
-
-    def _bytes_of_tree_file(self, file: _TreeFile) -> bytes:
-        return self.repo.blob_bytes(file.oid)
 
     def _free_path_in_merged_tree(self, path: str) -> str:
         """A name that no file of either side has, nor one given just now."""

@@ -85,7 +85,7 @@ class Sharing:
         *,
         dry_run: bool = False,
         leave_conflicts: bool = True,
-        quiet_seconds: float | None = None,
+        quiet_seconds: float = QUIET_SECONDS,
     ) -> SyncReport:
         """Commit what is here, merge what others did, share both, and index what changed.
 
@@ -93,7 +93,7 @@ class Sharing:
         it take, in seconds, until nobody is typing.
         """
         self._writing.require_writable()
-        store, patience = self._view.store, QUIET_SECONDS
+        store = self._view.store
         with lock.locked(
             store.local() / "git.lock", timeout=_LOCK_SECONDS, what="syncing this vault"
         ):
@@ -102,7 +102,7 @@ class Sharing:
                 store,
                 self._view.parts.history,
                 leave_conflicts=leave_conflicts,
-                quiet_seconds=patience if quiet_seconds is None else quiet_seconds,
+                quiet_seconds=quiet_seconds,
             )
             report = flow.preview_sync() if dry_run else flow.run_sync()
         if not dry_run:
@@ -130,8 +130,8 @@ class Share:
         store: Store,
         history: History,
         *,
-        leave_conflicts: bool = True,
-        quiet_seconds: float = QUIET_SECONDS,
+        leave_conflicts: bool,
+        quiet_seconds: float,
     ) -> None:
         self.repo = repo
         self.store = store
@@ -145,7 +145,7 @@ class Share:
     def run_sync(self) -> SyncReport:
         report = self.report
         report.branch = self.repo.require_syncable()
-        require_plain_gitignore(self.repo)
+        OwnPath(self.repo.root, (STATE, ".gitignore")).stat()  # no pipe: git would wait for ever
         start = self.repo.head
         if not self._finish_merge_left_by_share():
             return report
@@ -393,11 +393,6 @@ def _files_in_the_way_of_share(said: str) -> str:
 
 
 # --- what belongs to one machine ---------------------------------------------------------
-
-
-def require_plain_gitignore(repo: Repo) -> None:
-    """Git would wait for ever for a pipe of this name."""
-    OwnPath(repo.root, (STATE, ".gitignore")).stat()
 
 
 def refuse_own_state(repo: Repo, ours: str, theirs: str) -> None:

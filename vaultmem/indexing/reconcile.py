@@ -235,7 +235,9 @@ class Reconciler:
 
     def _reconcile_batch(self, paths: Sequence[str], run: _ReconcileRun) -> None:
         attempt = _BatchAttempt(run, paths)
-        attempt.batch.put = self._entries_to_reconcile(paths, attempt)
+        # Read while the index works: it takes each note as soon as it is parsed.
+        found = (self._entry_to_reconcile(path, attempt) for path in paths)
+        attempt.batch.put = (entry for entry in found if entry is not None)
         try:
             self.index.apply(attempt.batch)
         except (StorageFull, Busy, ReadOnly, Away, IndexDamaged):
@@ -285,13 +287,6 @@ class Reconciler:
             self._reconcile_suspects(
                 seen, _ReconcileRun(self.index.inventory.known(heirs), (), report)
             )
-
-    def _entries_to_reconcile(
-        self, paths: Sequence[str], attempt: _BatchAttempt
-    ) -> Iterator[IndexEntry]:
-        """Read while the index works: it takes each note as soon as it is parsed."""
-        found = (self._entry_to_reconcile(path, attempt) for path in paths)
-        return (entry for entry in found if entry is not None)
 
     def _entry_to_reconcile(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
         """Read a suspect and say where it belongs; the answer is what is to be indexed.

@@ -134,7 +134,10 @@ class Watcher:
         try:
             self._native = _NativeWatch(self._root, self._news)
         except (OSError, ImportError, RuntimeError) as error:
-            self._poll_instead_of_watching(_reason_why_unwatched(error))
+            limits = {errno.ENOSPC: _WATCHES, errno.EMFILE: _INSTANCES}
+            self._poll_instead_of_watching(
+                f"The vault's folders cannot be watched ({limits.get(getattr(error, 'errno', 0), error)})"
+            )
             return
         self._mode, self._trouble = "native", ""
         self._tried_at, self._check_at = time.monotonic(), 0.0
@@ -394,10 +397,3 @@ class _WatchOverflow(logging.Handler):
 
 def _is_watched_file_freshly_saved(size: int, mtime_ns: int) -> bool:
     return size == 0 or abs(time.time() - mtime_ns / 1e9) < 0.05
-
-
-def _reason_why_unwatched(error: Exception) -> str:
-    limits = {errno.ENOSPC: _WATCHES, errno.EMFILE: _INSTANCES}
-    return (
-        f"The vault's folders cannot be watched ({limits.get(getattr(error, 'errno', 0), error)})"
-    )

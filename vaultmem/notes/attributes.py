@@ -60,7 +60,9 @@ def attributes_of(note: Note, settings: Settings) -> Mapping[str, str]:
     scope = note.string("scope")
     project = _unlinked_attribute(note.string("project"))
     if not project and scope in ("", "project"):  # promoted to its user, it left the project
-        project = _project_attribute_by_folder(note.path, settings)
+        top = settings["folders.memories"].strip("/") + "/"
+        inner = note.path.removeprefix(top) if note.path.startswith(top) else ""
+        project = inner.partition("/")[0] if "/" in inner else ""
     plain = ("user", "room", "session", "kind")
     return {
         "type": note.string("type") or _type_attribute_by_folder(note.path, settings),
@@ -149,12 +151,6 @@ def _unlinked_attribute(value: str) -> str:
     if value.startswith("[[") and value.endswith("]]"):
         return value[2:-2].partition("|")[0].strip()
     return value
-
-
-def _project_attribute_by_folder(path: str, settings: Settings) -> str:
-    top = settings["folders.memories"].strip("/") + "/"
-    inner = path.removeprefix(top) if path.startswith(top) else ""
-    return inner.partition("/")[0] if "/" in inner else ""
 
 
 def _type_attribute_by_folder(path: str, settings: Settings) -> str:

@@ -61,7 +61,12 @@ def plan_fact(note: Note, new: Fact, *, multi: bool, dated: bool, now: dt.dateti
     closed = [replace(fact, valid_to=_end_of_fact(fact, new, begins)) for fact in closing]
     after = note_with_ended_facts(note, closed) if closed else note
     if same is None:
-        _require_fact_ends_later(new)
+        since, until = moment(new.valid_from), moment(new.valid_to)
+        if since and until and until < since:
+            raise InvalidInput(
+                f"The fact would end ({new.valid_to}) before it begins ({new.valid_from}). "
+                "Give valid_from as well, or a later valid_to."
+            )
         new = replace(new, block=_fresh_fact_id(note))
         after = note_with_fact(after, new)
     status = "asserted" if after is not note else "unchanged"
@@ -72,15 +77,6 @@ def _end_of_fact(fact: Fact, next_one: Fact, begins: dt.datetime) -> str:
     """A fact ends where the next one begins, and never before it began itself."""
     is_older = (moment(fact.valid_from) or begins) <= begins
     return next_one.valid_from if is_older else fact.valid_from
-
-
-def _require_fact_ends_later(fact: Fact) -> None:
-    since, until = moment(fact.valid_from), moment(fact.valid_to)
-    if since and until and until < since:
-        raise InvalidInput(
-            f"The fact would end ({fact.valid_to}) before it begins ({fact.valid_from}). "
-            "Give valid_from as well, or a later valid_to."
-        )
 
 
 def _plan_end_of_fact(note: Note, fact: Fact, to: str, now: dt.datetime) -> FactChange:

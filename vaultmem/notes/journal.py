@@ -55,7 +55,7 @@ def journal_entry(
     plain = "\n".join([f"{head}{first} {tail}", *map(_indented_entry_line, more)])
     if not _TRICKY.search(text) and _survives_in_journal(plain, kind, text, tags, block):
         return plain
-    return "\n".join([head + tail, *map(_indented_entry_line, verbatim_entry(text).split("\n"))])
+    return "\n".join([head + tail, *indented_verbatim(text)])
 
 
 def verbatim_entry(text: str) -> str:
@@ -69,6 +69,11 @@ def verbatim_entry(text: str) -> str:
         info, inside = "json", json.dumps(text, ensure_ascii=False)
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(inside)), default=0))
     return f"{fence}{info}\n{inside}\n{fence}"
+
+
+def indented_verbatim(text: str) -> list[str]:
+    """Its lines, as they stand in an item of a list."""
+    return [_indented_entry_line(line) for line in verbatim_entry(text).split("\n")]
 
 
 def append_journal_entry(note: Note, lines: str) -> bytes:

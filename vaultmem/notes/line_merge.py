@@ -272,7 +272,9 @@ def _merge_lines_both_added(
     after: list[_KeyedUnit],
 ) -> list[_KeyedUnit]:
     """Both stay. A heading or an item that both made is one."""
-    common = _line_units_both_have(first, second)
+    blocks = line_difference.equal_lines(_aligned_unit_keys(first), _aligned_unit_keys(second))
+    kept = (first[i : i + size] for i, _, size in blocks)
+    common = [unit for block in kept if not all(map(_is_blank_unit, block)) for unit in block]
     if common:
         return _merge_line_units(common, first, second)
     head, ones, others, tail = _units_without_common_ends(first, second)
@@ -287,12 +289,6 @@ def _merge_lines_both_added(
     if alone:
         return [*head, *ones, (("",), LineUnit("")), *others, *tail]
     return [*head, _line_clash(ones, others), *tail]
-
-
-def _line_units_both_have(first: list[_KeyedUnit], second: list[_KeyedUnit]) -> list[_KeyedUnit]:
-    blocks = line_difference.equal_lines(_aligned_unit_keys(first), _aligned_unit_keys(second))
-    kept = (first[i : i + size] for i, _, size in blocks)
-    return [unit for block in kept if not all(map(_is_blank_unit, block)) for unit in block]
 
 
 def _merge_lines_both_changed(

@@ -13,11 +13,11 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from vaultmem.notes import markdown
 from vaultmem.notes.attributes import own_property_lines
-from vaultmem.notes.markdown import Observation
 from vaultmem.notes.note import MAX_SCANNED, Card, Note, one_line, printable
 from vaultmem.notes.sentences import sentences
 
@@ -232,15 +232,11 @@ def _facts_and_observations_as_passages(note: Note, text: str) -> Iterator[Passa
         )
     for seen in note.observations:
         if seen.content.strip():
-            said = _observation_as_passage_text(seen)
+            kind = f"{seen.category}:" if seen.category else ""
+            words = (kind, seen.content, *(f"#{tag}" for tag in seen.tags))
+            said = printable(" ".join(word for word in words if word))
             whole = Passage(said, "", seen.start, seen.end, "observation", seen.block)
             yield from _bounded_passages(text, said, whole)
-
-
-def _observation_as_passage_text(seen: Observation) -> str:
-    kind = f"{seen.category}:" if seen.category else ""
-    words = (kind, seen.content, *(f"#{tag}" for tag in seen.tags))
-    return printable(" ".join(word for word in words if word))
 
 
 def _bounded_passages(text: str, said: str, whole: Passage) -> Iterator[Passage]:
@@ -296,7 +292,9 @@ def _merged_passages(text: str, stretches: Iterator[_Stretch]) -> Iterator[Passa
     alone = True
     for each in stretches:
         if held is not None and _fit_in_one_passage(text, held, each):
-            shared = _headings_shared_by_passages(held.trail, each.trail)
+            trails = zip(held.trail, each.trail, strict=False)
+            pairs = takewhile(lambda pair: pair[0] == pair[1], trails)
+            shared = tuple(heading for heading, _ in pairs)
             held, alone = _Stretch(shared, held.lead, held.lead, each.end), False
             continue
         if held is not None:
@@ -311,13 +309,6 @@ def _fit_in_one_passage(text: str, one: _Stretch, other: _Stretch) -> bool:
     if other.end - one.lead > 2 * GOOD_PASSAGE or text[one.end : other.lead].strip():
         return False
     return tokens_at_most(text[one.lead : other.end]) <= GOOD_PASSAGE
-
-
-def _headings_shared_by_passages(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    same = 0
-    while same < min(len(one), len(other)) and one[same] == other[same]:
-        same += 1
-    return one[:same]
 
 
 def _passage_of_stretch(text: str, stretch: _Stretch, alone: bool) -> Passage:

@@ -26,17 +26,13 @@ def sentences(text: str) -> list[str]:
     found, start = [], 0
     for end in [*(m.end() for m in _SENTENCE_END.finditer(seen)), len(seen)]:
         if seen[start:end].strip():
-            found.append(_bare_sentence(text[start:end]))
+            kept = _LINE_MARKS.sub("", text[start:end]).split()
+            while kept and kept[-1][0] in "#^" and len(kept[-1]) > 1:
+                kept.pop()
+            found.append(" ".join(kept))
         start = end
     closed = (s for s in found if s.count("`") % 2 == 0 and s.count("[[") == s.count("]]"))
     return [sentence for sentence in closed if sentence and not _UNSAFE.search(sentence)]
-
-
-def _bare_sentence(sentence: str) -> str:
-    kept = _LINE_MARKS.sub("", sentence).split()
-    while kept and kept[-1][0] in "#^" and len(kept[-1]) > 1:
-        kept.pop()
-    return " ".join(kept)
 
 
 def main_sentences(texts: Sequence[str], most: int, room: int) -> list[str]:

@@ -121,7 +121,11 @@ def _yaml_block(text: str, indent: str) -> str | None:
 
 def render_yaml_property(name: str, value: WritableValue) -> str:
     """The lines of one property, without the final newline."""
-    key = _yaml_key(name)
+    if not name.strip() or "\n" in name:
+        raise InvalidInput("A property needs a name on one line.")
+    if len(name) > 500:
+        raise InvalidInput("A property name has at most 500 characters.")
+    key = render_yaml(name, inline=True)
     if isinstance(value, list):
         if not value:
             return f"{key}: []"
@@ -133,14 +137,6 @@ def render_yaml_item(value: WritableValue, prefix: str = "  - ") -> str:
     if isinstance(value, (list, dict)):
         raise InvalidInput("A list property holds single values, not lists of lists.")
     return (prefix + render_yaml(value, indent=" " * len(prefix))).rstrip(" ")
-
-
-def _yaml_key(name: str) -> str:
-    if not name.strip() or "\n" in name:
-        raise InvalidInput("A property needs a name on one line.")
-    if len(name) > 500:
-        raise InvalidInput("A property name has at most 500 characters.")
-    return render_yaml(name, inline=True)
 
 
 class ObsidianHandler(BaseHandler):

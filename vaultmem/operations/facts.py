@@ -28,10 +28,9 @@ from vaultmem.notes.links import as_link, link_key, link_target, relation_key, w
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, has_ended, moment, note_body, note_title, parse
-from vaultmem.operations.input import Input, now_utc, require_share
+from vaultmem.operations.input import now_utc, require_share
 from vaultmem.operations.references import ULID, find_referenced_note, plain_reference
-from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing, Written
+from vaultmem.operations.writing import WritingGroup, Written
 from vaultmem.storage.store import StoredNote
 
 MOST_FACTS: Final = 1_000  # in one answer, unless told
@@ -67,12 +66,7 @@ class Asserted:
     closed: tuple[FactView, ...]
 
 
-class KnownFacts:
-    def __init__(self, view: View, writing: Writing, input: Input) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
-
+class KnownFacts(WritingGroup):
     @bounded(limit=Whole(1, 100_000))
     def facts(
         self,

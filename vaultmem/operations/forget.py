@@ -14,7 +14,7 @@ from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES, attributes_of
 from vaultmem.notes.edit import NoteEdit, RemoveProperty, SetProperty, edited_note
 from vaultmem.notes.note import Note, moment, note_version
 from vaultmem.notes.tags import tag_key
-from vaultmem.operations.input import Input, now_utc, require_one_of
+from vaultmem.operations.input import now_utc, require_one_of
 from vaultmem.operations.results import (
     Forgotten,
     Promoted,
@@ -24,20 +24,14 @@ from vaultmem.operations.results import (
     note_identity,
     row_moment,
 )
-from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing, Written
+from vaultmem.operations.writing import WritingGroup, Written
 from vaultmem.storage.paths import VOLATILE
 
 _DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "w": 168}
 
 
-class Forgetting:
-    def __init__(self, view: View, writing: Writing, input: Input) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
-
+class Forgetting(WritingGroup):
     @bounded()
     def forget(
         self, memory_id: str, *, reason: str | None = None, expected_version: str | None = None

@@ -40,7 +40,7 @@ from vaultmem.operations.results import (
 )
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import WAYS_TO_CHANGE, Writing
+from vaultmem.operations.writing import WAYS_TO_CHANGE, Writing, WritingGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class TextChange:
         return cls(new_text, old=old_text)
 
 
-class Memories:
+class Memories(WritingGroup):
     def __init__(
         self,
         view: View,
@@ -93,9 +93,7 @@ class Memories:
         sessions: Sessions,
         remembering: Remembering,
     ) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
+        super().__init__(view, writing, input)
         self._sessions = sessions
         self._remembering = remembering
 

@@ -14,20 +14,14 @@ from vaultmem.notes.edit import ReplaceBody, edited_note, stamped_note
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note
-from vaultmem.operations.input import Input, now_utc
+from vaultmem.operations.input import now_utc
 from vaultmem.operations.results import Project, Projects, content_of, note_identity
-from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing
+from vaultmem.operations.writing import WritingGroup
 
 PROJECT: Final = "project"  # the kind of note that says what a project is
 
 
-class ProjectNotes:
-    def __init__(self, view: View, writing: Writing, input: Input) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
-
+class ProjectNotes(WritingGroup):
     def projects(self) -> Projects:
         """Every project that some note names, by name."""
         counts = self._project_counts()
@@ -62,7 +56,7 @@ class ProjectNotes:
         name = self._project_name(name)
         text = self._input.clean_text(description, "The description").strip()
         self._view.gaps.require_none()
-        with self._writing.key_lock(name):
+        with self._writing.key_lock():
             try:
                 known = self.project(name)
             except NotFound:

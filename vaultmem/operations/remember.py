@@ -41,7 +41,7 @@ from vaultmem.operations.input import (
 )
 from vaultmem.operations.results import Remembered, Similar, note_identity
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing, Written
+from vaultmem.operations.writing import Writing, WritingGroup, Written
 from vaultmem.recall.recall import query_words
 from vaultmem.storage.authorship import same_words
 from vaultmem.storage.paths import VOLATILE
@@ -81,11 +81,9 @@ class Restatement:
     keys_alone: bool = False
 
 
-class Remembering:
+class Remembering(WritingGroup):
     def __init__(self, view: View, writing: Writing, input: Input, facts: KnownFacts) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
+        super().__init__(view, writing, input)
         self._facts = facts
 
     @bounded(type=WORD, scope=WORD)
@@ -154,7 +152,7 @@ class Remembering:
         similar = self._view.parts.aside.submit(
             self._similar_to_remembered, text
         )  # it never raises
-        with self._writing.key_lock(lines["key"]) if lines["key"] else contextlib.nullcontext():
+        with self._writing.key_lock() if lines["key"] else contextlib.nullcontext():
             if known := self._remembered_under_key(values):
                 stated = values if source else {**values, "source": ""}
                 words = Restatement(text, expected_version, keys_alone)
@@ -213,8 +211,7 @@ class Remembering:
                 written, str(values["id"]), text, cast(list[str], values["tags"])
             )
         self.ensure_typed_entities(entities)
-        edges = sum(len(links) for _, links in _remembered_entity_links(values))
-        return self._remember_receipt(written, values, edges, similar, created=True)
+        return self._remember_receipt(written, values, similar, created=True)
 
     def _remember_again(
         self,
@@ -250,10 +247,8 @@ class Remembering:
             return stamped_note(current, after, now_utc())
 
         written = self._writing.rewrite_note(note, "update", change, expected)
-        edges = sum(len(links) for _, links in _remembered_entity_links(values))
-        done = self._remember_receipt(
-            written, {**values, "id": note_identity(note)}, edges, similar, created=False
-        )
+        identified = {**values, "id": note_identity(note)}
+        done = self._remember_receipt(written, identified, similar, created=False)
         if not merged:
             self._writing.mark_seen_whole(written, as_author=True)
         self._keep_remembered_text(written, note.id, words.text, tags)
@@ -295,7 +290,6 @@ class Remembering:
         self,
         written: Written,
         values: Mapping[str, WritableValue],
-        edges: int,
         similar: Future[tuple[Similar, ...]],
         *,
         created: bool,
@@ -310,7 +304,7 @@ class Remembering:
             scope=str(values["scope"]),
             version=written.version,
             embedding_generated=searchable == "now",
-            graph_edges_created=edges,
+            graph_edges_created=sum(len(links) for _, links in _remembered_entity_links(values)),
             searchable=searchable,
             similar=tuple(others[:_SIMILAR]),
             created=created,

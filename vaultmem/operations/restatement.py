@@ -22,7 +22,7 @@ _ROW: Final = re.compile(r"\s*(?:[-*+] |\d+[.)] |\|)|(?: {2,}|\t)\S")
 def restated_over(body: str, text: str) -> str:
     """All of the body, but for the blanks at its end."""
     tail = body[len(body.rstrip()) :]
-    return _restated_with_line_ends(text, body) + (tail or "\n")
+    return with_line_ends(text, usual_line_end(body)) + (tail or "\n")
 
 
 def merged_restatement(last: str | None, body: str, text: str, *, both: bool) -> str | None:
@@ -98,10 +98,6 @@ def _restated_units(text: str) -> list[LineUnit]:
     """The lines; behind a blank one nothing is taken for properties."""
     plain = with_unix_line_ends(text).rstrip()
     return line_merge.line_units(parse(note_bytes(f"\n{plain}")))[1:]
-
-
-def _restated_with_line_ends(text: str, body: str) -> str:
-    return with_line_ends(text, usual_line_end(body))
 
 
 def _restated_unit_lines(part: LineUnit | LineClash) -> Iterator[str]:

@@ -20,9 +20,8 @@ from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.markdown import Observation
 from vaultmem.notes.note import Note, note_body, one_line, printable
-from vaultmem.operations.input import Input, now_utc
-from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing
+from vaultmem.operations.input import now_utc
+from vaultmem.operations.writing import WritingGroup
 
 _AROUND: Final = 10  # observations before and after one, unless told
 _MOST: Final = 1000  # in one answer
@@ -103,12 +102,7 @@ class SessionSummary:
         return "\n".join([*map(one_line, lines), *summary]) + "\n"
 
 
-class Sessions:
-    def __init__(self, view: View, writing: Writing, input: Input) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
-
+class Sessions(WritingGroup):
     _own_session = ""  # begun here by a caller who has none
 
     @bounded()
@@ -138,7 +132,10 @@ class Sessions:
     ) -> LoggedObservation:
         """Add an observation to the session's journal, which is made if there is none yet."""
         self._writing.require_writable()
-        text, kind = self._session_entry_text(content), self._session_entry_kind(type)
+        text = self._input.clean_text(content, "The observation")
+        if not text.strip():
+            raise InvalidInput("There is nothing to log: the content is empty.")
+        kind = self._session_entry_kind(type)
         names = self._input.clean_tags(tags)
         session = self.session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
@@ -404,12 +401,6 @@ class Sessions:
         at = next((i for i, view in enumerate(found) if view.id == middle.id), 0)
         first = max(0, at - (_AROUND if before is None else before))
         return found[first : at + 1 + (_AROUND if after is None else after)]
-
-    def _session_entry_text(self, content: str) -> str:
-        text = self._input.clean_text(content, "The observation")
-        if not text.strip():
-            raise InvalidInput("There is nothing to log: the content is empty.")
-        return text
 
     def _session_entry_kind(self, given: str | None) -> str:
         kind = self._input.property_line(given or "", "The type") or journal.USUAL_KIND

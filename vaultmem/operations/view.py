@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -53,12 +54,9 @@ class View:
     def _titles_near_in_view(self, index: Index | None, ref: str) -> str:
         close: list[str] = []
         if index is not None:
-            try:
-                close = references.titles_near_reference(
-                    index, references.plain_reference(ref), self.filters()
-                )
-            except INDEX_FAILURES:
-                close = []
+            with contextlib.suppress(*INDEX_FAILURES):
+                name = references.plain_reference(ref)
+                close = references.titles_near_reference(index, name, self.filters())
         if close:
             return f"Near it are: {', '.join(close)}."
         return "Recall or list memories to see which there are."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from vaultmem.notes import masking
 from vaultmem.notes.file_names import name_key, safe_name, unique_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note, note_bytes, note_version, parse, printable
-from vaultmem.operations.input import now_utc
+from vaultmem.operations.input import Input, now_utc
 from vaultmem.operations.view import View
 from vaultmem.storage.history import WriteRecord
 from vaultmem.storage.paths import VOLATILE
@@ -84,11 +84,10 @@ class Writing:
         folder: str = self._view.settings["folders.memories"].strip("/")
         return f"{folder}/{safe_name(project)}" if project else folder
 
-    @contextlib.contextmanager
-    def key_lock(self, key: str) -> Iterator[None]:
+    def key_lock(self) -> contextlib.AbstractContextManager[None]:
         """Two callers with one new key take turns, so that only one makes the note."""
-        with lock.locked(self._view.store.local() / "keys.lock", timeout=10, what="storing by key"):
-            yield
+        file = self._view.store.local() / "keys.lock"
+        return lock.locked(file, timeout=10, what="storing by key")
 
     def create_note(
         self,
@@ -320,6 +319,15 @@ class Writing:
             log.warning("embedding %s failed; it will be tried again", written.path)
             return "text"
         return "now" if whole else "text"
+
+
+class WritingGroup:
+    """A group of operations that write what callers give."""
+
+    def __init__(self, view: View, writing: Writing, input: Input) -> None:
+        self._view = view
+        self._writing = writing
+        self._input = input
 
 
 def _require_private_rewritten(note: Note, raw: bytes) -> None:

@@ -12,6 +12,7 @@ from vaultmem.base import durable
 from vaultmem.base.file_stamps import FileStamp, file_stamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.notes import file_names
+from vaultmem.notes.note import Note
 
 
 class NotANote(NamedTuple):
@@ -106,6 +107,16 @@ def vault_listing(root: Path, is_memory: Callable[[str], bool]) -> Listing:
             continue
         folders += reversed(list(listing.sort_in(folder, found, is_memory)))
     return listing
+
+
+def original_of_copies(same: list[Note], listing: Listing) -> Note:
+    """Of notes with one id: the one not named like a copy, else the one longest untouched."""
+
+    def rank(note: Note) -> tuple[int, int, str]:
+        saved = listing.notes[note.path].mtime_ns
+        return file_names.copy_rank_of_name(note.title), saved, note.path
+
+    return min(same, key=rank)
 
 
 def notes_below(

@@ -16,6 +16,8 @@ from vaultmem.errors import VaultmemError
 
 _TROUBLE: Final = (sqlite3.Error, OSError, VaultmemError)
 _SCHEMA: Final = """
+PRAGMA synchronous=OFF;
+PRAGMA busy_timeout=200;
 CREATE TABLE IF NOT EXISTS used (memory TEXT PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS served (session TEXT, memory TEXT, PRIMARY KEY (session, memory));
 CREATE TABLE IF NOT EXISTS asked (session TEXT PRIMARY KEY, count INTEGER NOT NULL);
@@ -29,12 +31,7 @@ class MemoryUse:
 
 
 class Usage(Database):
-    def _connect(self) -> sqlite3.Connection:
-        db = super()._connect()
-        db.execute("PRAGMA synchronous=OFF")
-        db.execute("PRAGMA busy_timeout=200")
-        db.executescript(_SCHEMA)
-        return db
+    begins_with = _SCHEMA
 
     def note(self, memories: Iterable[str], session: str = "", *, question: bool = True) -> None:
         """These were shown to someone, in answer to a question or by name."""

@@ -149,23 +149,14 @@ def _cut_answer_object(
         kept = each
         if isinstance(each, str) and len(each) > characters:
             kept, made[f"{name}_characters"] = f"{each[:characters]}…", len(each)
-        elif isinstance(each, list) and len(each) > items and (everything or _is_plain_list(each)):
-            kept, made[f"{name}_total"] = each[:items], len(each)
+        elif isinstance(each, list) and len(each) > items:
+            if everything or not any(isinstance(item, (dict, list)) for item in each):
+                kept, made[f"{name}_total"] = each[:items], len(each)
         made[name] = _cut_answer_value(kept, items, characters, everything=everything)
-    return _answer_without_versions(made) if _is_cut_answer(made) else made
-
-
-def _is_plain_list(items: list[Any]) -> bool:
-    return not any(isinstance(each, (dict, list)) for each in items)
-
-
-def _is_cut_answer(made: dict[str, Any]) -> bool:
-    return "content_characters" in made or "current_characters" in made
-
-
-def _answer_without_versions(made: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: each for name, each in made.items() if name not in _WHOLE}
-    return kept | ({"whole": False} if "whole" in made else {})
+    if not made.keys() & {"content_characters", "current_characters"}:
+        return made
+    unversioned = {name: each for name, each in made.items() if name not in _WHOLE}
+    return unversioned | ({"whole": False} if "whole" in made else {})
 
 
 def _longest_answer_list(value: Any) -> int:

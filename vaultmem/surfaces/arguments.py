@@ -30,6 +30,7 @@ _KINDS: Final = {
     "array": "a list",
     "object": "an object",
 }
+_PLAIN: Final = {"string": str, "boolean": bool, "array": list, "object": dict}
 
 
 def checked_arguments(tool: str, schema: Schema, given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -149,19 +150,10 @@ def _argument_range_faults(name: str, schema: Schema, value: float) -> Iterator[
 
 
 def _is_argument_of_kind(kind: str | None, value: Any) -> bool:
-    match kind:
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer" | "number":
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            return number and (kind == "number" or value == value // 1)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-    return True
+    if kind in ("integer", "number"):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number and (kind == "number" or value == value // 1)
+    return isinstance(value, _PLAIN.get(kind or "", object))
 
 
 def _argument_kind(schema: Schema) -> str:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.operations.budget import fields_cost, kind_fields, named_fields, told
-from vaultmem.surfaces.render import first_warnings, short_text
+from vaultmem.surfaces.render import directed_edge, first_warnings, short_text
 
 if TYPE_CHECKING:
     from vaultmem.operations.graph import Entity, GraphAnswer, GraphStats, Relationship
@@ -27,8 +27,10 @@ _TYPES: Final = ("note", "entity")  # what a note or a mere name is anyway
 def lean_graph(found: GraphAnswer, given: Mapping[str, Any]) -> Json:
     stats, budget = _lean_graph_stats(found.graph_stats), given.get("max_tokens") or _TOKENS
     left = budget - _ENVELOPE - fields_cost(stats)
-    entities = _first_of_lean_graph(map(_lean_entity, found.entities), int(left * _NAMES))
-    memories = _first_of_lean_graph(map(_lean_graph_memory, found.memories), int(left * _MEMORIES))
+    entities = items_within([_lean_entity(each) for each in found.entities], int(left * _NAMES))
+    memories = items_within(
+        [_lean_graph_memory(each) for each in found.memories], int(left * _MEMORIES)
+    )
     left -= sum(map(fields_cost, [*entities, *memories]))
     _add_lean_relationships(entities, found.entities, left, is_overview=not given.get("entity"))
     all_of_them = found.graph_stats.total_entities or found.graph_stats.entities_traversed
@@ -81,14 +83,13 @@ def _lean_graph_stats(stats: GraphStats) -> Json:
     }
 
 
-def _first_of_lean_graph(items: Iterator[Json], tokens: int) -> list[Json]:
-    found: list[Json] = []
-    for each in items:
+def items_within(items: list[Json], tokens: int) -> list[Json]:
+    """The first that fit, and one in any case."""
+    for place, each in enumerate(items):
         tokens -= fields_cost(each)
-        if tokens < 0 and found:
-            break
-        found.append(each)
-    return found
+        if tokens < 0 and place:
+            return items[:place]
+    return items
 
 
 def _add_lean_relationships(
@@ -98,10 +99,11 @@ def _add_lean_relationships(
     told_edges: set[tuple[str, str, str]] = set()
     hidden = [0] * len(shown)
     for place, each in _lean_graph_turns(entities[: len(shown)], is_overview):
-        edge = _lean_edge(entities[place].name, each)
+        edge = directed_edge(entities[place], each)
         if edge in told_edges:
             continue
-        made = _lean_relationship(each)
+        direction = each.direction if each.direction != "outgoing" else None
+        made = told(type=each.type, target=each.target, direction=direction, stale=each.stale)
         cost = fields_cost(made)
         if cost > left:
             hidden[place] += 1
@@ -122,14 +124,3 @@ def _lean_graph_turns(
         yield from ((0, each) for each in entities[0].relationships)
     for round_ in zip_longest(*(entity.relationships for entity in entities)):
         yield from ((place, each) for place, each in enumerate(round_) if each is not None)
-
-
-def _lean_edge(name: str, each: Relationship) -> tuple[str, str, str]:
-    ends = (name, each.target) if each.direction == "outgoing" else (each.target, name)
-    return ends[0], each.type, ends[1]
-
-
-def _lean_relationship(each: Relationship) -> Json:
-    """Outgoing, where it does not say otherwise."""
-    direction = each.direction if each.direction != "outgoing" else None
-    return told(type=each.type, target=each.target, direction=direction, stale=each.stale)

@@ -18,7 +18,7 @@ from vaultmem.operations.budget import (
     shared_budget,
     told,
 )
-from vaultmem.surfaces.lean_graph import lean_graph
+from vaultmem.surfaces.lean_graph import items_within, lean_graph
 from vaultmem.surfaces.render import first_warnings, plain_json, short_text
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _lean_properties(properties: Json) -> Json:
 def _lean_listed(found: Listed, given: Arguments) -> Any:
     """As many as were asked for; where nobody said how many, as fit."""
     made = [_lean_summary(each, given.get("order", "")) for each in found.memories]
-    shown = made if "limit" in given else _first_lean_items(made, _LISTED)
+    shown = made if "limit" in given else items_within(made, _LISTED)
     left = len(shown) < len(made)
     return {
         "memories": shown,
@@ -160,7 +160,7 @@ def _lean_facts(found: Facts, given: Arguments) -> Any:
         }
         for fact in found.facts
     ]
-    shown = _first_lean_items(made, _LIST)
+    shown = items_within(made, _LIST)
     total = found.total or len(made)
     cut = {"truncated": True, "total": total} if len(shown) < total else {}
     return {"facts": shown, **cut, **told(warnings=first_warnings(found.warnings))}
@@ -168,20 +168,10 @@ def _lean_facts(found: Facts, given: Arguments) -> Any:
 
 def _lean_tags(found: Tags, given: Arguments) -> Any:
     made = [{"tag": each.tag, "count": each.count} for each in found.tags]
-    if limit := given.get("limit"):
-        shown = made[:limit]
-    else:
-        shown = _first_lean_items(made, _LIST)
+    limit = given.get("limit")
+    shown = made[:limit] if limit else items_within(made, _LIST)
     more = len(made) - len(shown) or None
     return {"tags": shown, **told(more=more, warnings=first_warnings(found.warnings))}
-
-
-def _first_lean_items(items: list[Json], tokens: int) -> list[Json]:
-    for place, each in enumerate(items):
-        tokens -= fields_cost(each)
-        if tokens < 0 and place:
-            return items[:place]
-    return items
 
 
 def _lean_status(found: Status, given: Arguments) -> Any:

@@ -13,6 +13,7 @@ from vaultmem.notes.note import printable
 
 if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
+    from vaultmem.operations.graph import Entity, Relationship
 
 
 _WARNINGS: Final = (4, 300)  # how many are said, and characters of each
@@ -28,8 +29,11 @@ def plain_json(value: Any) -> Any:
         return printable(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)):
-        return _rendered_number(value)
+    # JSON has no word for infinity or "not a number", and Python prints no endless integer.
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if value.bit_length() < 4096 else hex(value)
     if isinstance(value, dt.date):
         return rfc3339(value)
     if isinstance(value, Mapping):
@@ -47,13 +51,6 @@ def _rendered_fields(value: Any) -> dict[str, Any]:
     """A field that is None by default is left out when it is None."""
     pairs = ((each, plain_json(getattr(value, each.name))) for each in fields(value))
     return {each.name: item for each, item in pairs if item is not None or each.default is not None}
-
-
-def _rendered_number(value: int | float) -> int | float | str | None:
-    """JSON has no word for infinity or "not a number", and Python prints no endless integer."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value.bit_length() < 4096 else hex(value)
 
 
 def rfc3339(moment: dt.date) -> str:
@@ -77,6 +74,13 @@ def first_warnings(warnings: Sequence[str] | None) -> list[str] | None:
     most, length = _WARNINGS
     said = [w if len(w) <= length else f"{w[:length]}…" for w in (warnings or ())[:most]]
     return said or None
+
+
+def directed_edge(entity: Entity, each: Relationship) -> tuple[str, str, str]:
+    """A connection of the graph, whichever end it was seen from."""
+    if each.direction == "outgoing":
+        return entity.name, each.type, each.target
+    return each.target, each.type, entity.name
 
 
 def reconcile_report_json(done: ReconcileReport) -> dict[str, Any]:

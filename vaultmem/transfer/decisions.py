@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.errors import NotFound, VaultmemError
+from vaultmem.index import KnownNote
 from vaultmem.notes.edit import (
     AppendToSection,
     NoteEdit,
@@ -143,8 +144,10 @@ class Decisions:
             self._made.add(draft.key)
             return self._decide_new_note(todo, draft, folder)
         if action == "update":
-            change, expect = self._decided_rewrite(draft), note_version(note.raw)
-            return replace(todo, path=note.path, id=note.id, change=change, expect=expect)
+            # Nobody touched the note since it was imported, so what it holds is all ours.
+            stamped = replace(draft, values={"updated": now_utc(), **draft.values})
+            todo = replace(todo, change=lambda old: self._decided_bytes_over(stamped, old))
+            return replace(todo, path=note.path, id=note.id, expect=note_version(note.raw))
         ours = same and self._decided_bytes_over(draft, note) == note.raw
         return replace(todo, path=note.path, version=note_version(note.raw) if ours else "")
 
@@ -160,9 +163,8 @@ class Decisions:
         return replace(todo, action="add", path=path, id=id_, raw=raw)
 
     def _decided_bytes(self, draft: NoteDraft, more: dict[str, WritableValue]) -> bytes:
-        spelled = self._view.settings.properties
-        values = {**draft.values, **more}
-        return note_from_nothing(values, draft.body, names=spelled).raw
+        names = self._view.settings.properties
+        return note_from_nothing({**draft.values, **more}, draft.body, names=names).raw
 
     def _decided_bytes_over(self, draft: NoteDraft, note: Note) -> bytes:
         """The draft as this note would have it."""
@@ -170,11 +172,6 @@ class Decisions:
         if note.created:
             kept["created"] = note.created
         return self._decided_bytes(draft, kept)
-
-    def _decided_rewrite(self, draft: NoteDraft) -> Callable[[Note], bytes]:
-        """Nobody touched the note since it was imported, so what it holds is all ours."""
-        stamped = {"updated": now_utc(), **draft.values}
-        return lambda note: self._decided_bytes_over(replace(draft, values=stamped), note)
 
     @cached_property
     def _decided_paths_by_key(self) -> dict[str, str]:
@@ -212,7 +209,12 @@ class Decisions:
         if not more:
             return todo
         edit_note(note, *more)  # refuses where it cannot be done
-        return replace(todo, action="update", change=self._decided_extension(kept))
+
+        def change(current: Note) -> bytes:
+            after = edited_note(current, *missing_in_note(kept, current))
+            return stamped_note(current, after, now_utc()).raw
+
+        return replace(todo, action="update", change=change)
 
     def _entity_to_decide_on(self, name: str, known: KnownRecord | None) -> Note | None:
         """The note of an entity, by its name, or by the name that its file could have."""
@@ -234,13 +236,6 @@ class Decisions:
         values = {**draft.values, "aliases": [draft.title]}
         raw = self._decided_bytes(replace(draft, values=values), {"id": todo.id})
         return replace(todo, raw=raw)
-
-    def _decided_extension(self, record: EntityRecord) -> Callable[[Note], bytes]:
-        def change(note: Note) -> bytes:
-            after = edited_note(note, *missing_in_note(record, note))
-            return stamped_note(note, after, now_utc()).raw
-
-        return change
 
     # --- files -----------------------------------------------------------------------------
 
@@ -275,9 +270,7 @@ class Decisions:
             return replace(todo, action=action, path=there, change=lambda _: raw, expect=expect)
         if action == "gone" and not self.again:
             return replace(todo, action=action)
-        folder, _, name = path.rpartition("/")
-        stem, ending = posixpath.splitext(name)
-        free = self.paths.free_path(folder, stem, ending, whole_vault=False)
+        free = self.paths.another_path(path)
         why = "" if free == path == record.path else f"{record.path} is called {free} here"
         return replace(todo, action="add", path=free, raw=raw, why=why)
 
@@ -295,9 +288,9 @@ class Decisions:
             ):
                 raise UnfitRecord("it belongs to another user or project")
             return owner
-        if known and known.path in self._ids_and_versions:
-            return known.path
-        if known and self._file_to_decide_on(known.path) is not None:
+        if known and (
+            known.path in self._known_notes or self._file_to_decide_on(known.path) is not None
+        ):
             return known.path
         if known and (moved := self._paths_by_version.get(known.version)):
             return moved
@@ -329,17 +322,16 @@ class Decisions:
             return None
 
     @cached_property
-    def _ids_and_versions(self) -> dict[str, tuple[str, str]]:
-        known = self._view.index.inventory.known()
-        return {path: (each.version, each.id) for path, each in known.items()}
+    def _known_notes(self) -> Mapping[str, KnownNote]:
+        return self._view.index.inventory.known()
 
     @cached_property
     def _paths_by_id(self) -> dict[str, str]:
-        return {id_.upper(): path for path, (_, id_) in self._ids_and_versions.items() if id_}
+        return {each.id.upper(): path for path, each in self._known_notes.items() if each.id}
 
     @cached_property
     def _paths_by_version(self) -> dict[str, str]:
-        return {made: path for path, (made, _) in self._ids_and_versions.items()}
+        return {each.version: path for path, each in self._known_notes.items()}
 
 
 def missing_in_note(record: EntityRecord, note: Note) -> list[NoteEdit]:

@@ -176,8 +176,7 @@ def _journal_draft_entry(
     at: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
 ) -> str:
     tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
-    lines = (f"  {line}" if line else "" for line in journal.verbatim_entry(text).split("\n"))
-    return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *lines])
+    return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *journal.indented_verbatim(text)])
 
 
 def _timed_draft_turns(
@@ -250,8 +249,7 @@ def observation_line(said: str) -> str:
 
 
 def _verbatim_draft_line(said: str) -> str:
-    lines = (f"  {line}" if line else "" for line in journal.verbatim_entry(said).split("\n"))
-    return "\n".join(["- [observation] in its own words:", *lines])
+    return "\n".join(["- [observation] in its own words:", *journal.indented_verbatim(said)])
 
 
 def fact_line(fact: Fact) -> str:

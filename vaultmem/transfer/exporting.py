@@ -42,6 +42,7 @@ _OF_THIS_MACHINE: Final = "workspace"
 # The moments that a zip can hold.
 _FIRST: Final = int(dt.datetime(1980, 1, 1, tzinfo=dt.UTC).timestamp())
 _LAST: Final = int(dt.datetime(2107, 12, 31, tzinfo=dt.UTC).timestamp())
+_NOTES_ALONE: Final = "Only notes are in it: whose the other files are nobody can tell."
 _LINE_WITHOUT: Final = ("access_count",)  # this machine's own
 
 
@@ -103,7 +104,8 @@ class Exporting:
                     file.write(line.encode() + b"\n")
             size = file.tell()
             _put_export(file, path, force)
-        warnings = self._export_warnings(target)
+        cut = target == "zip" and not self._is_whole_export
+        warnings = (_NOTES_ALONE,) if cut else ()
         return Exported(target, str(path), self.notes, self.files, size, tuple(self.left), warnings)
 
     def _refuse_export_target(self, path: Path, force: bool) -> None:
@@ -118,11 +120,6 @@ class Exporting:
             )
         if path.exists() and not force:
             raise AlreadyExists(f"There is already {path}; --force writes over it.")
-
-    def _export_warnings(self, target: str) -> tuple[str, ...]:
-        if target != "zip" or self._is_whole_export:
-            return ()
-        return ("Only notes are in it: whose the other files are nobody can tell.",)
 
     @property
     def _is_whole_export(self) -> bool:

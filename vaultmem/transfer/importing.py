@@ -18,9 +18,7 @@ from typing import Final
 from vaultmem.base import lock
 from vaultmem.errors import Busy, Conflict, Unavailable, VaultmemError
 from vaultmem.notes.note import Note, note_version
-from vaultmem.operations.input import Input
-from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing
+from vaultmem.operations.writing import WritingGroup
 from vaultmem.transfer import Progress
 from vaultmem.transfer.cleaning import Cleaning
 from vaultmem.transfer.decisions import Decisions, ImportDecision
@@ -61,12 +59,7 @@ class Imported:
     seconds: float
 
 
-class Importing:
-    def __init__(self, view: View, writing: Writing, input: Input) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
-
+class Importing(WritingGroup):
     def import_records(
         self,
         opened: Opened,

@@ -6,7 +6,6 @@ it nothing is imported twice either: notes carry their keys.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from typing import Final
@@ -28,10 +27,7 @@ class KnownRecord:
 
 
 class Ledger(Database):
-    def _connect(self) -> sqlite3.Connection:
-        db = super()._connect()
-        db.execute(_SCHEMA)
-        return db
+    begins_with = _SCHEMA
 
     def find_record(self, key: str) -> KnownRecord | None:
         sql = "SELECT key, digest, path, version FROM imported WHERE key = ?"

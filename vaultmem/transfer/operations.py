@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultmem.limits import WORD, Flag, bounded
-from vaultmem.operations.input import Input
-from vaultmem.operations.view import View
-from vaultmem.operations.writing import Writing
+from vaultmem.operations.writing import WritingGroup
 from vaultmem.transfer import Progress
 
 if TYPE_CHECKING:
@@ -17,12 +15,7 @@ if TYPE_CHECKING:
     from vaultmem.transfer.importing import Imported
 
 
-class Transfer:
-    def __init__(self, view: View, writing: Writing, input: Input) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
-
+class Transfer(WritingGroup):
     @bounded(source=WORD, files=Flag())
     def import_(
         self,

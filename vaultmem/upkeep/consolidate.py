@@ -26,7 +26,7 @@ from vaultmem.operations.input import Input, now_utc, require_one_of
 from vaultmem.operations.remember import derived_title
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import TakenNames, Writing
+from vaultmem.operations.writing import TakenNames, Writing, WritingGroup
 from vaultmem.storage.history import history_key
 from vaultmem.upkeep import clusters, drafts, patterns
 from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, comparisons_by_home
@@ -110,7 +110,7 @@ class ProseWanted:
     text: str
 
 
-class Consolidation:
+class Consolidation(WritingGroup):
     def __init__(
         self,
         view: View,
@@ -119,9 +119,7 @@ class Consolidation:
         sessions: Sessions,
         review: Review,
     ) -> None:
-        self._view = view
-        self._writing = writing
-        self._input = input
+        super().__init__(view, writing, input)
         self._sessions = sessions
         self._review = review
         self._sources = Sources(view)
@@ -258,10 +256,9 @@ class Consolidation:
                 )
         analyzed = sum(not source.drawn for source in mine)
         stats = ReflectionStats(analyzed, len(made) + len(joins), len(found))
-        return Reflection([self._with_links(d) for d in made], found, conflicts, joins, stats)
-
-    def _with_links(self, draft: MemoryDraft) -> MemoryDraft:
-        return replace(draft, sources=tuple(map(self._sources.linked_source, draft.sources)))
+        link = self._sources.linked_source
+        linked = [replace(draft, sources=tuple(map(link, draft.sources))) for draft in made]
+        return Reflection(linked, found, conflicts, joins, stats)
 
     def _doubles_to_consolidate(
         self, compared: Comparison, own: set[str], contested: set[str], settled: frozenset[str]

@@ -19,7 +19,7 @@ from vaultmem.notes import file_names
 from vaultmem.notes.links import LinkMap
 from vaultmem.notes.masking import mask_private
 from vaultmem.notes.note import Note
-from vaultmem.storage.listing import Listing
+from vaultmem.storage.listing import Listing, original_of_copies
 from vaultmem.storage.store import Store
 
 if TYPE_CHECKING:
@@ -54,11 +54,18 @@ def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
     notes, unreadable = _notes_to_examine(store, listing)
     return [
         *(_secret_findings(notes, store.settings) if secrets else ()),
-        *_settings_findings(store),
+        *(
+            Finding(".vaultmem/config.toml", "settings", wrong.message, "Correct that setting.")
+            for wrong in store.settings.problems
+        ),
         *_unread_findings(listing),
         *_own_link_findings(store),
         *unreadable,
-        *_note_findings(notes),
+        *(
+            Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
+            for note in notes
+            for problem in note.problems
+        ),
         *_id_findings(notes, listing),
         *_name_findings(listing),
         *_link_findings(notes, listing),
@@ -120,11 +127,6 @@ def _notes_to_examine(store: Store, listing: Listing) -> tuple[list[Note], list[
     return notes, failed
 
 
-def _settings_findings(store: Store) -> Iterator[Finding]:
-    for problem in store.settings.problems:
-        yield Finding(".vaultmem/config.toml", "settings", problem.message, "Correct that setting.")
-
-
 def _own_link_findings(store: Store) -> Iterator[Finding]:
     """Links among our own files; whatever needs one of them is refused until they are gone."""
     top = store.state.path
@@ -152,12 +154,6 @@ def _unread_findings(listing: Listing) -> Iterator[Finding]:
         yield Finding(path, "symlink", message, "Move the files themselves into the vault.")
 
 
-def _note_findings(notes: list[Note]) -> Iterator[Finding]:
-    for note in notes:
-        for problem in note.problems:
-            yield Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
-
-
 def _secret_findings(notes: list[Note], settings: Settings) -> Iterator[Finding]:
     """What stands between <private> marks is known to be one, and stays out of the index."""
     from vaultmem.base import redaction as secrets
@@ -177,7 +173,7 @@ def _id_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     copies = {note.path for note in notes if _name_of_copied_original(note.path)}
     for same in by_id.values():
         if len(same) > 1:
-            original = _original_of_copies(same, listing)
+            original = original_of_copies(same, listing)
             for note in same:
                 if note is not original and note.path not in copies:
                     message = f"The same id as {original.path}."
@@ -193,16 +189,6 @@ def _id_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
 
 def _name_of_copied_original(path: str) -> str | None:
     return file_names.name_of_conflict_original(posixpath.splitext(posixpath.basename(path))[0])
-
-
-def _original_of_copies(same: list[Note], listing: Listing) -> Note:
-    """Of notes with one id: the one not named like a copy, else the one longest untouched."""
-
-    def rank(note: Note) -> tuple[int, int, str]:
-        saved = listing.notes[note.path].mtime_ns
-        return file_names.copy_rank_of_name(note.title), saved, note.path
-
-    return min(same, key=rank)
 
 
 def _name_findings(listing: Listing) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ _TITLE: Final = 60  # characters
 _TITLE_WORDS: Final = 8
 _ARTICLE: Final = re.compile(r"\A(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 _LABEL: Final = re.compile(r"\A[\w-]{3,12}:\s+(?=\w)")  # `decision: `, `Again: `
+_APART: Final = re.compile(r"[,;:.!?()–—]")
 _CLAUSE: Final = re.compile(r"[;:–—(]|, |\s(?:because|so that|which|when|while|and then)\s")
 _NO_END_WORDS: Final = """
     a an and as at be because but by for from has have if in into is it its of on or so than
@@ -249,7 +250,7 @@ def _title_runs(what: SaidSentence, spread: Counter[str], least: int) -> Iterato
     run: list[SaidWord] = []
     for word in (*what.words, None):
         joined = word is not None and (
-            not run or _is_joined_in_title(what.text[run[-1].end : word.start])
+            not run or not _APART.search(what.text[run[-1].end : word.start])
         )
         shared = word is not None and (spread[word.stem] >= least if word.stem else bool(run))
         if word is not None and joined and shared and len(run) < _TITLE_WORDS:
@@ -257,10 +258,6 @@ def _title_runs(what: SaidSentence, spread: Counter[str], least: int) -> Iterato
             continue
         yield _trimmed_title_run(run)
         run = [word] if word is not None and word.stem and spread[word.stem] >= least else []
-
-
-def _is_joined_in_title(between: str) -> bool:
-    return not re.search(r"[,;:.!?()–—]", between)
 
 
 def _trimmed_title_run(run: list[SaidWord]) -> list[SaidWord]:

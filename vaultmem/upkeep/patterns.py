@@ -51,8 +51,15 @@ class Recurrence:
 
 def recurrences(compared: Comparison) -> list[Recurrence]:
     """Most frequent first."""
-    found = sorted(_recurring_patterns(compared), key=lambda r: (-len(r.sources), r.sentence))
-    return found[:_MOST]
+    found = []
+    for group in compared.repeated:
+        numbers = sorted({n for one in group for n in compared.speakers[one]})
+        sources = tuple(source for n in numbers if not (source := compared.sources[n]).drawn)
+        lead = compared.texts[group[0]]
+        if is_recurring(sources) and len(statement(lead).stems) >= _WORDS:
+            known = any(compared.sources[n].is_lasting for n in numbers)
+            found.append(Recurrence(lead, sources, known))
+    return sorted(found, key=lambda each: (-len(each.sources), each.sentence))[:_MOST]
 
 
 def recurring_in_other_words(
@@ -65,16 +72,6 @@ def recurring_in_other_words(
             said = sentences.main_sentences([source.text for source in sources], 1, _LONGEST)
             if said:
                 yield Recurrence(said[0], tuple(sources))
-
-
-def _recurring_patterns(compared: Comparison) -> Iterator[Recurrence]:
-    for group in compared.repeated:
-        numbers = sorted({n for one in group for n in compared.speakers[one]})
-        sources = tuple(source for n in numbers if not (source := compared.sources[n]).drawn)
-        lead = compared.texts[group[0]]
-        if is_recurring(sources) and len(statement(lead).stems) >= _WORDS:
-            known = any(compared.sources[n].is_lasting for n in numbers)
-            yield Recurrence(lead, sources, known)
 
 
 def is_recurring(sources: Sequence[SourceMemory]) -> bool:

@@ -276,14 +276,11 @@ class Relations:
             "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible}"
         )
+        if bounded:
+            sql += f" AND NOT {_PLAIN}"
+        rows = [_LinkRow(*row) for row in self._relation_links_reaching(sql, refs, values)]
         if not bounded:
-            return [
-                _LinkRow(*row) for row in self._relation_links_reaching(sql, refs, values)
-            ], False
-        rows = [
-            _LinkRow(*row)
-            for row in self._relation_links_reaching(f"{sql} AND NOT {_PLAIN}", refs, values)
-        ]
+            return rows, False
         most = max(_PLAIN_AT_LEAST, _PLAIN_EACH // max(1, len(refs)))
         found = self.query(
             _LATEST_PLAIN.format(visible),

@@ -79,9 +79,11 @@ class VectorGraph:
         reading them all takes longer than finding them.
         """
         wanted = limit * _PROPOSED * (4 if keep else 1)
+        assert self._tail is not None
+        self._tail.refresh_matrix()
         numbers = _best_proposals_of_graph(
             self._proposed_by_vector_graph(vector, wanted),
-            self._proposed_beside_vector_graph(vector, wanted),
+            self._tail.best_in_matrix(vector, wanted),
         )
         chosen, step = set(selected), limit + SPARE
         found: list[tuple[int, int, bytes]] = []
@@ -117,13 +119,6 @@ class VectorGraph:
         found = self._graph.search(question[0], wanted)
         distances, numbers = found.distances.tolist(), found.keys.tolist()
         return [(1 - far, number) for far, number in zip(distances, numbers, strict=True)]
-
-    def _proposed_beside_vector_graph(
-        self, vector: np.ndarray, wanted: int
-    ) -> list[tuple[float, int]]:
-        assert self._tail is not None
-        self._tail.refresh_matrix()
-        return self._tail.best_in_matrix(vector, wanted)
 
     def build_vector_graph(self) -> bool:
         """Build a new graph if the present one leaves out too much; says whether it did."""

@@ -86,13 +86,10 @@ class Commands(click.Group):
         return command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.format_commands(ctx, formatter)
-        click.Command.format_options(self, ctx, formatter)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:{_COLUMN}}", line) for name, line in commands.items()])
+        click.Command.format_options(self, ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -138,7 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _make_cli_speak_utf8()
         cli.complete_for_a_shell()
         given = list(sys.argv[1:] if arguments is None else arguments)
-        colour, wide = _click_colour(), _narrow_cli_width()
+        columns = shutil.get_terminal_size().columns
+        wide = max(36, columns - 2) if columns < 52 else None  # with so few click gives up
+        colour = _click_colour()
         with cli.make_context("vaultmem", given, color=colour, terminal_width=wide) as context:
             result = cli.invoke(context)
         sys.stdout.flush()
@@ -152,12 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from vaultmem.surfaces.cli import error_messages
 
         return error_messages.answer_error(error, _click_colour())
-
-
-def _narrow_cli_width() -> int | None:
-    """How wide the help may be on a terminal of so few columns that click gives up."""
-    columns = shutil.get_terminal_size().columns
-    return max(36, columns - 2) if columns < 52 else None
 
 
 def _click_colour() -> bool | None:

@@ -190,16 +190,13 @@ class Tour:
 
     def edit_note_on_tour(self, vault: Path, old: str, new: str) -> None:
         """What a person does in an editor: the file is another one now, and nobody was told."""
-        file = self.toured_note(vault)
+        file = vault / "Memories" / f"{_NOTE}.md"
         before = file.read_text(encoding="utf-8")
         after = before.replace(old, new)
         file.write_text(after, encoding="utf-8", newline="")
         changed = difflib.ndiff(before.splitlines(), after.splitlines())
         screen.print_diff("\n".join(line for line in changed if line[:1] in "+-"))
         self.pause_tour(0.6)
-
-    def toured_note(self, vault: Path) -> Path:
-        return vault / "Memories" / f"{_NOTE}.md"
 
     def wait_until_agent_knows(self, agent: Agent, question: str, words: str) -> None:
         """The server sees an edit within half a second; a slow machine gets more."""

@@ -97,6 +97,10 @@ def picked_fields(result: object, *names: str) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
+def count_given(given: Given, name: str, usual: int) -> int:
+    return min(1000, max(1, int(given.get(name) or usual)))
+
+
 @dataclass(frozen=True)
 class Resources:
     listing: Callable[[Any, str | None], Mapping[str, Any]]  # (vault, cursor) -> the result

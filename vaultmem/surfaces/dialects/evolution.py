@@ -18,6 +18,7 @@ from vaultmem.surfaces.dialects import (
     DialectError,
     DialectTool,
     Given,
+    count_given,
     dialect_tool,
 )
 from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
@@ -41,14 +42,14 @@ def _save_evolution_fact(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _search_evolution_facts(vault: Vault, given: Given) -> dict[str, Any]:
-    tag, limit = given.get("tag") or None, _evolution_limit(given, 5)
+    tag, limit = given.get("tag") or None, count_given(given, "limit", 5)
     found = KeyedEntries(vault).entries_containing(given["query"], tag=tag, limit=limit).found
     results = [_shown_evolution_fact(match.entry, score=int(match.score)) for match in found]
     return {"ok": True, "user_id": vault.caller.user, "results": results}
 
 
 def _recent_evolution_facts(vault: Vault, given: Given) -> dict[str, Any]:
-    found = KeyedEntries(vault).keyed_entries(limit=_evolution_limit(given, 10))
+    found = KeyedEntries(vault).keyed_entries(limit=count_given(given, "limit", 10))
     return {
         "ok": True,
         "user_id": vault.caller.user,
@@ -67,10 +68,6 @@ def _forget_evolution_fact(vault: Vault, given: Given) -> dict[str, Any]:
 def _list_evolution_tags(vault: Vault, given: Given) -> dict[str, Any]:
     tags = list(KeyedEntries(vault).entry_tags().tags)
     return {"ok": True, "user_id": vault.caller.user, "tags": tags}
-
-
-def _evolution_limit(given: Given, usual: int) -> int:
-    return min(1000, max(1, int(given.get("limit") or usual)))
 
 
 def _shown_evolution_fact(entry: KeyedEntry, **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.lowlevel import Server
-from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+from mcp_types import CLIENT_INFO_META_KEY
 
 from vaultmem.errors import ReadOnly
 from vaultmem.limits import bounded_client_name
@@ -71,7 +71,8 @@ class DialectServer(McpServer):
     # --- who asks ------------------------------------------------------------------------
 
     def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
-        connected = _known_dialect_client(ctx)
+        kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
+        connected = kept or _dialect_client_from_wire(ctx)
         source = caller.client or connected.client or self.dialect.name
         return self.dialect.caller_of_connection(replace(caller, client=source), connected)
 
@@ -120,7 +121,7 @@ class DialectServer(McpServer):
         """Know a connection of the handshake era from its first request to its end."""
         connection = connection_of(ctx)
         known = _CONNECTED in connection.state
-        if _is_dialect_unshaken(ctx) or (known and ctx.method != "initialize"):
+        if stdio.names_protocol_version(ctx.params) or (known and ctx.method != "initialize"):
             return
         connection.state[_CONNECTED] = _dialect_client_from_wire(ctx)
         if ctx.method != "initialize":
@@ -224,16 +225,6 @@ class DialectServer(McpServer):
             handlers["on_subscribe_resource"] = server.complete_result(self._subscribe)
             handlers["on_unsubscribe_resource"] = server.complete_result(self._unsubscribe)
         return handlers
-
-
-def _is_dialect_unshaken(ctx: Context) -> bool:
-    meta = (ctx.params or {}).get("_meta")
-    return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
-
-
-def _known_dialect_client(ctx: Context) -> ClientConnection:
-    kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
-    return kept or _dialect_client_from_wire(ctx)
 
 
 def _dialect_client_from_wire(ctx: Context) -> ClientConnection:

@@ -281,11 +281,8 @@ def word_scores(query: str, texts: Sequence[tuple[str, str, str]]) -> dict[int, 
         found = _entry_word_matches(db, query)
         if found:
             return _entry_score_shares(found)
-        return (
-            _partial_entry_matches(db, query)
-            if found is None or _is_plain_entry_query(query)
-            else {}
-        )
+        plain = re.search(r'"|\b(?:AND|NOT|NEAR)\b', query) is None  # asks not for all or none
+        return _partial_entry_matches(db, query) if found is None or plain else {}
     finally:
         db.close()
 
@@ -302,11 +299,6 @@ def _entry_word_matches(db: sqlite3.Connection, query: str) -> dict[int, float] 
 def _entry_score_shares(scores: dict[int, float]) -> dict[int, float]:
     best = max(scores.values(), default=0.0)
     return {i: max(0.0, score / best) if best > 0 else 1.0 for i, score in scores.items()}
-
-
-def _is_plain_entry_query(query: str) -> bool:
-    """No operator asks for all or none of it."""
-    return re.search(r'"|\b(?:AND|NOT|NEAR)\b', query) is None
 
 
 def _partial_entry_matches(db: sqlite3.Connection, query: str) -> dict[int, float]:
@@ -326,10 +318,7 @@ class GivenVectors(Database):
     A vector belongs to one text. When a person changes the note, it no longer counts.
     """
 
-    def _connect(self) -> sqlite3.Connection:
-        db = super()._connect()
-        db.execute(_VECTORS_SCHEMA)
-        return db
+    begins_with = _VECTORS_SCHEMA
 
     def keep_vector(self, memory: str, text: bytes, vector: Sequence[float]) -> None:
         data = _entry_vector_array(vector).astype("<f4").tobytes()

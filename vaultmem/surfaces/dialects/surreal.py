@@ -352,15 +352,6 @@ def _pretty_surreal_json(value: Any) -> str:
     return json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _surreal_session_summary(told: SessionSummary) -> str:
-    lines = [
-        f"- Memories stored: {told.memories_stored}{_surreal_counts_by_type(told)}",
-        f"- Memories recalled: {told.queries} queries, {told.memories_served} memories",
-        *([f"- Key topics: {', '.join(told.topics)}"] if told.topics else []),
-    ]
-    return "\n".join(lines)
-
-
 # --- the surface -----------------------------------------------------------------------------
 
 
@@ -398,7 +389,12 @@ class SurrealDialect(Dialect):
             return
         told = vault.session_summary()
         if told.memories_stored or told.observations:
-            vault.end_session(summary=_surreal_session_summary(told), keep=True)
+            lines = [
+                f"- Memories stored: {told.memories_stored}{_surreal_counts_by_type(told)}",
+                f"- Memories recalled: {told.queries} queries, {told.memories_served} memories",
+                *([f"- Key topics: {', '.join(told.topics)}"] if told.topics else []),
+            ]
+            vault.end_session(summary="\n".join(lines), keep=True)
 
     def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         return {"content": [{"type": "text", "text": _pretty_surreal_json(value)}]}

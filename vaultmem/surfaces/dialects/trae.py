@@ -10,7 +10,7 @@ from ulid_transform import ulid_now
 
 from vaultmem.errors import NotFound
 from vaultmem.surfaces import answers
-from vaultmem.surfaces.dialects import Dialect, DialectTool, Given, dialect_tool
+from vaultmem.surfaces.dialects import Dialect, DialectTool, Given, count_given, dialect_tool
 from vaultmem.surfaces.http.routes import Rest
 from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, one_of_schema, text_schema, whole_schema
 
@@ -42,7 +42,7 @@ def _search_trae(vault: Vault, given: Given) -> dict[str, Any]:
     found = vault.recall(
         given["query"],
         strategy="keyword",
-        limit=_trae_count(given, "limit", 20),
+        limit=count_given(given, "limit", 20),
         project=_trae_project(given),
         floor=False,
     )
@@ -50,7 +50,7 @@ def _search_trae(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _trae_timeline(vault: Vault, given: Given) -> dict[str, Any]:
-    window = _trae_count(given, "window", 10)
+    window = count_given(given, "window", 10)
     found = vault.timeline(
         observation_id=given["observation_id"],
         before=int(given.get("before", window)),
@@ -69,7 +69,7 @@ def _inject_trae_context(vault: Vault, given: Given) -> dict[str, Any]:
     block = vault.context(
         given["query"],
         project=_trae_project(given),
-        related=_trae_count(given, "limit", 12),
+        related=count_given(given, "limit", 12),
         max_tokens=_TOKENS,
     )
     return {"context": block.context_block}
@@ -116,10 +116,6 @@ def _without_trae_private(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_trae_private(item) for name, item in value.items()}
     return value
-
-
-def _trae_count(given: Given, name: str, usual: int) -> int:
-    return min(1000, max(1, int(given.get(name) or usual)))
 
 
 def _trae_project(given: Given) -> str | None:

@@ -200,8 +200,7 @@ def _mcp_http_app(server: McpServer) -> Starlette:
 
     # The guard has looked at Host and Origin already, and knows the names from the settings.
     trusting = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app: Starlette = server.http_app(transport_security=trusting)
-    return app
+    return server.server.streamable_http_app(transport_security=trusting)
 
 
 def _http_session_owner(caller: Caller) -> Any:
@@ -330,7 +329,12 @@ async def listen_http(
 ) -> None:
     site = Site(make, http_socket)
     server = _Server(_uvicorn_config(site, http_socket, grace))
-    announce_address(http_socket)
+    title = http_socket.title or "the vault"
+    say_http(f"Serving {title} on {http_socket.url}")
+    say_http(f"  MCP at {http_socket.url}/mcp, REST at {http_socket.url}/docs; Ctrl-C ends it.")
+    if count := len(http_socket.policy.bearers):
+        known = "1 token is" if count == 1 else f"{count} tokens are"
+        say_http(f"  {known} known; clients send the header Authorization: Bearer TOKEN")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(site.hold_mcp_server)
         tasks.start_soon(_end_site_at_signal, stop, site, server)
@@ -362,12 +366,3 @@ def _uvicorn_config(site: Site, http_socket: HttpSocket, grace: int) -> uvicorn.
         timeout_graceful_shutdown=grace,
         h11_max_incomplete_event_size=LARGEST_HEAD,
     )
-
-
-def announce_address(http_socket: HttpSocket) -> None:
-    title = http_socket.title or "the vault"
-    say_http(f"Serving {title} on {http_socket.url}")
-    say_http(f"  MCP at {http_socket.url}/mcp, REST at {http_socket.url}/docs; Ctrl-C ends it.")
-    if count := len(http_socket.policy.bearers):
-        known = "1 token is" if count == 1 else f"{count} tokens are"
-        say_http(f"  {known} known; clients send the header Authorization: Bearer TOKEN")

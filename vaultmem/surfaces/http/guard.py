@@ -53,15 +53,10 @@ class HttpRefusal:
     retry_possible: bool = False
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def refusal_body(self) -> bytes:
-        return refusal_envelope(self.error, self.message, retry_possible=self.retry_possible)
 
-
-def refusal_envelope(
-    error: str, message: str, *, retry_possible: bool = False, degraded: bool = False
-) -> bytes:
+def refusal_envelope(error: str, message: str, *, retry_possible: bool = False) -> bytes:
     told = {"error": error, "message": message}
-    flags = {"retry_possible": retry_possible, "degraded": degraded}
+    flags = {"retry_possible": retry_possible, "degraded": False}
     return json.dumps(told | flags, ensure_ascii=False).encode(errors="replace")
 
 
@@ -230,7 +225,7 @@ def _guarded_receive(body: bytes, receive: Receive) -> Receive:
 async def send_refusal(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without reading on. A client that is still sending gets the answer first and a
     moment to read it: closing at once would reset the connection and lose the answer."""
-    body = refusal.refusal_body()
+    body = refusal_envelope(refusal.error, refusal.message, retry_possible=refusal.retry_possible)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -12,7 +12,7 @@ from vaultmem import __version__
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.limits import DETAILS, STRATEGIES
 from vaultmem.surfaces.arguments import checked_arguments
-from vaultmem.surfaces.mcp.schemas import text_schema, whole_schema
+from vaultmem.surfaces.mcp.schemas import one_of_schema, text_schema, whole_schema
 
 if TYPE_CHECKING:
     from vaultmem.vault import Vault
@@ -126,12 +126,7 @@ ROUTES: Final = (
         {
             "q": text_schema("what to look for"),
             "limit": whole_schema(1, 100, default=10, description="how many memories at most"),
-            "strategy": {
-                "type": "string",
-                "enum": [*STRATEGIES],
-                "default": "hybrid",
-                "description": "how to look",
-            },
+            "strategy": one_of_schema(*STRATEGIES, default="hybrid", description="how to look"),
             "type": _route_texts_parameter(
                 "the memory's type: episodic, semantic, procedural or another"
             ),
@@ -142,12 +137,11 @@ ROUTES: Final = (
             "tag": _route_texts_parameter("memories with this tag; of several, any"),
             "after": text_schema(f"made at or after: {_DAY}"),
             "before": text_schema(f"made at or before: {_DAY}"),
-            "detail": {
-                "type": "string",
-                "enum": [*DETAILS],
-                "default": "normal",
-                "description": "how much of each passage; full has every field and all of it",
-            },
+            "detail": one_of_schema(
+                *DETAILS,
+                default="normal",
+                description="how much of each passage; full has every field and all of it",
+            ),
             "max_tokens": whole_schema(100, 8000, description="how long the answer may be"),
         },
         ("q",),

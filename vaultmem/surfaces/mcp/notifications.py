@@ -124,12 +124,6 @@ class Notifier:
         listener = self.remember_listener(ctx)
         listener.subscriptions[uri] = await _subscription(uri, look)
 
-    def subscriptions(self, ctx: Context) -> int:
-        return len(self.remember_listener(ctx).subscriptions)
-
-    def unsubscribe(self, ctx: Context, uri: str) -> None:
-        self.remember_listener(ctx).subscriptions.pop(uri, None)
-
     # --- the 2026 era --------------------------------------------------------------------
 
     async def listen(

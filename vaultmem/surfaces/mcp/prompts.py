@@ -189,26 +189,15 @@ def _memory_ids_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
         yield from (memory.path, memory.id)
 
 
-def _tags_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
-    return [each.tag for each in vault.tags().tags]
-
-
-def _projects_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
-    return [each.name for each in vault.projects().projects]
-
-
-def _entities_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
-    return vault.entity_names(begun, MOST_VALUES + 1)
-
-
-def _sessions_for_prompt(vault: Vault, begun: str) -> Iterable[str]:
-    return [each.session_id for each in reversed(vault.timeline(before=200).observations)]
-
-
 _COMPLETIONS: Final[Mapping[str, Callable[[Any, str], Iterable[str]]]] = {
     **dict.fromkeys(("key", "id", "ids", "memory_id"), _memory_ids_for_prompt),
-    **dict.fromkeys(("tag", "tags"), _tags_for_prompt),
-    "project": _projects_for_prompt,
-    **dict.fromkeys(("entity", "subject", "object"), _entities_for_prompt),
-    "session_id": _sessions_for_prompt,
+    **dict.fromkeys(("tag", "tags"), lambda vault, _: [each.tag for each in vault.tags().tags]),
+    "project": lambda vault, _: [each.name for each in vault.projects().projects],
+    **dict.fromkeys(
+        ("entity", "subject", "object"),
+        lambda vault, begun: vault.entity_names(begun, MOST_VALUES + 1),
+    ),
+    "session_id": lambda vault, _: [
+        each.session_id for each in reversed(vault.timeline(before=200).observations)
+    ],
 }

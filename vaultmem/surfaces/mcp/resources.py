@@ -51,7 +51,11 @@ def list_resources(vault: Vault, cursor: str | None) -> dict[str, Any]:
     """One page: the fixed resources first, then the notes by title."""
     offset = _resource_offset(cursor)
     found = vault.list(order="title", limit=PAGE, offset=offset)
-    first = [_fixed_resource(path) for path in FIXED] if cursor is None else []
+    first = [
+        {"uri": ROOT + path, "name": path, "title": title, "description": text, "mimeType": kind}
+        for path, (title, text, kind) in FIXED.items()
+        if cursor is None
+    ]
     page = {
         "resources": first
         + [_resource_entry(answers.plain_answer(memory)) for memory in found.memories]
@@ -67,11 +71,6 @@ def _resource_offset(cursor: str | None) -> int:
     if match is None:
         raise MCPError(types.INVALID_PARAMS, "This cursor is not one that this server gave out.")
     return int(match[1])
-
-
-def _fixed_resource(path: str) -> dict[str, Any]:
-    title, text, kind = FIXED[path]
-    return {"uri": ROOT + path, "name": path, "title": title, "description": text, "mimeType": kind}
 
 
 def _resource_entry(memory: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,7 +156,7 @@ def resource_version(vault: Vault, uri: str) -> str:
 
 def _journal_resource(vault: Vault, session: str) -> str:
     told = answers.plain_answer(vault.session_summary(session))
-    return _resource_json(told | {"log": vault.timeline(session_id=session).observations})
+    return answers.answer_text(told | {"log": vault.timeline(session_id=session).observations})
 
 
 def _list_page_resource(vault: Vault, query: str) -> str:
@@ -169,18 +168,10 @@ def _list_page_resource(vault: Vault, query: str) -> str:
             reason = f"{name} must be a whole number between {least} and {most}."
             raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}vault?{query}"})
         numbers[name] = int(text)
-    return _resource_json(vault.list(order="title", **numbers))
-
-
-def _resource_json(value: Any) -> str:
-    return answers.answer_text(value)
+    return answers.answer_text(vault.list(order="title", **numbers))
 
 
 # --- the fixed ones ----------------------------------------------------------------------
-
-
-def _status_resource(vault: Vault) -> str:
-    return _resource_json(replace(vault.status(), settings=None))
 
 
 def _graph_resource(vault: Vault) -> str:
@@ -205,18 +196,16 @@ def _graph_resource(vault: Vault) -> str:
     return _cut_resource_text("\n".join([*map(one_line, lines), ""]))
 
 
-def _preferences_resource(vault: Vault) -> str:
-    found = vault.context(sections=("preferences",), max_tokens=4000)
-    return found.context_block or "No preferences are known yet.\n"
-
-
 _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "status": _status_resource,
+    "status": lambda vault: answers.answer_text(replace(vault.status(), settings=None)),
     "session/summary": lambda vault: _cut_resource_text(
         answers.plain_answer(vault.session_summary().text)
     ),
     "project/knowledge-graph": _graph_resource,
-    "user/preferences": _preferences_resource,
-    "recent": lambda vault: _resource_json(vault.recent(20)),
-    "conflicts": lambda vault: _resource_json(vault.conflicts()),
+    "user/preferences": lambda vault: (
+        vault.context(sections=("preferences",), max_tokens=4000).context_block
+        or "No preferences are known yet.\n"
+    ),
+    "recent": lambda vault: answers.answer_text(vault.recent(20)),
+    "conflicts": lambda vault: answers.answer_text(vault.conflicts()),
 }

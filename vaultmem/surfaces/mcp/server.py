@@ -31,8 +31,6 @@ from vaultmem.surfaces.mcp.notifications import Look, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
     from vaultmem.operations.caller import Caller
     from vaultmem.vault import Vault
 
@@ -256,7 +254,7 @@ class McpServer:
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Any:
         resources.require_known_resource(params.uri)
-        if self.notifier.subscriptions(ctx) >= MOST_SUBSCRIPTIONS:
+        if len(self.notifier.remember_listener(ctx).subscriptions) >= MOST_SUBSCRIPTIONS:
             raise MCPError(types.INVALID_PARAMS, _TOO_MANY)
         await self.notifier.subscribe(
             ctx, params.uri, self._look_at_served_resource(ctx, params.uri)
@@ -264,7 +262,7 @@ class McpServer:
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Any:
-        self.notifier.unsubscribe(ctx, params.uri)
+        self.notifier.remember_listener(ctx).subscriptions.pop(params.uri, None)
         return {}
 
     async def _listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
@@ -336,6 +334,3 @@ class McpServer:
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
         return tools.BY_NAME[name].schema if name in tools.BY_NAME else None
-
-    def http_app(self, **options: Any) -> Starlette:
-        return self.server.streamable_http_app(**options)

@@ -17,7 +17,7 @@ import re
 import select
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Final
 
 import anyio
@@ -144,7 +144,8 @@ class _StdioPipe:
                 return  # a signal came: what runs is finished, nothing is begun
             if message.method not in _ENDLESS:
                 self._running.add(message.id)
-            lane = self._modern if _is_stdio_unshaken(message) else self._legacy
+            if message.method != "initialize" and names_protocol_version(message.params):
+                lane = self._modern
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
             self._running.discard((message.params or {}).get("requestId"))
             await self._modern.send(taken)
@@ -165,7 +166,9 @@ class _StdioPipe:
         first = True
         while (line := self._lines.get()) is not None:
             try:
-                _write_all_to_stdio(self._out, line)
+                view = memoryview(line)
+                while view:
+                    view = view[os.write(self._out, view) :]
             except OSError:
                 log.debug("the client no longer reads")
                 self.end()
@@ -193,7 +196,10 @@ class _StdioPipe:
             while self._running and not self._hurry.is_set():
                 self._idle = anyio.Event()
                 await self._idle.wait()
-        _end_stdio_process(self._grace)
+        # Something that cannot be interrupted must not keep the process for ever.
+        last = threading.Timer(self._grace / 2, os._exit, (0,))
+        last.daemon = True
+        last.start()
         await self._legacy.aclose()
         await self._modern.aclose()
 
@@ -319,20 +325,10 @@ def _stdio_whole_numbers(value: Any) -> Any:
     return value
 
 
-def _is_stdio_unshaken(request: types.JSONRPCRequest) -> bool:
-    meta = (request.params or {}).get("_meta")
-    return (
-        request.method != "initialize"
-        and isinstance(meta, dict)
-        and PROTOCOL_VERSION_META_KEY in meta
-    )
-
-
-def _end_stdio_process(grace: float) -> None:
-    """Something that cannot be interrupted must not keep the process for ever."""
-    last = threading.Timer(grace / 2, os._exit, (0,))
-    last.daemon = True
-    last.start()
+def names_protocol_version(params: Mapping[str, Any] | None) -> bool:
+    """Whether a request says so itself, as in the era without a handshake."""
+    meta = (params or {}).get("_meta")
+    return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
 
 def _has_stdio_reader(descriptor: int) -> bool:
@@ -342,9 +338,3 @@ def _has_stdio_reader(descriptor: int) -> bool:
     asked = select.poll()
     asked.register(descriptor, 0)
     return not any(said & (select.POLLERR | select.POLLHUP) for _, said in asked.poll(0))
-
-
-def _write_all_to_stdio(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

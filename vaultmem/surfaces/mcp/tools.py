@@ -61,10 +61,6 @@ def _recall_tool(vault: Vault, given: Arguments) -> Any:
     )
 
 
-def _store_tool(vault: Vault, given: Arguments) -> Any:
-    return vault.remember(given["content"], **{k: v for k, v in given.items() if k != "content"})
-
-
 def _update_tool(vault: Vault, given: Arguments) -> Any:
     tags, entities = given.get("tags", {}), given.get("related_entities", {})
     return vault.update(
@@ -95,10 +91,6 @@ def _context_tool(vault: Vault, given: Arguments) -> Any:
 def _graph_tool(vault: Vault, given: Arguments) -> Any:
     wanted = {k: v for k, v in given.items() if k not in ("entity", "max_tokens")}
     return vault.search_graph(given.get("entity"), **wanted)
-
-
-def _status_tool(vault: Vault, given: Arguments) -> Any:
-    return replace(vault.status(), settings=None)  # they are a person's business, and long
 
 
 def _tool_for_operation(method: str, *first: str) -> Callable[[Vault, Arguments], Any]:
@@ -179,7 +171,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "searchable": "string",
             "similar": "array",
         },
-        _store_tool,
+        _tool_for_operation("remember", "content"),
         needs=("content", "type", "scope"),
         writes=True,
         always=True,
@@ -279,7 +271,8 @@ TABLE: Final[tuple[Tool, ...]] = (
         "Health, counts, index and current session.",
         {},
         {"index": "object"},
-        _status_tool,
+        # The settings are a person's business, and long.
+        lambda vault, given: replace(vault.status(), settings=None),
     ),
     Tool(
         "search_knowledge_graph",

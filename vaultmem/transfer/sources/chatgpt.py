@@ -71,20 +71,15 @@ def _chatgpt_path(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     circle: then it is the part that can be walked."""
     nodes: Mapping[str, Any] = chat["mapping"]
     at = text_value(chat.get("current_node"))
-    if at not in nodes:
-        at = _last_chatgpt_leaf(nodes)
+    if at not in nodes:  # then the newest that nothing follows; of a mere circle the newest of all
+        parents = {text_value(mapping_value(node).get("parent")) for node in nodes.values()}
+        leaves = [name for name in nodes if name not in parents] or list(nodes)
+        at = max(leaves, key=lambda name: _chatgpt_time(mapping_value(nodes[name])), default="")
     walked: dict[str, Mapping[str, Any]] = {}
     while at in nodes and at not in walked:
         walked[at] = mapping_value(nodes[at])
         at = text_value(walked[at].get("parent"))
     return list(walked.values())[::-1]
-
-
-def _last_chatgpt_leaf(nodes: Mapping[str, Any]) -> str:
-    """The newest message that nothing follows; of a mere circle the newest of all."""
-    parents = {text_value(mapping_value(node).get("parent")) for node in nodes.values()}
-    leaves = [name for name in nodes if name not in parents] or list(nodes)
-    return max(leaves, key=lambda name: _chatgpt_time(mapping_value(nodes[name])), default="")
 
 
 def _chatgpt_time(node: Mapping[str, Any]) -> float:

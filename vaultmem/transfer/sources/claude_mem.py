@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from vaultmem.transfer.sources.databases import is_sqlite, open_database
@@ -45,7 +44,9 @@ Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 def read_export(reading: OpenedExport) -> Iterator[Record]:
     path = reading.path / DATABASE if reading.path.is_dir() else reading.path
     if is_sqlite(path):
-        yield from _claude_mem_talks(_claude_mem_rows(path), reading)
+        with open_database(path) as tables:
+            rows = {kind: tables.table_rows(table, "id") for kind, table in _KINDS.items()}
+        yield from _claude_mem_talks(rows, reading)
         return
     for number, item in export_items(reading, r".*\.json"):
         found = {kind: object_values(mapping_value(item).get(kind)) for kind in _KINDS}
@@ -53,11 +54,6 @@ def read_export(reading: OpenedExport) -> Iterator[Record]:
             yield from _claude_mem_talks(found, reading)
         else:
             reading.leave(f"record {number}", "it has no observations, summaries or prompts")
-
-
-def _claude_mem_rows(path: Path) -> Rows:
-    with open_database(path) as tables:
-        return {kind: tables.table_rows(table, "id") for kind, table in _KINDS.items()}
 
 
 def _claude_mem_talks(found: Rows, reading: OpenedExport) -> Iterator[TalkRecord]:

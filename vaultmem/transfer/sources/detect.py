@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from vaultmem.base import small_files
 from vaultmem.base.line_ends import with_unix_line_ends
@@ -43,13 +42,10 @@ def _detect_by_content(path: Path) -> str:
         start = with_unix_line_ends(_start_to_detect_by(path, 2000).decode(errors="replace"))
         return "mem0" if _MEM0.match(start) else ""
     if is_zip_file(path):
-        return next(filter(None, map(_detect_by_items, _parts_to_detect_by(path))), "")
+        found = export_parts(path, _JSON)
+        found.sort(key=lambda part: part.name.rpartition("/")[2] not in _TELLING)
+        return next(filter(None, map(_detect_by_items, found)), "")
     return _detect_by_items(export_parts(path, _JSON)[0])
-
-
-def _parts_to_detect_by(path: Path) -> list[opening.Part]:
-    found = export_parts(path, _JSON)
-    return sorted(found, key=lambda part: part.name.rpartition("/")[2] not in _TELLING)
 
 
 def _detect_by_tables(path: Path) -> str:
@@ -84,17 +80,11 @@ def _start_to_detect_by(file: Path, most: int) -> bytes:
 
 def _detect_by_items(part: opening.Part) -> str:
     for number, item in enumerate(json_values(part, OpenedExport(Path(part.name)))):
-        if isinstance(item, dict) and (found := _detect_by_fields(item)):
-            return found
+        for source, fields in _FIELDS if isinstance(item, dict) else ():
+            if all(field in item for field in fields):
+                return source
         if number >= _LOOKED_AT:
             break
-    return ""
-
-
-def _detect_by_fields(item: Mapping[str, Any]) -> str:
-    for source, fields in _FIELDS:
-        if all(field in item for field in fields):
-            return source
     return ""
 
 

@@ -16,7 +16,6 @@ from vaultmem.transfer.sources.records import EntityRecord, record_digest
 
 _NO_PREDICATE: Final = re.compile(r"[^\w-]+")
 _OWN: Final = 100  # characters' worth of memory that each text takes besides
-_ONE_LINE: Final = re.compile(r"\s+")
 
 
 @dataclass
@@ -105,7 +104,7 @@ class GatheredEntities:
 
 
 def one_line_name(text: str) -> str:
-    return _ONE_LINE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def predicate_name(text: str) -> str:

@@ -85,10 +85,10 @@ def _json_documents(stream: _JsonStream, part: Part, reading: OpenedExport) -> I
             with contextlib.suppress(ValueError, RecursionError):
                 yield _DECODER.decode(f"{first}{rest}")
                 return
-            stream.put_json_back(rest)
+            stream.text, stream.at = rest + stream.text[stream.at :], 0
         why = _json_reason(broken, "it is not JSON, or breaks off")
         reading.leave(f"{part.name} line 1", _TOO_LONG if first is None else why)
-    for number, line in enumerate(stream.json_lines(), 2):
+    for number, line in enumerate(iter(stream.next_json_line, ""), 2):
         if line is None:
             reading.leave(f"{part.name} line {number}", _TOO_LONG)
         elif line.strip():
@@ -162,10 +162,6 @@ class _JsonStream:
         line, self.at = self.text[self.at : end], end
         return line if whole else None
 
-    def json_lines(self) -> Iterator[str | None]:
-        while (line := self.next_json_line()) != "":
-            yield line
-
     def rest_of_stream(self) -> str | None:
         """All that is left; None, and nothing is taken, where that is too much."""
         while not self.ended and self.characters_left <= MOST_DOCUMENT:
@@ -174,6 +170,3 @@ class _JsonStream:
             return None
         rest, self.at = self.text[self.at :], len(self.text)
         return rest
-
-    def put_json_back(self, text: str) -> None:
-        self.text, self.at = text + self.text[self.at :], 0

@@ -79,10 +79,7 @@ def _mem0_memory(item: Mapping[str, Any]) -> MemoryRecord | None:
         return None
     meta = mapping_value(item.get("metadata"))
     both = {**meta, **{k: v for k, v in item.items() if v not in (None, "")}}
-    source = [
-        "mem0",
-        *(f"{n}={text_value(both[f'{n}_id'])}" for n in ("agent",) if both.get(f"{n}_id")),
-    ]
+    agent = f"; agent={text_value(both['agent_id'])}" if both.get("agent_id") else ""
     tags = (*word_values(both.get("categories")), *word_values(both.get("tags")))
     return MemoryRecord(
         id=text_value(item.get("id")).strip(),
@@ -95,7 +92,7 @@ def _mem0_memory(item: Mapping[str, Any]) -> MemoryRecord | None:
         importance=records.share_value(both.get("importance")),
         confidence=records.share_value(both.get("confidence")),
         tags=tuple(dict.fromkeys(tags)),
-        source="; ".join(source),
+        source=f"mem0{agent}",
         created=moment_value(item.get("created_at")) or moment_value(item.get("updated_at")),
         updated=moment_value(item.get("updated_at")),
         more=dict(_mem0_metadata(meta, item)),

@@ -118,12 +118,10 @@ def _mempalace_graph(tables: Tables) -> Iterator[Record]:
     things = GatheredEntities()
     names: dict[str, str] = {}
     for row in tables.table_rows("entities", "rowid"):
-        names[text_value(row.get("id"))] = text_value(row.get("name")) or text_value(row.get("id"))
-        kind = text_value(row.get("type"))
-        known = names[text_value(row.get("id"))]
-        things.add_entity(
-            known, "" if kind == "unknown" else kind, moment_value(row.get("created_at"))
-        )
+        id_, kind = text_value(row.get("id")), text_value(row.get("type"))
+        known = names[id_] = text_value(row.get("name")) or id_
+        kind = "" if kind == "unknown" else kind
+        things.add_entity(known, kind, moment_value(row.get("created_at")))
         for name, value in mapping_value(row.get("properties")).items():
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             things.add_relation(known, name, said, linked=False)

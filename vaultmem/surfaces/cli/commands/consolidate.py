@@ -30,7 +30,12 @@ def _print_consolidate(done: Consolidated) -> None:
         for memory in done.consolidated_memories:
             said = "Joined" if memory.replaces else "Written"
             screen.say_done(said, memory.path, memory.id or "")
-    _print_consolidate_conflicts(done)
+    for each in done.contradictions:
+        old, new = each.older, each.newer
+        screen.say_line(
+            f"Contradicting: {new.path} ({new.date}) says “{new.says}”, "
+            f"{old.path} ({old.date}) “{old.says}”"
+        )
     for found in done.patterns_detected:
         screen.say_line(f"In {found.sessions} sessions: {found.pattern}")
     made, stats = len(done.consolidated_memories), done.session_stats
@@ -45,12 +50,3 @@ def _print_consolidate(done: Consolidated) -> None:
         )
     if done.review:
         screen.say_line(f"{done.review} lists what is yours to judge: vaultmem review")
-
-
-def _print_consolidate_conflicts(done: Consolidated) -> None:
-    for each in done.contradictions:
-        old, new = each.older, each.newer
-        screen.say_line(
-            f"Contradicting: {new.path} ({new.date}) says “{new.says}”, "
-            f"{old.path} ({old.date}) “{old.says}”"
-        )

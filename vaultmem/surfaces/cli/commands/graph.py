@@ -10,7 +10,7 @@ from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import graph_drawings, options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.operations.graph import Entity, GraphAnswer, Relationship
+    from vaultmem.operations.graph import Entity, GraphAnswer
     from vaultmem.surfaces.cli.graph_drawings import Edge
 
 
@@ -89,7 +89,7 @@ def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
     click.secho("  " + screen.tag_labels((), entity.type, known), dim=True)
     rows = []
     for each in entity.relationships:
-        edge = _directed_graph_edge(entity, each)
+        edge = render.directed_edge(entity, each)
         if edge not in shown:
             rows.append((each.type, "→" if each.direction == "outgoing" else "←", each.target))
         shown.add(edge)
@@ -100,12 +100,6 @@ def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
 def _graph_edges(entities: Sequence[Entity]) -> list[Edge]:
     """Every connection once, from whichever end it was seen."""
     found = (
-        _directed_graph_edge(entity, each) for entity in entities for each in entity.relationships
+        render.directed_edge(entity, each) for entity in entities for each in entity.relationships
     )
     return list(dict.fromkeys(found))
-
-
-def _directed_graph_edge(entity: Entity, each: Relationship) -> Edge:
-    if each.direction == "outgoing":
-        return entity.name, each.type, each.target
-    return each.target, each.type, entity.name

@@ -10,7 +10,6 @@ from vaultmem.surfaces.cli.quiet import is_quiet
 
 if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
-    from vaultmem.vault import Vault
 
 
 @click.command()
@@ -27,17 +26,13 @@ def index_command(rebuild: bool, vectors: bool, call: options.VaultCall) -> int:
             with options.progress("Vectors") as shown:
                 made = opened.embed_all(shown)
         elif not call.as_json and not is_quiet():
-            left = _count_left_to_index(opened)
+            index = opened.status().index
+            left = index.pending if index.model_state == "ready" else 0
     if call.as_json:
         click.echo(render.to_json(render.reconcile_report_json(report)))
     else:
         _print_index(report, made, left)
     return 1 if report.withheld else 0
-
-
-def _count_left_to_index(opened: Vault) -> int:
-    index = opened.status().index
-    return index.pending if index.model_state == "ready" else 0
 
 
 def _print_index(report: ReconcileReport, made: int, left: int) -> None:

@@ -18,19 +18,17 @@ def review_command(approve: str | None, dismiss: str | None, call: options.Vault
     be restored. With --dismiss an item is not proposed again.
     """
     if approve:
-        call.ask_vault(lambda vault: vault.approve(approve), _print_review_approved)
+        call.ask_vault(
+            lambda vault: vault.approve(approve),
+            lambda done: screen.say_line(f"{done.path} is replaced by {done.superseded_by}."),
+        )
     elif dismiss:
-        call.ask_vault(lambda vault: {"item": vault.dismiss(dismiss)}, _print_review_dismissed)
+        call.ask_vault(
+            lambda vault: {"item": vault.dismiss(dismiss)},
+            lambda done: screen.say_line(f"{done['item']} stays as it is."),
+        )
     else:
         call.ask_vault(lambda vault: {"items": vault.review_items()}, _print_review_items)
-
-
-def _print_review_approved(done: Any) -> None:
-    screen.say_line(f"{done.path} is replaced by {done.superseded_by}.")
-
-
-def _print_review_dismissed(done: Any) -> None:
-    screen.say_line(f"{done['item']} stays as it is.")
 
 
 def _print_review_items(found: Any) -> None:

@@ -74,7 +74,12 @@ def _print_search(found: Recalled, explain: bool) -> None:
         screen.say_line(answer_words(render.plain_json(found.trace)).capitalize(), dim=True)
     if not found.memories:
         screen.say_line(_nothing_found_by_search(found))
-        _print_nearest_to_search(found)
+        if found.nearest:
+            screen.say_line("Nearest, but no answer:", dim=True)
+        for near in found.nearest:
+            screen.say_line(
+                screen.one_screen_line(f"  {near.path}  {near.relevance_score:.2f}"), dim=True
+            )
         return
     number = max(found.total_matched, len(found.memories))
     screen.say_line(
@@ -88,15 +93,6 @@ def _nothing_found_by_search(found: Recalled) -> str:
     if found.strategy_used == "keyword":
         return "Nothing found by these words. By meaning too: --strategy hybrid"
     return "Nothing found."
-
-
-def _print_nearest_to_search(found: Recalled) -> None:
-    if found.nearest:
-        screen.say_line("Nearest, but no answer:", dim=True)
-    for near in found.nearest:
-        screen.say_line(
-            screen.one_screen_line(f"  {near.path}  {near.relevance_score:.2f}"), dim=True
-        )
 
 
 def _search_hit_fields(hit: RecalledMemory, explain: bool) -> tuple[str, ...]:

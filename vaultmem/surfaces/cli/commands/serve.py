@@ -89,7 +89,9 @@ def serve_command(
         serving.serve_on_stdio()
     else:
         serving.serve_on_http()
-    _leave_server()
+    # Everything is closed. A model still at work in a thread would turn a usual end into a crash.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _heed_signals_before_serving() -> None:
@@ -114,12 +116,6 @@ def _ignore_signals_when_served() -> None:
     """What is under way will not take long."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-
-
-def _leave_server() -> None:
-    """Everything is closed. A model still at work in a thread would turn a usual end into a crash."""
-    sys.stderr.flush()
-    os._exit(0)
 
 
 _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": "ERROR"}

@@ -10,7 +10,6 @@ from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Memory
-    from vaultmem.vault import Vault
 
 
 @click.command()
@@ -23,15 +22,11 @@ def show_command(ref: str, raw: bool, call: options.VaultCall) -> None:
         if raw:
             sys.stdout.buffer.write(note_bytes(opened.source(ref).text))
             return
-        memory = _memory_to_show(opened, ref)
+        found = opened.get([ref]).memories
+        if not found:
+            opened.source(ref)  # says why not
+        memory = found[0]
     call.print_result(memory, _print_show)
-
-
-def _memory_to_show(opened: Vault, ref: str) -> Memory:
-    found = opened.get([ref]).memories
-    if not found:
-        opened.source(ref)  # says why not
-    return found[0]
 
 
 def _print_show(memory: Memory) -> None:

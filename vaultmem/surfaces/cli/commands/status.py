@@ -27,7 +27,11 @@ def _print_status(status: Status, behind: int | None) -> None:
     click.secho(screen.one_screen_line(status.connection.path), bold=True)
     if status.connection.read_only:
         _print_status_row("Read-only", "nothing can be written", "yellow")
-    _print_status_row("Memories", _status_memories(status, behind))
+    counts = status.counts
+    some = [_status_kind(name, number) for name, number in counts.by_type.items() if number]
+    forgotten = [f"{counts.forgotten:,} forgotten"] if counts.forgotten else []
+    none = "not looked at yet" if behind else "none yet; the first one: vaultmem add TEXT"
+    _print_status_row("Memories", ", ".join([*some, *forgotten]) or none)
     _print_status_row("Notes", _status_notes(status.index, behind), "yellow" if behind else None)
     _print_status_row("Meaning", _status_meaning(status.index))
     _print_status_row("Following", _status_following(status.index, behind))
@@ -40,14 +44,6 @@ def _print_status_row(name: str, text: str, colour: str | None = None) -> None:
     """A name and what there is to say about it, hanging below itself where it is long."""
     click.secho(f"{name:11}", dim=True, nl=False)
     click.secho(screen.screen_line(text, 11).lstrip(), fg=colour)
-
-
-def _status_memories(status: Status, behind: int | None) -> str:
-    counts = status.counts
-    some = [_status_kind(name, number) for name, number in counts.by_type.items() if number]
-    forgotten = [f"{counts.forgotten:,} forgotten"] if counts.forgotten else []
-    none = "not looked at yet" if behind else "none yet; the first one: vaultmem add TEXT"
-    return ", ".join([*some, *forgotten]) or none
 
 
 def _status_kind(name: str, number: int) -> str:
