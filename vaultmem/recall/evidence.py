@@ -58,10 +58,16 @@ _GENERAL: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w-])(?=[\w-]*[A-Za-z])(?:[A-Z][\w-]*\d[\w-]*|[\w-]*[A-Za-z]-?\d{2,}[\w-]*|\w+_\w+"
+    r"|[a-z]+[A-Z]\w+)(?![\w-])"
+)
+_PART: Final = re.compile(r"[A-Za-z]+|\d+")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
 _BY_DAY: Final = 0.3
 _NOBODYS: Final = -2.0  # "good morning", whatever stands in a memory
+_SEVERAL: Final = math.log1p(2)  # words that are known
 _FLOOR, _FLOOR_BY_WORDS, _LOW_FLOOR, _LOWEST_FLOOR = 0.42, 0.28, 0.005, 0.002
 _LEAST, _MOST = 0.1, 0.8  # meaning never decides alone, nor words
 
@@ -143,6 +149,7 @@ class Evidence(NamedTuple):
     names: int = 0  # in it that the vault knows, two at most
     strangers: int = 0  # names that it does not
     words: float = 0.0  # the logarithm of how many of its words are known
+    identifier: bool = False  # it asks for one that stands here: `E-GEO-17`, `retry_limit`
     personal: bool = False
     request: bool = False
     pointing: bool = False
@@ -182,9 +189,11 @@ class Evidence(NamedTuple):
         logit = _sum(_KNOWN if self.by_meaning else _KNOWN_BY_WORDS, signs)
         if not self.settled:
             logit = max(logit, _sum(_KNOWN_BY_WORDS, signs))
-        said = self.covered >= _ALL and not (self.request or self.pointing)
         own = self.own_words + self.own_vector > _NOBODYS
-        return max(logit, _SAID) if own and (said or self.dated >= _BY_DAY) else logit
+        said = self.covered >= _ALL and (own or self.words >= _SEVERAL)
+        if (said or self.identifier) and not (self.request or self.pointing):
+            return max(logit, _SAID)
+        return max(logit, _SAID) if own and self.dated >= _BY_DAY else logit
 
     def right(self, hit: HitSigns) -> float:
         """How probably a hit is a right one: its own signs, and its place in the answer."""
@@ -224,6 +233,7 @@ def evidence_of(
         names=known,
         strangers=unknown,
         words=math.log1p(sum(word.known for word in words)),
+        identifier=_is_identifier_known(question, words),
         personal=personal,
         request=request,
         pointing=_POINTING.search(question) is not None,
@@ -243,6 +253,16 @@ def _named(words: Sequence[AskedWord], names: set[str], known: bool) -> int:
         for word in words
     )
     return min(2, found)
+
+
+def _is_identifier_known(question: str, words: Sequence[AskedWord]) -> bool:
+    """All parts of one stand here; a number alone is none."""
+    known = {word.word for word in words if word.known}
+    return any(
+        all(any(part.startswith(word[:6]) for word in known) for part in parts)
+        for found in _IDENTIFIER.findall(question)
+        if (parts := [part.casefold() for part in _PART.findall(found) if len(part) > 1])
+    )
 
 
 def _both(covered: Mapping[M, float], above: Mapping[M, float]) -> float:

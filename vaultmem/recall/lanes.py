@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _SMALL: Final = 20  # notes
-_LOOKED_INTO: Final = 40  # passages, sentence by sentence
+_LOOKED_INTO: Final = 24  # passages, sentence by sentence
 
 
 class Question(NamedTuple):

@@ -42,29 +42,34 @@ class NewerNotes:
         best = [hit for hit in ranking[:_COMPARED] if hit.passage and not hit.memory.observation]
         days = self._index.lookup.days({hit.memory.note for hit in best})
         dated = [hit for hit in best if hit.memory.note in days]
-        if len(dated) < 2:
+        pairs = [
+            (i, j)
+            for i, j in itertools.combinations(range(len(dated)), 2)
+            if days[dated[j].memory.note] - days[dated[i].memory.note] >= _LATER
+            and _says_it_as_well(dated[j], dated[i])
+        ]
+        if not pairs:
             return
         rows = self._index.lookup.rows({hit.memory.note for hit in dated})
         vectors = self._index.vectors.of_passages(self._model, [hit.passage for hit in dated])
-        known = [hit for hit in dated if hit.passage in vectors and hit.memory.note in rows]
-        for i, j in itertools.combinations(range(len(known)), 2):
-            old, new = known[i], known[j]
-            later = days[new.memory.note] - days[old.memory.note] >= _LATER
-            if later and _are_rivals(old, new, rows) and self._are_alike(vectors, old, new):
+        for i, j in pairs:
+            old, new = dated[i], dated[j]
+            if _are_of_one_folder(old, new, rows) and self._are_alike(vectors, old, new):
                 for hit, score, why in ((new, old.score, "newer"), (old, new.score, "older")):
                     ranking.set_score(hit.memory, score, (why, 1.0))
-                known[i], known[j] = new._replace(score=old.score), old._replace(score=new.score)
+                dated[i], dated[j] = new._replace(score=old.score), old._replace(score=new.score)
 
     def _are_alike(self, vectors: dict[int, np.ndarray], old: Candidate, new: Candidate) -> bool:
-        one = vectors[old.passage]
+        one, other = vectors.get(old.passage), vectors.get(new.passage)
+        if one is None or other is None:
+            return False
         usual = self._index.vectors.usual_similarity(one, self._model)
-        return float(one @ vectors[new.passage]) - usual >= _ALIKE
+        return float(one @ other) - usual >= _ALIKE
 
 
-def _are_rivals(old: Candidate, new: Candidate, rows: dict[int, CatalogRow]) -> bool:
-    """Of one folder, and nearly as good an answer, by words and by meaning."""
-    folders = {rows[hit.memory.note].path.rpartition("/")[0] for hit in (old, new)}
-    return len(folders) == 1 and all(
+def _says_it_as_well(new: Candidate, old: Candidate) -> bool:
+    """Nearly as good an answer, by words and by meaning."""
+    return all(
         later >= _AS_WELL * earlier
         for later, earlier in (
             (new.score, old.score),
@@ -72,3 +77,8 @@ def _are_rivals(old: Candidate, new: Candidate, rows: dict[int, CatalogRow]) -> 
             (new.above, old.above),
         )
     )
+
+
+def _are_of_one_folder(old: Candidate, new: Candidate, rows: dict[int, CatalogRow]) -> bool:
+    found = [rows.get(hit.memory.note) for hit in (old, new)]
+    return len({row.path.rpartition("/")[0] if row else None for row in found} - {None}) == 1

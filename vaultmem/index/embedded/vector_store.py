@@ -176,8 +176,21 @@ def vectors_from_bytes(raw: bytes, dimension: int) -> np.ndarray:
     import numpy as np
 
     rows: np.ndarray = np.frombuffer(raw, np.int8).reshape(-1, dimension).astype(np.float32)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    rows /= np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-9)[:, None]
     return rows
+
+
+def nearest_in_bytes(packed: Sequence[tuple[int, bytes]], vector: np.ndarray) -> dict[int, float]:
+    """How similar the nearest vector of each is."""
+    import numpy as np
+
+    if not packed:
+        return {}
+    alike = vectors_from_bytes(b"".join(raw for _, raw in packed), len(vector)) @ vector
+    many = [len(raw) // len(vector) for _, raw in packed]
+    starts = np.cumsum([0, *many[:-1]])
+    best = np.maximum.reduceat(alike, starts)
+    return {each: float(score) for (each, _), score in zip(packed, best, strict=True)}
 
 
 def vectors_from_halves(rows: Sequence[bytes]) -> np.ndarray:

@@ -12,7 +12,7 @@ from vaultmem.base.database import SQL_LIST, Database, DatabaseWhereabouts, sql_
 from vaultmem.base.own_path import OwnPath
 from vaultmem.index.embedded.catalog import VECTORS_FILE, Catalog
 from vaultmem.index.embedded.files import LOOK_OFTEN
-from vaultmem.index.embedded.vector_store import VectorStore, vectors_from_bytes
+from vaultmem.index.embedded.vector_store import VectorStore, nearest_in_bytes
 from vaultmem.index.failures import IndexDamaged, is_sqlite_damage
 from vaultmem.index.filters import Filters, filters_as_sql, left_out_by_filters
 
@@ -59,18 +59,18 @@ _VECTORS: Final = (
     "SELECT note, vector FROM passage JOIN v.vector USING (hash) JOIN v.model USING (model) "
     f"WHERE identity = ? AND note IN {SQL_LIST}"
 )
-_SENTENCES: Final = (
-    "SELECT passage, vectors FROM passage JOIN v.sentences USING (hash) JOIN v.model USING (model) "
-    f"WHERE identity = ? AND passage IN {SQL_LIST} AND length(vectors) > 0"
-)
+_SENTENCES: Final = f"""
+SELECT passage, vectors FROM passage CROSS JOIN v.sentences USING (hash)
+WHERE passage IN {SQL_LIST} AND model = ? AND length(vectors) > 0
+"""
 _WITHOUT_SENTENCES: Final = """
 SELECT passage, path FROM passage p JOIN note USING (note) WHERE passage > ? AND NOT EXISTS
   (SELECT 1 FROM v.sentences WHERE model = ? AND hash = p.hash) ORDER BY passage LIMIT ?
 """
-_OF_PASSAGES: Final = (
-    "SELECT passage, vector FROM passage JOIN v.vector USING (hash) JOIN v.model USING (model) "
-    f"WHERE identity = ? AND passage IN {SQL_LIST}"
-)
+_OF_PASSAGES: Final = f"""
+SELECT passage, vector FROM passage CROSS JOIN v.vector USING (hash)
+WHERE passage IN {SQL_LIST} AND model = ?
+"""
 
 
 class Vectors:
@@ -295,9 +295,11 @@ class Vectors:
         """The vectors of those of these passages that have one."""
         import numpy as np
 
-        if not self._catalog.attach_vectors():
-            return {}
-        found = self._catalog.db.execute(_OF_PASSAGES, (identity, sql_list(passages)))
+        with self._guard, self._vectors_in_use():
+            if not self._catalog.attach_vectors():
+                return {}
+            model = self.open_store().model(identity)
+            found = self._catalog.query(_OF_PASSAGES, (sql_list(passages), model))
         return {each: np.frombuffer(raw, np.float16).astype(np.float32) for each, raw in found}
 
     def best_sentences(
@@ -307,11 +309,9 @@ class Vectors:
         with self._guard, self._vectors_in_use():
             if not self._catalog.attach_vectors():
                 return {}
-            found = self._catalog.query(_SENTENCES, (identity, sql_list(passages)))
-            return {
-                each: float((vectors_from_bytes(raw, len(vector)) @ vector).max())
-                for each, raw in found
-            }
+            model = self.open_store().model(identity)
+            found = self._catalog.query(_SENTENCES, (sql_list(passages), model))
+        return nearest_in_bytes(found, vector)
 
     def add_sentences(self, identity: str, rows: Mapping[bytes, Sequence[np.ndarray]]) -> None:
         """By the hash of their passage; none for one that says a single thing."""
