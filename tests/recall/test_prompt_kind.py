@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from vaultmem.index import AskedWord
 from vaultmem.recall import prompt_kind
 from vaultmem.recall.evidence import evidence_of
 from vaultmem.recall.prompt_kind import own_by_vector, own_by_words, prompt_words
@@ -40,3 +41,29 @@ def test_the_more_a_question_is_ones_own_the_sooner_it_is_answered() -> None:
         return evidence_of("which one", [], {1: 0.3}, {1: 0.1}, 0.6, own_vector=own).known
 
     assert known(-3) < known(0) < known(3)
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "speaks"),
+    [
+        ("what does E-GEO-17 mean", ("geo", "17"), True),
+        ("what does E-GEO-18 mean", ("geo",), False),
+        ("default of retry_limit", ("retri", "limit"), True),
+        ("what is 17 of 2340", ("17", "2340"), False),
+    ],
+)
+def test_an_identifier_that_stands_here_is_known(
+    question: str, known: tuple[str, ...], speaks: bool
+) -> None:
+    words = [AskedWord(word, 0.1, True) for word in known]
+    evidence = evidence_of(question, words, {1: 0.1}, {1: 0.02}, 0.5, own_vector=-1.0)
+    assert (evidence.known >= evidence.floor) == speaks
+
+
+def test_small_talk_is_nothing_whatever_stands_in_a_memory() -> None:
+    words = [AskedWord("morn", 1.0, True)]
+    evidence = evidence_of("morning! how are you", words, {1: 1.0}, {1: 0.05}, 0.5, own_vector=-2.0)
+    assert evidence.known < evidence.floor
+    asked = [AskedWord("hing", 0.5, True), AskedWord("side", 0.5, True)]
+    short = evidence_of("hinge side", asked, {1: 1.0}, {1: 0.05}, 0.5, own_vector=-3.0)
+    assert short.known >= short.floor

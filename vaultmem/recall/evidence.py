@@ -259,7 +259,7 @@ def _is_identifier_known(question: str, words: Sequence[AskedWord]) -> bool:
     """All parts of one stand here; a number alone is none."""
     known = {word.word for word in words if word.known}
     return any(
-        all(any(part.startswith(word[:6]) for word in known) for part in parts)
+        all(any(part.startswith(word[: max(2, len(word) - 1)]) for word in known) for part in parts)
         for found in _IDENTIFIER.findall(question)
         if (parts := [part.casefold() for part in _PART.findall(found) if len(part) > 1])
     )

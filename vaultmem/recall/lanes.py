@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _SMALL: Final = 20  # notes
+_NEARLY: Final = 0.6
 _LOOKED_INTO: Final = 24  # passages, sentence by sentence
 
 
@@ -50,6 +51,13 @@ class LanesFound:
     more: bool = False  # a lane could have gone on
     unsearched: bool = False  # the words could not be looked for
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def near_in_meaning(self) -> int:
+        """How many memories are nearly as near as the nearest, and were not found by words."""
+        lane, words = self.lanes.get("vector", {}), self.lanes.get("keyword", {})
+        least = _NEARLY * max((each.score for each in lane.values()), default=0.0)
+        return sum(each.score >= least for memory, each in lane.items() if memory not in words)
 
     def evidence(self, question: str) -> Evidence:
         near = self.lanes.get("vector")

@@ -90,7 +90,7 @@ class Recall:
             if events:
                 answer.hits = [hit for hit in answer.hits if not hit.is_journal][:limit]
             if floor and profile == "relevance" and "graph" not in answer.strategy:
-                _end_where_relevance_ends(answer)
+                _end_where_relevance_ends(answer, offset)
             self._name_near_tags(question.filters, answer)
         else:
             answer.warnings.append("The question is empty; say what to look for.")
@@ -116,7 +116,9 @@ class Recall:
             answer.evidence = answer.evidence._replace(dated=dated)
         if offset + limit > len(ranking) and answer.more:
             ranking = [*ranking, *self._further(question, ranking, answer.evidence)]
-        if answer.strategy != "keyword" or not answer.more:  # then these are all there are
+        if "vector" in found.lanes and question.profile == "relevance":
+            answer.total += found.near_in_meaning
+        elif answer.strategy != "keyword" or not answer.more:  # then these are all there are
             answer.total = max(answer.total, len(ranking))
         page = ranking[offset : offset + limit + 1]
         if question.profile == "relevance" and page:
@@ -200,13 +202,15 @@ def _with_relevance(
         yield each._replace(score=lowest)
 
 
-def _end_where_relevance_ends(answer: Answer) -> None:
+def _end_where_relevance_ends(answer: Answer, offset: int) -> None:
     if answer.evidence.known < answer.evidence.floor:
         answer.nearest, answer.hits, answer.total = answer.hits[:_NEAREST], [], 0
         return
     end = _END if answer.evidence.settled else 0.0
     answer.nearest = [hit for hit in answer.hits if hit.score < end][:_NEAREST]
     answer.hits = [hit for hit in answer.hits if hit.score >= end]
+    if answer.nearest:
+        answer.total = min(answer.total, offset + len(answer.hits))
 
 
 def with_journals(filters: Filters) -> Filters:

@@ -7,7 +7,6 @@ preferences, and what hooks put before an agent unasked.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
 import time
@@ -19,13 +18,11 @@ from vaultmem.base.token_count import token_count
 from vaultmem.errors import VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.limits import QUESTION, bounded
-from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import without_link_brackets
-from vaultmem.notes.note import Note, note_title, printable
-from vaultmem.notes.replacement import replaced_names, replacement
+from vaultmem.notes.note import note_title, printable
 from vaultmem.operations.context.block import TITLES, BlockText, ContextItem
 from vaultmem.operations.context.notebook import Notebook
-from vaultmem.operations.context.preferences import PreferenceNotes
+from vaultmem.operations.context.preferences import PreferenceNotes, replaced_notes
 from vaultmem.operations.context.project_notes import open_points, telling_first
 from vaultmem.operations.context.task_memories import (
     LOOKED_AT,
@@ -246,19 +243,8 @@ class Contexts:
 
     def _holding(self, rows: Sequence[CatalogRow]) -> list[CatalogRow]:
         """Those that no other note replaced."""
-        notes: dict[str, Note] = {}
-        for row in rows:
-            with contextlib.suppress(VaultmemError):
-                notes[row.path] = self._view.store.note(row.path)
-        replaced = {name_key(name) for note in notes.values() for name in replaced_names(note)}
-        return [
-            row
-            for row in rows
-            if row.path in notes
-            and not row.more.get("superseded_by")
-            and name_key(row.title) not in replaced
-            and replacement(notes[row.path]) is None
-        ]
+        replaced = replaced_notes(self._view)
+        return [row for row in rows if row.note not in replaced]
 
     def _summed_up(self, project: str | None, most: int) -> Iterator[ContextItem]:
         """How the latest sessions ended."""

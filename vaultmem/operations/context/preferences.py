@@ -7,7 +7,7 @@ Checklists and runbooks are procedures: what is done, not how someone wants it d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from typing import Final
 
@@ -16,7 +16,6 @@ from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.notes.markdown import visible_text
 from vaultmem.notes.note import Note
-from vaultmem.notes.replacement import replacement
 from vaultmem.notes.sentences import sentences
 from vaultmem.operations.view import View
 
@@ -158,7 +157,9 @@ class PreferenceNotes:
     def rows(self) -> list[CatalogRow]:
         """Who the user is, then what they want, the most important first."""
         rows = self._all() if self._size() <= _FEW else list(self._candidates())[:_MOST_READ]
-        held = [row for row in {row.path: row for row in rows}.values() if self._is_one(row)]
+        replaced = replaced_notes(self._view)
+        once = {row.path: row for row in rows if row.note not in replaced}.values()
+        held = [row for row in once if self._is_one(row)]
         return sorted(held, key=lambda row: (IDENTITY not in row.tags, -_importance(row)))
 
     def _candidates(self) -> Iterator[CatalogRow]:
@@ -198,8 +199,16 @@ class PreferenceNotes:
             note = self._view.store.note(row.path)
         except VaultmemError:
             return False
-        held = not row.more.get("superseded_by") and replacement(note) is None
-        return held and is_preference(note, attributes_of(note, self._view.settings))
+        return is_preference(note, attributes_of(note, self._view.settings))
+
+
+def replaced_notes(view: View) -> Set[int]:
+    """Notes that do not hold any more, but for those of which it only looks so."""
+    try:
+        by = view.index.lookup.replaced().by
+    except INDEX_FAILURES:
+        return frozenset()
+    return {note for note, successor in by.items() if not successor.doubtful}
 
 
 def _importance(row: CatalogRow) -> float:
