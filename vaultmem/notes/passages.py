@@ -73,7 +73,7 @@ def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
     """The texts as a model should read them: each below what stands above it. An observation
     also with the end of the one before, to which it is often an answer; not with the one
     after, or each new entry of a journal would change the one before."""
-    title, day = printable(note.title), day_of_note(note)
+    title, day = printable(note.title), day_above_passage(note)
     heads = {p.heading: _head_of_passage(title, p.heading, day) for p in found}
     texts = [_passage_without_runs_of_blanks(_own_words_of_passage(p)) for p in found]
     before = ["", *texts]
@@ -102,7 +102,7 @@ def _own_words_of_passage(passage: Passage) -> str:
     return label or passage.text
 
 
-def day_of_note(note: Note) -> str:
+def day_above_passage(note: Note) -> str:
     """The day of the note as people say it, and ask for it: 8 May 2023."""
     made = note.created
     return f"{made.day} {_MONTHS[made.month - 1]} {made.year}" if made else ""

@@ -22,8 +22,8 @@ from vaultmem.notes.links import without_link_brackets
 from vaultmem.notes.note import note_title, printable
 from vaultmem.operations.context.block import TITLES, BlockText, ContextItem
 from vaultmem.operations.context.notebook import Notebook
+from vaultmem.operations.context.open_points import open_points, telling_first
 from vaultmem.operations.context.preferences import PreferenceNotes, replaced_notes
-from vaultmem.operations.context.project_notes import open_points, telling_first
 from vaultmem.operations.context.task_memories import (
     LOOKED_AT,
     TaskMemories,

@@ -91,7 +91,7 @@ def print_warnings(warnings: Iterable[str]) -> None:
         say_complaint(safe_for_screen(warning), fg="yellow")
 
 
-def counted_words(number: int, word: str) -> str:
+def number_on_screen(number: int, word: str) -> str:
     many = word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
     return f"{number:,} {word if number == 1 else many}"
 
@@ -225,7 +225,7 @@ def friendly_moment(moment: dt.datetime, now: dt.datetime | None = None) -> str:
     if 0 <= passed < 60:
         return "just now"
     if 60 <= passed < 3600:
-        return counted_words(int(passed // 60), "minute") + " ago"
+        return number_on_screen(int(passed // 60), "minute") + " ago"
     days = (now.date() - local.date()).days
     if days in (0, 1):
         return f"{'yesterday' if days else 'today'} {local:%H:%M}"

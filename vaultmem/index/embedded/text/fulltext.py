@@ -45,7 +45,7 @@ from vaultmem.index.filters import (
     required_facets,
 )
 from vaultmem.notes.note import Note, printable
-from vaultmem.notes.passages import day_of_note, passage_observations, places_around_passage
+from vaultmem.notes.passages import day_above_passage, passage_observations, places_around_passage
 
 SCHEMA_VERSION: Final = 10
 TEXT_ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
@@ -433,7 +433,7 @@ def _fulltext_documents(
             *(p.text for p in found),
         )
     )
-    day = f"{day_of_note(source)} {words_for_day(source.created)}"
+    day = f"{day_above_passage(source)} {words_for_day(source.created)}"
     above = above._replace(words=f"{above.words} {day}")
     heads = dict(zip(trails, texts_of_note, strict=False))
     bodies = texts_of_note[len(trails) :]

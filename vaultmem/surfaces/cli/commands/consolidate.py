@@ -41,11 +41,11 @@ def _print_consolidate(done: Consolidated) -> None:
     made, stats = len(done.consolidated_memories), done.session_stats
     if not made:
         screen.say_line(
-            f"Nothing to draw together in {screen.counted_words(stats.memories_analyzed, 'memory')}."
+            f"Nothing to draw together in {screen.number_on_screen(stats.memories_analyzed, 'memory')}."
         )
     elif done.dry_run:
         screen.say_line(
-            f"{screen.counted_words(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
+            f"{screen.number_on_screen(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
             "Carry it out: vaultmem consolidate --apply"
         )
     if done.review:

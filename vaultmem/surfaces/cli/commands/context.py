@@ -40,6 +40,6 @@ def _print_context(block: ContextBlock, task: str | None) -> None:
         return
     text = screen.safe_for_screen(block.context_block.rstrip("\n"))
     click.echo(screen.wrapped_paragraphs(text) if screen.is_for_a_person() else text)
-    used = screen.counted_words(block.memories_used, "memory")
+    used = screen.number_on_screen(block.memories_used, "memory")
     cut = ", shortened to fit" if block.truncated else ""
     screen.say_line(f"{used}, {block.tokens_used} tokens{cut}.", dim=True)

@@ -82,7 +82,7 @@ def doctor_command(
                 fixed = opened.fix(findings) if fix else []
                 fixed += opened.repair(findings) if repair else []
             findings = [found for found in findings if found not in fixed]
-            screen.say_line(f"Fixed {screen.counted_words(len(fixed), 'problem')}.")
+            screen.say_line(f"Fixed {screen.number_on_screen(len(fixed), 'problem')}.")
     call.print_result(findings, lambda it: _print_doctor(it, everything))
     return 1 if any(found.problem != _BEHIND for found in findings) else 0
 
@@ -91,10 +91,10 @@ def _verified_findings(opened: Vault) -> tuple[Finding, ...]:
     with options.progress("Comparing") as progress:
         done = opened.verify(progress)
     compared = (
-        screen.counted_words(done.notes, "note"),
-        screen.counted_words(done.writes, "write"),
-        screen.counted_words(done.snapshots, "older text"),
-        screen.counted_words(done.passages, "passage"),
+        screen.number_on_screen(done.notes, "note"),
+        screen.number_on_screen(done.writes, "write"),
+        screen.number_on_screen(done.snapshots, "older text"),
+        screen.number_on_screen(done.passages, "passage"),
     )
     screen.say_line(f"Compared {', '.join(compared)}.")
     return done.findings
@@ -110,8 +110,8 @@ def _print_doctor(findings: Sequence[Finding], everything: bool) -> None:
             click.secho(f"  … and {len(group) - SHOWN:,} more; --all lists them", dim=True)
         click.echo()
     if wrong:
-        files = screen.counted_words(len({found.path for found in wrong}), "file")
-        click.secho(f"{screen.counted_words(len(wrong), 'problem')} in {files}.", fg="yellow")
+        files = screen.number_on_screen(len({found.path for found in wrong}), "file")
+        click.secho(f"{screen.number_on_screen(len(wrong), 'problem')} in {files}.", fg="yellow")
     else:
         click.secho("Nothing is wrong.", fg="green")
     _print_behind_findings([found for found in findings if found.problem == _BEHIND], everything)
@@ -120,7 +120,7 @@ def _print_doctor(findings: Sequence[Finding], everything: bool) -> None:
 def _print_behind_findings(behind: Sequence[Finding], everything: bool) -> None:
     """Notes that changed are nothing wrong: the next look takes them in."""
     if behind:
-        number = screen.counted_words(len(behind), "note")
+        number = screen.number_on_screen(len(behind), "note")
         click.echo(f"{number} changed since the index was made. Take them in: vaultmem index")
         for found in behind if everything else ():
             click.secho(screen.screen_line(found.path, 2), dim=True)

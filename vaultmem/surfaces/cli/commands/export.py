@@ -47,8 +47,8 @@ def export_command(
 
 
 def _print_export(done: Exported) -> None:
-    files = f" and {screen.counted_words(done.files, 'file')}" if done.files else ""
-    notes, size = screen.counted_words(done.notes, "note"), screen.size_for_people(done.size)
+    files = f" and {screen.number_on_screen(done.files, 'file')}" if done.files else ""
+    notes, size = screen.number_on_screen(done.notes, "note"), screen.size_for_people(done.size)
     click.echo(f"{notes}{files} in {done.path} ({size})")
     for left in done.left_out[:10]:
         screen.say_line(screen.one_screen_line(f"! {left.what}: {left.why}"), fg="yellow")

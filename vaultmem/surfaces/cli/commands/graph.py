@@ -84,7 +84,7 @@ def _print_graph(found: GraphAnswer) -> None:
 def _print_graph_entity(entity: Entity, shown: set[Edge]) -> None:
     """An entity with those of its connections that were not shown from their other end."""
     click.secho(screen.one_screen_line(entity.name), bold=True, nl=False)
-    notes = screen.counted_words(entity.memory_count, "note")
+    notes = screen.number_on_screen(entity.memory_count, "note")
     known = f"in {notes}" if entity.memory_count else None
     click.secho("  " + screen.tag_labels((), entity.type, known), dim=True)
     rows = []

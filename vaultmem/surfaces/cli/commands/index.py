@@ -57,7 +57,9 @@ def _print_index(report: ReconcileReport, made: int, left: int) -> None:
     if len(report.problems) > 10:
         click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
     if made:
-        screen.say_line(f"Search by meaning: {screen.counted_words(made, 'passage')} made ready.")
+        screen.say_line(
+            f"Search by meaning: {screen.number_on_screen(made, 'passage')} made ready."
+        )
     if left:
-        waiting = screen.counted_words(left, "passage")
+        waiting = screen.number_on_screen(left, "passage")
         screen.say_line(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)

@@ -52,7 +52,7 @@ def _show_init_plan(plan: VaultPlan, dry_run: bool) -> None:
     for line in _init_plan_lines(plan) if plan.new and not dry_run else places:
         screen.say_line(click.style("  + ", fg="green") + line)
     if plan.keep:
-        number = screen.counted_words(len(plan.keep), "file")
+        number = screen.number_on_screen(len(plan.keep), "file")
         are = "is" if len(plan.keep) == 1 else "are"
         screen.say_line(f"  {number} of the template {are} there already, left as they are.")
     for line in plan.advice:
@@ -65,7 +65,7 @@ def _init_plan_lines(plan: VaultPlan) -> Iterator[str]:
     for folder in plan.folders:
         files.setdefault(f"{folder}/", 0)
     for name, number in sorted(files.items(), key=lambda item: (item[0][:1] == ".", item[0])):
-        some = screen.counted_words(number, "file") if name.endswith("/") and number else ""
+        some = screen.number_on_screen(number, "file") if name.endswith("/") and number else ""
         yield f"{name:16}{click.style(some, dim=True)}" if some else name
 
 

@@ -48,7 +48,7 @@ def _print_status_row(name: str, text: str, colour: str | None = None) -> None:
 
 def _status_kind(name: str, number: int) -> str:
     named = {"entity": "entity", "session": "session journal"}.get(name)
-    return screen.counted_words(number, named) if named else f"{number:,} {name}"
+    return screen.number_on_screen(number, named) if named else f"{number:,} {name}"
 
 
 def _status_notes(index: IndexHealth, behind: int | None) -> str:
@@ -57,7 +57,9 @@ def _status_notes(index: IndexHealth, behind: int | None) -> str:
     if behind:
         return f"{index.notes:,} indexed, {behind:,} new or changed since: vaultmem index"
     known = "; whether any changed since, vaultmem index finds out" if behind is None else ""
-    return f"{index.notes:,} indexed, in {screen.counted_words(index.passages, 'passage')}{known}"
+    return (
+        f"{index.notes:,} indexed, in {screen.number_on_screen(index.passages, 'passage')}{known}"
+    )
 
 
 def _status_meaning(index: IndexHealth) -> str:

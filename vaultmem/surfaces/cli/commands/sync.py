@@ -82,7 +82,7 @@ def _print_what_was_synced(report: SyncReport) -> None:
     if report.pulled:
         click.echo(
             click.style("~ ", fg="yellow")
-            + f"{screen.counted_words(len(report.pulled), 'file')} {would}brought up to date"
+            + f"{screen.number_on_screen(len(report.pulled), 'file')} {would}brought up to date"
         )
     for answer in report.answers:
         click.echo(screen.one_screen_line(f"= {answer.path}: {answer.what}"))
