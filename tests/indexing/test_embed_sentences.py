@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from tests.conftest import Open
 from tests.index.test_vector_graph import IDENTITY
 from tests.world import World
-from vaultmem.index.embedded.vector_store import vectors_from_bytes
+from vaultmem.index.embedded.vector_store import nearest_in_bytes, vectors_from_bytes
 from vaultmem.indexing import embed_sentences
 from vaultmem.notes.note import parse
 from vaultmem.notes.passages import passage_sentences, passages
@@ -82,6 +83,48 @@ def test_each_sentence_is_embedded_once_and_a_change_only_what_changed(world: Wo
     assert len(model.texts) == 6
     fresh = type(world.sync)(world.store, world.index)
     assert fresh.sentences.embed_some(model) == 0  # type: ignore[arg-type]
+
+
+def test_of_a_changed_note_only_new_passages_are_embedded_a_few_at_a_time(world: World) -> None:
+    sections = [
+        f"## Part {n}\n\n" + f"Some thing number {n} is said here. " * 20 for n in range(12)
+    ]
+    world.put("A.md", "\n\n".join(sections))
+    world.sync.everything()
+    model = Counting()
+    made = [0]
+    while some := world.sync.sentences.embed_some(model):  # type: ignore[arg-type]
+        made.append(some)
+    assert max(made) <= embed_sentences.MOST_TEXTS and sum(made) > embed_sentences.MOST_TEXTS
+    before = len(model.texts)
+    world.put("A.md", "\n\n".join([*sections[:-1], sections[-1] + " One more thing is said."]))
+    world.sync.everything()
+    while world.sync.sentences.embed_some(model):  # type: ignore[arg-type]
+        pass
+    assert 0 < len(model.texts) - before <= 24
+
+
+def test_what_failed_is_tried_again(world: World) -> None:
+    world.put("A.md", "First thing said here. Second thing said here.")
+    world.sync.everything()
+
+    class Failing(Counting):
+        def embed(self, texts: list[str]) -> np.ndarray:
+            raise sqlite3.OperationalError("database is locked")
+
+    with pytest.raises(sqlite3.OperationalError):
+        world.sync.sentences.embed_some(Failing())  # type: ignore[arg-type]
+    assert world.sync.sentences.embed_some(Counting()) == 2  # type: ignore[arg-type]
+
+
+def test_a_damaged_row_is_left_out_and_a_failed_write_leaves_no_lock(world: World) -> None:
+    store = world.index.vectors.open_store()
+    with pytest.raises(TypeError):
+        store.add_sentences(store.model(IDENTITY), {b"x": ["no vector"]})  # type: ignore[list-item]
+    assert not store.db.in_transaction
+    good = np.eye(4, dtype=np.float32)
+    rows = [(1, b"abc"), (2, b""), (3, bytes([127, 0, 0, 0]))]
+    assert nearest_in_bytes(rows, good[0]) == {3: pytest.approx(1.0)}
 
 
 def test_a_note_that_is_gone_keeps_no_other_waiting(world: World) -> None:

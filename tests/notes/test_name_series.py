@@ -50,7 +50,7 @@ def test_names_that_follow_the_bare_name(bare: str, later: str) -> None:
     assert found is not None and found.name == bare.casefold() and found.follows_bare_name
 
 
-@pytest.mark.parametrize("title", ["Alerting v1", "Rates 2026", "Plan April 2027"])
+@pytest.mark.parametrize("title", ["Alerting v1", "Guide v1.0", "Rates 2026", "Plan April 2027"])
 def test_names_that_say_nothing_of_the_bare_name(title: str) -> None:
     found = name_series(title)
     assert found is not None and not found.follows_bare_name
@@ -69,6 +69,9 @@ def test_names_that_say_nothing_of_the_bare_name(title: str) -> None:
         "Renew",
         "Afternoon",
         "2026-03-01 Notes from March",
+        "Rota Aprıl",
+        "Rota AprİL",
+        "x" * 300 + " 2026",
     ],
 )
 def test_names_that_stand_alone(title: str) -> None:

@@ -90,6 +90,37 @@ def test_the_first_stays_first_where_it_is_the_later_one(limits: World) -> None:
     assert _order(limits, ranking) == ["Work/More limits.md", "Work/Limits.md"]
 
 
+def test_of_three_that_are_alike_the_latest_comes_first(limits: World) -> None:
+    limits.put("Work/Middle limits.md", "---\ndate: 2026-01-10\n---\nTwelve seconds at most.")
+    limits.sync.everything()
+    db = limits.index.catalog.db
+    sql = "SELECT hash FROM passage JOIN note USING (note) WHERE path = 'Work/Middle limits.md'"
+    for (key,) in db.execute(sql).fetchall():
+        limits.index.vectors.add(IDENTITY, [key], np.array([_vector(0.9)]))
+    found = {"Work/Limits.md": 1.0, "Work/More limits.md": 0.9, "Work/Middle limits.md": 0.8}
+    ranking = _ranked(limits, **found, **{"Work/Solver.md": 0.1})
+    NewerNotes(limits.index, IDENTITY).prefer(ranking)
+    assert _order(limits, ranking)[:3] == [
+        "Work/More limits.md",
+        "Work/Middle limits.md",
+        "Work/Limits.md",
+    ]
+
+
+def test_what_is_known_otherwise_stays_where_it_is(limits: World) -> None:
+    ranking = _ranked(limits, **{"Work/Limits.md": 1.0, "Work/More limits.md": 0.8})
+    notes = dict(limits.index.catalog.db.execute("SELECT path, note FROM note"))
+    NewerNotes(limits.index, IDENTITY, {notes["Work/Limits.md"]}).prefer(ranking)
+    assert _order(limits, ranking)[0] == "Work/Limits.md"
+
+
+def test_vectors_that_cannot_be_read_change_nothing(limits: World) -> None:
+    ranking = _ranked(limits, **{"Work/Limits.md": 1.0, "Work/More limits.md": 0.8})
+    limits.index.vectors.open_store().db.execute("DROP TABLE vector")
+    NewerNotes(limits.index, IDENTITY).prefer(ranking)
+    assert _order(limits, ranking)[0] == "Work/Limits.md"
+
+
 @pytest.mark.parametrize(
     ("question", "past"),
     [
@@ -107,6 +138,7 @@ def test_questions_about_the_past(question: str, past: bool) -> None:
 def test_names_and_bare_names_in_one_folder(world: World) -> None:
     texts = {
         "Work/Rota.md": "Weekends are shared by three.",
+        "Work/Rota from April.md": "Weekends are shared by two.",
         "Work/Rota from September.md": "Weekends are shared by four.",
         "Home/Rota from May.md": "Dishes.",
         "Runbooks/Failover.md": "On virtual machines.",
@@ -123,6 +155,7 @@ def test_names_and_bare_names_in_one_folder(world: World) -> None:
     replaced = world.index.lookup.replaced().by
     assert {paths[old]: paths[by.note] for old, by in replaced.items()} == {
         "Work/Rota.md": "Work/Rota from September.md",
+        "Work/Rota from April.md": "Work/Rota from September.md",
         "Runbooks/Failover.md": "Runbooks/Failover v2.md",
         "Plans/Diet 2025.md": "Plans/Diet.md",
         "Plans/Sport spring.md": "Plans/Sport autumn.md",
@@ -145,3 +178,28 @@ def test_a_name_that_only_looks_later_must_say_it_as_well(world: World) -> None:
         fusion.step_back(ranking, replaced, "when does the pool open")
         assert ranking[0].memory == first
     assert world.index.search_text("pool", Filters(), 5).total == 1
+
+
+def test_a_note_that_says_it_is_over_is_over_whatever_its_name(world: World) -> None:
+    world.put("Work/Rota.md", "---\nstatus: superseded\n---\nWeekends are shared by three.")
+    world.put("Work/Rota from September.md", "Weekends are shared by four.")
+    world.sync.everything()
+    (by,) = world.index.lookup.replaced().by.values()
+    assert by.note and by.in_own_words and not by.doubtful and not by.by_name
+
+
+@pytest.mark.parametrize(
+    ("question", "mark", "named"),
+    [
+        ("deploy guide version 1", "v1", True),
+        ("deploy guide v1", "v1", True),
+        ("deploy guide v10", "v1", False),
+        ("the rates of 2025", "2025", True),
+        ("rota 2024", "since 2024", True),
+        ("she marches on", "March", False),
+        ("the plan of march", "March", True),
+        ("anything", "", False),
+    ],
+)
+def test_whether_a_question_names_what_is_in_a_title(question: str, mark: str, named: bool) -> None:
+    assert fusion.names_mark(question, mark) == named

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pytest
 
+from tests.conftest import Open
 from vaultmem.index import AskedWord
 from vaultmem.recall import prompt_kind
 from vaultmem.recall.evidence import evidence_of
@@ -50,6 +52,7 @@ def test_the_more_a_question_is_ones_own_the_sooner_it_is_answered() -> None:
         ("what does E-GEO-18 mean", ("geo",), False),
         ("default of retry_limit", ("retri", "limit"), True),
         ("what is 17 of 2340", ("17", "2340"), False),
+        ("what are 10 ways to use an A100 gpu", ("10",), False),
     ],
 )
 def test_an_identifier_that_stands_here_is_known(
@@ -67,3 +70,16 @@ def test_small_talk_is_nothing_whatever_stands_in_a_memory() -> None:
     asked = [AskedWord("hing", 0.5, True), AskedWord("side", 0.5, True)]
     short = evidence_of("hinge side", asked, {1: 1.0}, {1: 0.05}, 0.5, own_vector=-3.0)
     assert short.known >= short.floor
+
+
+def test_it_was_learned_with_the_model_that_comes_along(open_vault: Open) -> None:
+    """Else no vault would be silent, and nobody would know."""
+    learned = json.loads(prompt_kind._FILE.read_text())["vector"]
+    assert open_vault({"model": ""}).parts.model_state().identity == learned["model"]
+
+
+def test_a_hostile_question_takes_no_time() -> None:
+    started = time.process_time()
+    for text in ("a_" * 5_000 + "-", "A1-" * 3_000, "_" * 10_000, "aA" * 5_000):
+        evidence_of(text, [AskedWord("a", 1.0, True)], {}, None, 0.0)
+    assert time.process_time() - started < 1

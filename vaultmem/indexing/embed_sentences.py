@@ -6,6 +6,7 @@ help to rank what was found by passages, so they can wait, and a very large vaul
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.index import Index
@@ -13,45 +14,60 @@ from vaultmem.notes.passages import passage_hash, passage_sentences, passages, p
 from vaultmem.storage.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vaultmem.embedding.embedder import Embedder
 
 MOST_PASSAGES: Final = 30_000  # of a vault
 _AT_A_TIME: Final = 24  # passages looked at
+MOST_TEXTS: Final = 48  # embedded in one go, unless a single passage has more
 
 
 class SentenceVectors:
     def __init__(self, store: Store, index: Index) -> None:
         self._store = store
         self._index = index
-        self._looked: tuple[object, int] = (None, 0)  # where, and the last passage
+        self._done: tuple[object, int] = (None, 0)  # of which model and index, up to which passage
 
     def embed_some(self, embedder: Embedder) -> int:
-        """Embed the sentences of some notes; returns how many were done."""
-        while waiting := self._waiting(embedder.identity):
-            if made := sum(self._embed_note(embedder, path) for path in waiting):
-                return made
+        """Embed the sentences of some passages of a note; returns how many were done."""
+        vectors, place = self._index.vectors, (embedder.identity, self._index.identity)
+        if self._done[0] != place:
+            self._done = place, 0
+        last = vectors.last_passage()
+        if self._done[1] >= last or vectors.count_passages() > MOST_PASSAGES:
+            return 0
+        while waiting := vectors.passages_without_sentences(*place[:1], self._done[1], _AT_A_TIME):
+            for path, some in itertools.groupby(waiting, lambda row: row[1]):
+                if made := self._embed_passages(embedder, path, list(some)):
+                    return made
+        self._done = place, last
         return 0
 
-    def _waiting(self, identity: str) -> list[str]:
-        """Paths of notes that have passages without them, behind the last one looked at."""
-        vectors, place = self._index.vectors, (identity, self._index.identity)
-        last = self._looked[1] if self._looked[0] == place else 0
-        if vectors.count_passages() > MOST_PASSAGES:
-            return []
-        paths, looked = vectors.notes_without_sentences(identity, last, _AT_A_TIME)
-        self._looked = place, max(last, looked)
-        return paths
+    def _embed_passages(
+        self, embedder: Embedder, path: str, waiting: Sequence[tuple[int, str, bytes]]
+    ) -> int:
+        """As many as fit. What the note does not say any more comes with its new passages."""
+        said = self._sentences(path)
+        texts: list[str] = []
+        many: dict[bytes, int] = {}
+        for number, _, key in waiting:
+            more = said.get(key, [])
+            if texts and len(texts) + len(more) > MOST_TEXTS:
+                break
+            texts += more
+            many[key], done = len(more), number
+        vectors = iter(embedder.embed(texts)) if texts else iter(())
+        rows = {key: list(itertools.islice(vectors, count)) for key, count in many.items()}
+        self._index.vectors.add_sentences(embedder.identity, rows)
+        self._done = self._done[0], done
+        return len(texts)
 
-    def _embed_note(self, embedder: Embedder, path: str) -> int:
+    def _sentences(self, path: str) -> dict[bytes, list[str]]:
         try:
             note = self._store.note(path)
             cut = passages(note)
             hashes = map(passage_hash, passages_in_context(note, cut))
+            return {key: passage_sentences(note, p) for key, p in zip(hashes, cut, strict=True)}
         except Exception:  # whatever is wrong with it was said when it was indexed
-            return 0
-        said = {key: passage_sentences(note, each) for key, each in zip(hashes, cut, strict=True)}
-        texts = [text for some in said.values() for text in some]
-        vectors = iter(embedder.embed(texts)) if texts else iter(())
-        rows = {key: [next(vectors) for _ in some] for key, some in said.items()}
-        self._index.vectors.add_sentences(embedder.identity, rows)
-        return len(texts)
+            return {}

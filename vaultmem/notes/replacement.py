@@ -253,9 +253,10 @@ class NameSeries(NamedTuple):
 
 
 def name_series(title: str) -> NameSeries | None:
-    match = _endings_of_names().fullmatch(title.strip()[:_LONGEST_NAME])
-    if match is None:
-        return None
+    title = title.strip()
+    match = _endings_of_names().fullmatch(title) if len(title) <= _LONGEST_NAME else None
+    if match is None or (match["month"] or "april").casefold() not in _months_in_names():
+        return None  # the engine takes a dotless i for an i
     name = match["name"].strip(" ,_-(–—").casefold()
     if not name or day_in_name(name):
         return None
@@ -264,7 +265,8 @@ def name_series(title: str) -> NameSeries | None:
 
 def _place_in_series(match: re.Match[str]) -> tuple[str, tuple[int, ...]]:
     if match["version"]:
-        return VERSION, tuple(int(part) for part in match["version"].split("."))
+        bare = re.sub(r"(?:\.0+)+\Z", "", match["version"])
+        return VERSION, tuple(int(part) for part in bare.split("."))
     if match["new"]:
         return CHANGED, ()
     if match["date"]:

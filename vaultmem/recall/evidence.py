@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final, NamedTuple, TypeVar
 
 from vaultmem.index import AskedWord
@@ -58,10 +58,8 @@ _GENERAL: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<=[^\s.?!:])\s+[\"'“‘(]?([A-ZÀ-ÖØ-Þ]\w+)")
-_IDENTIFIER: Final = re.compile(
-    r"(?<![\w-])(?=[\w-]*[A-Za-z])(?:[A-Z][\w-]*\d[\w-]*|[\w-]*[A-Za-z]-?\d{2,}[\w-]*|\w+_\w+"
-    r"|[a-z]+[A-Z]\w+)(?![\w-])"
-)
+_TOKEN: Final = re.compile(r"(?<![\w-])[\w-]{3,60}(?![\w-])")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][\w-]*\d\d|[A-Z][\w-]*\d|[\w-]*[A-Za-z]_\w|[a-z]+[A-Z]")
 _PART: Final = re.compile(r"[A-Za-z]+|\d+")
 _TOGETHER: Final = 0.2  # what a similarity above the usual is divided by, to be added to a share
 _ALL, _SAID = 0.93, 0.5  # a share, and what is known at least where a memory says it all
@@ -258,11 +256,20 @@ def _named(words: Sequence[AskedWord], names: set[str], known: bool) -> int:
 def _is_identifier_known(question: str, words: Sequence[AskedWord]) -> bool:
     """All parts of one stand here; a number alone is none."""
     known = {word.word for word in words if word.known}
-    return any(
-        all(any(part.startswith(word[: max(2, len(word) - 1)]) for word in known) for part in parts)
-        for found in _IDENTIFIER.findall(question)
-        if (parts := [part.casefold() for part in _PART.findall(found) if len(part) > 1])
-    )
+    for found in _TOKEN.findall(question):
+        parts = [part.casefold() for part in _PART.findall(found)]
+        telling = [part for part in parts if len(part) > 1]
+        named = _IDENTIFIER.match(found) and any(map(str.isalpha, telling))
+        if named and all(_is_word_known(part, known) for part in telling):
+            return True
+    return False
+
+
+def _is_word_known(part: str, known: Set[str]) -> bool:
+    """A stem is shorter than its word; a number is what it is."""
+    if part in known or part.isdigit():
+        return part in known
+    return any(len(word) > 3 and part.startswith(word[:-1]) for word in known)
 
 
 def _both(covered: Mapping[M, float], above: Mapping[M, float]) -> float:

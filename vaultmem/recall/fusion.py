@@ -322,8 +322,18 @@ def step_back(ranking: Ranking, replaced: Replaced, question: str = "") -> None:
             ranking.set_score(memory, score * _REPLACED, ("consolidated", _REPLACED))
 
 
+def names_mark(question: str, mark: str) -> bool:
+    """Whether a question names the year, the month or the version in a title."""
+    if not mark:
+        return False
+    number = re.search(r"\d[\d.-]*", mark)
+    word = re.escape(number[0] if number else mark.split()[-1])
+    version = r"(?:v(?:ersion)?[ .]?)?" if number and mark[:1] in "vV" else ""
+    return re.search(rf"(?<![\w.]){version}{word}(?!\w)", question, re.IGNORECASE) is not None
+
+
 def _is_followed(by: Successor, score: float, scores: Mapping[int, float], question: str) -> bool:
-    if by.mark and by.mark.casefold() in question.casefold():
+    if names_mark(question, by.mark):
         return False
     return not by.doubtful or scores.get(by.note, 0.0) >= _AS_WELL * score
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -153,9 +154,10 @@ class LaneSearch:
             found.warnings.append(f"partial_results: {many} passages have no vector yet.")
         alone = self._index.lookup.observations([hit[1] for hit in hits])
         found.usual = self._index.vectors.usual_similarity(vector, embedder.identity)
-        best = self._index.vectors.best_sentences(
-            vector, embedder.identity, [passage for _, passage, _ in hits[:_LOOKED_INTO]]
-        )
+        best: dict[int, float] = {}
+        with contextlib.suppress(*INDEX_FAILURES):  # they only help to rank
+            first = [passage for _, passage, _ in hits[:_LOOKED_INTO]]
+            best = self._index.vectors.best_sentences(vector, embedder.identity, first)
         return fusion.by_meaning(fusion.with_sentences(hits, best), alone, found.usual)
 
     def _by_graph(self, question: Question, found: LanesFound) -> None:

@@ -87,6 +87,8 @@ class Recall:
             more = _WHOLE_JOURNALS if events and not offset and limit <= 900 else 0
             ranked = self._page(question, limit + more, offset, answer)
             self._read(question, ranked, answer)
+            if answer.hits:
+                answer.total = max(answer.total, offset + len(answer.hits))
             if events:
                 answer.hits = [hit for hit in answer.hits if not hit.is_journal][:limit]
             if floor and profile == "relevance" and "graph" not in answer.strategy:
@@ -117,7 +119,8 @@ class Recall:
         if offset + limit > len(ranking) and answer.more:
             ranking = [*ranking, *self._further(question, ranking, answer.evidence)]
         if "vector" in found.lanes and question.profile == "relevance":
-            answer.total += found.near_in_meaning
+            by_words = answer.total if "keyword" in found.lanes else 0
+            answer.total = by_words + found.near_in_meaning
         elif answer.strategy != "keyword" or not answer.more:  # then these are all there are
             answer.total = max(answer.total, len(ranking))
         page = ranking[offset : offset + limit + 1]
@@ -147,7 +150,9 @@ class Recall:
             fusion.prefer_days(ranking, self._fits(question, ranking, question.times), weight)
         elif "vector" in found.lanes and question.profile == "relevance":
             if not asks_about_past(question.text):
-                NewerNotes(self.index, found.model).prefer(ranking)
+                replaced = self.index.lookup.replaced()
+                settled = replaced.by.keys() | {by.note for by in replaced.by.values()}
+                NewerNotes(self.index, found.model, settled).prefer(ranking)
         if question.profile == "seed":
             notes = {memory.note for memory, _ in ranking.scores()}
             fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time())

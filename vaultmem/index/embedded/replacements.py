@@ -40,6 +40,7 @@ class Successor(NamedTuple):
     mark: str = ""  # the year or version of the old one, where only their names tell
     by_name: bool = False  # it only looks so
     doubtful: bool = False  # both may hold; the later one comes first where both say it
+    in_own_words: bool = False  # the old one says so itself
 
 
 class Replaced(NamedTuple):
@@ -49,9 +50,16 @@ class Replaced(NamedTuple):
     consolidated: frozenset[int]
 
     def without(self, hidden: Set[int]) -> Replaced:
-        """As somebody sees it who must not see these."""
-        by = {old: Successor(0) if new.note in hidden else new for old, new in self.by.items()}
-        return Replaced(by, self.consolidated) if hidden else self
+        """As somebody sees it who must not see these: what only they say, or their names, is not
+        known then."""
+        if not hidden:
+            return self
+        by = {
+            old: Successor(0, in_own_words=True) if new.note in hidden else new
+            for old, new in self.by.items()
+            if new.note not in hidden or new.in_own_words
+        }
+        return Replaced(by, self.consolidated)
 
 
 NOTHING_REPLACED: Final = Replaced({}, frozenset())
@@ -67,12 +75,20 @@ class Replacements:
         now = self._catalog.stamp()
         if self._known[0] != now:
             consolidated = frozenset(self._catalog.column(_CONSOLIDATED))
-            by: dict[int, Successor] = {}
-            for note, successor in self._successors_of_replaced_notes():
-                if successor.note or note not in by:  # that it was replaced is less than by what
-                    by[note] = successor
-            self._known = now, Replaced(by, consolidated)
+            self._known = now, Replaced(self._replaced_notes(), consolidated)
         return self._known[1]
+
+    def _replaced_notes(self) -> dict[int, Successor]:
+        by: dict[int, Successor] = {}
+        for note, successor in self._successors_of_replaced_notes():
+            # That it was replaced is surer than by what, and less than both.
+            known = by.get(note, successor).note
+            by[note] = successor if successor.note else successor._replace(note=known)
+        for note, successor in by.items():  # `Rota from May` was followed itself
+            last = by.get(successor.note)
+            if successor.by_name and last and last.by_name and last.note != note:
+                by[note] = successor._replace(note=last.note)
+        return by
 
     def _successors_of_replaced_notes(self) -> Iterator[tuple[int, Successor]]:
         """The weakest sign first, so that a stronger one takes its place."""
@@ -88,7 +104,7 @@ class Replacements:
         for note, sign, folded, _ in signs:
             if sign == REPLACED_BY:
                 by = named.get(folded, 0)
-                yield note, Successor(by if by != note else 0)
+                yield note, Successor(by if by != note else 0, in_own_words=True)
 
     def _notes_beside_bare_names(self) -> Iterator[tuple[int, Successor]]:
         """`Rota` was followed by `Rota from September`, and `Rota 2025` by `Rota` once that year

@@ -144,7 +144,8 @@ def _link_rows(note: int, source: Note) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _replacement_rows(note: Note) -> Iterator[tuple[str, str, str]]:
-    """A sign, the name it is about, and of a series the place and the mark in the title."""
+    """A sign, the name it is about, and of a series the place and the mark in the title; of the
+    bare name the folder and the mark."""
     # Imported here: whoever only asks needs none of it.
     from vaultmem.notes.replacement import name_series, replaced_names, replacement
 

@@ -57,18 +57,25 @@ class VectorStore(Database):
         import numpy as np
 
         exact = vectors.astype(np.float16)
-        rows = ((model, key, row.tobytes()) for key, row in zip(hashes, exact, strict=True))
-        self.db.execute("BEGIN IMMEDIATE")
-        self.db.executemany(
-            "INSERT OR IGNORE INTO vector (model, hash, vector) VALUES (?, ?, ?)", rows
-        )
-        self.db.execute("COMMIT")
+        rows = [(model, key, row.tobytes()) for key, row in zip(hashes, exact, strict=True)]
+        sql = "INSERT OR IGNORE INTO vector (model, hash, vector) VALUES (?, ?, ?)"
+        with self._writing():
+            self.db.executemany(sql, rows)
 
     def add_sentences(self, model: int, rows: Mapping[bytes, Sequence[np.ndarray]]) -> None:
         """The vectors of a passage's sentences, as bytes: they only help to rank."""
-        packed = ((model, key, b"".join(map(_as_bytes, some))) for key, some in rows.items())
+        packed = [(model, key, b"".join(map(_as_bytes, some))) for key, some in rows.items()]
+        with self._writing():
+            self.db.executemany("INSERT OR IGNORE INTO sentences VALUES (?, ?, ?)", packed)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
         self.db.execute("BEGIN IMMEDIATE")
-        self.db.executemany("INSERT OR IGNORE INTO sentences VALUES (?, ?, ?)", packed)
+        try:
+            yield
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
         self.db.execute("COMMIT")
 
     def hashes_not_in_vector_store(self, model: int, hashes: Iterable[bytes]) -> set[bytes]:
@@ -141,10 +148,9 @@ class VectorStore(Database):
 
     def drop_stored_vectors(self, numbers: Sequence[int]) -> None:
         """Of damaged vectors; their texts are embedded again."""
-        self.db.execute("BEGIN IMMEDIATE")
-        self.db.executemany("DELETE FROM vector WHERE number = ?", ((n,) for n in numbers))
-        self.db.execute("DELETE FROM counted")
-        self.db.execute("COMMIT")
+        with self._writing():
+            self.db.executemany("DELETE FROM vector WHERE number = ?", ((n,) for n in numbers))
+            self.db.execute("DELETE FROM counted")
 
     def counts_kept_in_vector_store(
         self, model: int, catalog: str
@@ -184,8 +190,9 @@ def nearest_in_bytes(packed: Sequence[tuple[int, bytes]], vector: np.ndarray) ->
     """How similar the nearest vector of each is."""
     import numpy as np
 
+    packed = [(each, raw) for each, raw in packed if raw and len(raw) % len(vector) == 0]
     if not packed:
-        return {}
+        return {}  # or damaged: they only help to rank
     alike = vectors_from_bytes(b"".join(raw for _, raw in packed), len(vector)) @ vector
     many = [len(raw) // len(vector) for _, raw in packed]
     starts = np.cumsum([0, *many[:-1]])

@@ -64,7 +64,7 @@ SELECT passage, vectors FROM passage CROSS JOIN v.sentences USING (hash)
 WHERE passage IN {SQL_LIST} AND model = ? AND length(vectors) > 0
 """
 _WITHOUT_SENTENCES: Final = """
-SELECT passage, path FROM passage p JOIN note USING (note) WHERE passage > ? AND NOT EXISTS
+SELECT passage, path, hash FROM passage p JOIN note USING (note) WHERE passage > ? AND NOT EXISTS
   (SELECT 1 FROM v.sentences WHERE model = ? AND hash = p.hash) ORDER BY passage LIMIT ?
 """
 _OF_PASSAGES: Final = f"""
@@ -354,17 +354,18 @@ class Vectors:
                 self._count_missing_vectors(identity)  # the next look need not begin so early
             return found
 
-    def notes_without_sentences(
+    def passages_without_sentences(
         self, identity: str, last: int, limit: int
-    ) -> tuple[list[str], int]:
-        """Paths of notes that have passages behind this one whose sentences have no vectors, and
-        the last of these passages."""
+    ) -> list[tuple[int, str, bytes]]:
+        """Passages behind this one whose sentences have no vectors: number, path and hash."""
         self._look()
         with self._vectors_in_use():
             model = self.open_store().model(identity)
             self._catalog.attach_vectors()
-            found = self._catalog.query(_WITHOUT_SENTENCES, (last, model, limit))
-        return list(dict.fromkeys(path for _, path in found)), found[-1][0] if found else last
+            return self._catalog.query(_WITHOUT_SENTENCES, (last, model, limit))
+
+    def last_passage(self) -> int:
+        return self._catalog.last_passage()
 
     def count_passages(self) -> int:
         return int(self._catalog.column("SELECT count(*) FROM passage")[0])

@@ -243,7 +243,7 @@ class Contexts:
 
     def _holding(self, rows: Sequence[CatalogRow]) -> list[CatalogRow]:
         """Those that no other note replaced."""
-        replaced = replaced_notes(self._view)
+        replaced = replaced_notes(self._view, by_name=False)  # the days of a log are all true
         return [row for row in rows if row.note not in replaced]
 
     def _summed_up(self, project: str | None, most: int) -> Iterator[ContextItem]:

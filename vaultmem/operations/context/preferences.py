@@ -202,13 +202,22 @@ class PreferenceNotes:
         return is_preference(note, attributes_of(note, self._view.settings))
 
 
-def replaced_notes(view: View) -> Set[int]:
-    """Notes that do not hold any more, but for those of which it only looks so."""
+def replaced_notes(view: View, *, by_name: bool = True) -> Set[int]:
+    """Notes that do not hold any more, as far as the caller may know, but for those of which it
+    only looks so."""
+    lookup = view.index.lookup
     try:
-        by = view.index.lookup.replaced().by
+        by = lookup.replaced().by
+        visible = lookup.passing({each.note for each in by.values()}, view.filters())
     except INDEX_FAILURES:
         return frozenset()
-    return {note for note, successor in by.items() if not successor.doubtful}
+    return {
+        note
+        for note, each in by.items()
+        if not each.doubtful
+        and (by_name or not each.by_name)
+        and (each.note in visible or each.in_own_words)
+    }
 
 
 def _importance(row: CatalogRow) -> float:

@@ -30,6 +30,7 @@ from vaultmem.operations.context.kinds_of_work import kinds_of_preference, kinds
 from vaultmem.operations.context.preferences import PreferenceNotes, is_preference
 from vaultmem.operations.read import journal_observation
 from vaultmem.operations.view import View
+from vaultmem.recall.fusion import names_mark
 from vaultmem.recall.recall import Answer, Hit
 
 LOOKED_AT: Final = 30  # hits
@@ -138,12 +139,13 @@ class TaskMemories:
         lookup = self._view.index.lookup
         try:
             by = lookup.replaced().by.get(row.note)
-            if by is None or (by.mark and by.mark.casefold() in self.text.casefold()):
+            if by is None or names_mark(self.text, by.mark):
                 return None
             if by.doubtful and all(hit.row.note != by.note for hit in hits):
                 return None
-            visible = lookup.passing([by.note], self._view.filters()) if by.note else ()
-            return lookup.rows(visible)[by.note] if visible else row
+            if lookup.passing([by.note], self._view.filters()):
+                return lookup.rows([by.note])[by.note]
+            return row if by.in_own_words else None
         except INDEX_FAILURES:
             return None
 
