@@ -277,7 +277,7 @@ TROUBLE = DOCS / "troubleshooting.md"
 def said() -> tuple[str, ...]:
     """Every text in the source, with … for what changes."""
     found = [pages.text_of(ROOT / "scripts" / "python")]
-    for file in (ROOT / "vaultmem").rglob("*.py"):
+    for file in (ROOT / "scripts" / "bootstrap.py", *(ROOT / "vaultmem").rglob("*.py")):
         found += _texts(ast.parse(file.read_text(encoding="utf-8")))
     return tuple(re.sub("…+", "…", text) for text in found)
 

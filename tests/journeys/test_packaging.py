@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import pages
 from tests.conftest import ROOT, clean_environment
 from vaultmem import __version__
 
@@ -30,7 +31,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(dist: Path) -> zipfile.ZipFile:
     (file,) = dist.glob("*.whl")
-    assert file.name == f"vaultmem-{__version__}-py3-none-any.whl"
+    assert file.name == f"vaultmem_mcp-{__version__}-py3-none-any.whl"
     return zipfile.ZipFile(file)
 
 
@@ -56,6 +57,7 @@ def test_the_wheel_has_the_code_the_template_and_nothing_else(wheel: zipfile.Zip
 def test_the_metadata_says_what_is_true(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     about = HeaderParser().parsestr(wheel.read(name).decode())
+    assert about["Name"] == "vaultmem-mcp", "vaultmem is another's library"
     assert about["Version"] == __version__
     assert about["License-Expression"] == "MIT"
     assert about["Requires-Python"] == ">=3.11"
@@ -112,3 +114,12 @@ def test_every_locked_package_is_on_the_page_of_licences() -> None:
             f"{name}: write the page anew with scripts/run licences"
         )
         assert re.fullmatch(r"[\w.-]+(?: (?:AND|OR) [\w.-]+)*", row[2]), row[2]
+
+
+def test_no_page_names_the_other_library_to_install() -> None:
+    wrong = re.compile(
+        r"\b(?:pipx?|uv|uvx)\b[^\n`]*\s(?:install|--from|run)\s[^\n`]*\bvaultmem(?![-_\w/@.])"
+    )
+    assert wrong.search("pip install -U vaultmem") and not wrong.search("pipx install vaultmem-mcp")
+    for page in pages.PAGES:
+        assert not wrong.search(pages.text_of(page)), page.name

@@ -72,6 +72,7 @@ def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
         *_leftover_findings(listing),
         *_merge_driver_findings(store),
         *_git_program_findings(store),
+        *_namesake_findings(),
     ]
 
 
@@ -258,3 +259,19 @@ def _leftover_findings(listing: Listing) -> Iterator[Finding]:
         message = "A temporary file that a stopped process may have left."
         cure = "vaultmem doctor --fix removes it after an hour."
         yield Finding(path, "leftover-file", message, cure)
+
+
+def _namesake_findings() -> Iterator[Finding]:
+    """Another library has our name on the package index, and the same place for its files."""
+    from importlib import metadata
+
+    try:
+        found = metadata.distribution("vaultmem")
+    except metadata.PackageNotFoundError:
+        return
+    message = f"Another library named vaultmem ({found.version}) is installed in the same place."
+    cure = (
+        "pip uninstall vaultmem, with the pip of this environment; then install vaultmem-mcp "
+        "anew with --force-reinstall."
+    )
+    yield Finding(str(found.locate_file("vaultmem")), "other-library", message, cure)

@@ -15,6 +15,7 @@ SHOWN: Final = 8
 
 # What each kind of problem is called, the most pressing first.
 HEADINGS: Final[Mapping[str, str]] = {
+    "other-library": "A library that stands in the way",
     "settings": "Settings that are wrong",
     "unreadable": "Files that cannot be read",
     "no-note": "What is named like a note, and cannot be one",
