@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TEMPLATE
-from vaultmem import config
+from vaultmem import config, setting_values
 from vaultmem.errors import InvalidInput, NotFound
 
 
@@ -31,35 +31,106 @@ def test_defaults_then_file_then_environment_then_flags(
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "fatal"),
+    ("text", "message"),
     [
-        ("\nuser = 5\n", ".vaultmem/config.toml:2: user must be text, not 5.", True),
-        ("read_only = 'no'\n", ".vaultmem/config.toml:1: read_only must be true or false", True),
-        ("exclude = 'x'\n", "must be a list of texts", True),
-        ("[typing]\nquiet_seconds = -1\n", ".vaultmem/config.toml:2: typing.quiet_seconds", True),
-        ("[folders]\nmemmories = 'x'\n", "did you mean 'folders.memories'", False),
-        ("colour = 1\n", "there is no setting 'colour'", False),
-        ("modle = 'x'\n", "there is no setting 'modle'; did you mean 'model'?", False),
-        ("language = 'klingon'\n", "language: 'klingon' is none of \"\", arabic, danish", True),
-        ("[properties]\ntype = 1\n", ".vaultmem/config.toml:2: properties.type", True),
-        ("[properties]\nnope = 'x'\n", "'nope' is not one of vaultmem's properties", False),
-        ("user = \n", "cannot be read", True),
-        ("folders.memories = 3\n", ".vaultmem/config.toml:1: folders.memories must be text", True),
+        ("\nuser = 5\n", ".vaultmem/config.toml:2: user must be text, not 5."),
+        ("read_only = 'no'\n", ".vaultmem/config.toml:1: read_only must be true or false"),
+        ("exclude = 'x'\n", "must be a list of texts"),
+        ("exclude = {}\n", ":1: exclude must be a list of texts, not {}"),
+        ("[typing]\nquiet_seconds = -1\n", ".vaultmem/config.toml:2: typing.quiet_seconds"),
+        ("language = 'klingon'\n", "language: 'klingon' is none of \"\", arabic, danish"),
+        ("[properties]\ntype = 1\n", ".vaultmem/config.toml:2: properties.type must be"),
+        ("user = \n", "cannot be read"),
+        ("folders.memories = 3\n", ".vaultmem/config.toml:1: folders.memories must be text"),
+        # names that there are not
+        ("colour = 1\n", "there is no setting 'colour'."),
+        ("modle = 'x'\n", ":1: there is no setting 'modle'; did you mean 'model'?"),
+        ("exlude = ['Private']\n", ":1: there is no setting 'exlude'; did you mean 'exclude'?"),
+        ("EXCLUDE = ['Private']\n", "did you mean 'exclude'?"),
+        ("read-only = true\n", "did you mean 'read_only'?"),
+        ("[folders]\nmemmories = 'x'\n", ":2: there is no setting 'folders.memmories'; did you"),
+        (
+            "[folder]\nmemories = 'x'\n",
+            ":2: there is no setting 'folder.memories'; did you mean 'f",
+        ),
+        ("[hooks]\nexlude = ['x']\n", ":2: there is no setting 'hooks.exlude'; did you mean 'excl"),
+        ("\n[hookz]\n", ":2: there is no setting 'hookz'; did you mean 'hooks'?"),
+        ("[properties]\nnope = 'x'\n", ":2: 'nope' is not one of vaultmem's properties"),
+        ("[properties]\nimportanc = 'x'\n", "did you mean 'importance'?"),
+        # settings in the wrong place
+        (
+            "[hooks]\nexclude = ['x']\n",
+            ":2: exclude stands in [hooks], and belongs above the first",
+        ),
+        ("redact = false\n", ":1: redact stands above the first table, and belongs in [privacy]"),
+        ("keep = true\n", "belongs in [sessions] or in [hooks]"),
+        ("folders = 'Mine'\n", ":1: folders is a table: write [folders] on a line of its own"),
+        ("[[folders]]\nmemories = 'Mine'\n", ":1: folders is a table"),
+        ("properties = ['type']\n", ":1: properties is a table"),
+        ("[exclude]\nfolders = ['x']\n", ":2: exclude is a setting and no table"),
     ],
 )
-def test_wrong_settings_are_named_with_their_line(
-    root: Path, text: str, message: str, fatal: bool
-) -> None:
+def test_wrong_settings_are_named_with_their_line(root: Path, text: str, message: str) -> None:
     write(root, text)
     settings = config.load(root)
     (problem,) = settings.problems
     assert message in problem.message
-    assert problem.fatal is fatal
-    if fatal:
-        with pytest.raises(InvalidInput):
-            settings.require_valid()
-    else:
+    assert problem.fatal
+    with pytest.raises(InvalidInput) as raised:
         settings.require_valid()
+    assert raised.value.message.startswith(problem.message)
+    assert "Correct the line or remove it" in raised.value.message
+
+
+def test_of_many_mistakes_a_few_are_told_and_the_others_counted(root: Path) -> None:
+    write(root, "".join(f"nothing_{number} = 1\n" for number in range(30)))
+    settings = config.load(root)
+    assert len(settings.problems) == 21
+    with pytest.raises(InvalidInput, match="There are 18 more; vaultmem doctor lists them"):
+        settings.require_valid()
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        *(("VAULTMEM_EXLUDE", "$VAULTMEM_EXCLUDE?"), ("VAULTMEM_EXCULDE", "$VAULTMEM_EXCLUDE?")),
+        *(("VAULTMEM_READONLY", "$VAULTMEM_READ_ONLY?"), ("VAULTMEM_VALUT", "$VAULTMEM_VAULT?")),
+        *(("VAULTMEM_PATTERNS", "$VAULTMEM_PRIVACY_PATTERNS?"),),
+        *(("VAULTMEM_KEEP", "$VAULTMEM_SESSIONS_KEEP or $VAULTMEM_HOOKS_KEEP?"),),
+    ],
+)
+def test_a_misspelt_variable_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, meant: str
+) -> None:
+    monkeypatch.setenv(variable, "my secret")
+    with pytest.raises(InvalidInput) as raised:
+        config.load(root).require_valid()
+    assert f"${variable} is no variable of vaultmem; did you mean {meant}" in raised.value.message
+    assert f"unset {variable}" in raised.value.message
+    assert "my secret" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    "variable", ["VAULTMEM_INDEX_URL", "VAULTMEM_TYPING_IDLE_SECONDS", "VAULTMEM_X", "VAULTMEM_"]
+)
+def test_a_variable_of_another_version_is_a_remark(
+    root: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    settings = config.load(root)
+    settings.require_valid()
+    assert settings.remarks == (
+        f"${variable} is no variable of this version of vaultmem, and does nothing.",
+    )
+
+
+def test_no_variable_of_ours_looks_like_another_misspelt() -> None:
+    """A new one that did would be refused by the version before."""
+    ours = [*map(setting_values.setting_variable, config.DEFAULTS), *config.VARIABLES]
+    for variable in ours:
+        others = [other for other in ours if other != variable]
+        near = [o for o in others if setting_values.letters_apart(variable, o) <= 2]
+        assert not near, f"{variable} is too near to {near}"
 
 
 def test_a_wrong_environment_variable_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,8 @@ PROPERTIES: Final = (
 _MOST_BYTES: Final = 100_000  # of the file
 _LONGEST_NAME: Final = 100  # of a property
 _MOST_UNKNOWN: Final = 20  # settings that are named; the rest is counted
+_TOLD: Final = 3  # problems that an error names; the rest is counted
+VARIABLES: Final = ("VAULTMEM_VAULT", "VAULTMEM_DEBUG")  # ours that stand for no setting
 _OTHER_VARIABLES: Final = {"sessions.keep": "MEMORY_MCP_SESSION_PERSIST"}  # of a dialect
 
 
@@ -48,7 +50,18 @@ class Setting(NamedTuple):
 class SettingsProblem(NamedTuple):
     message: str
     line: int = 0
-    fatal: bool = True
+    fatal: bool = True  # a setting that was meant is not in force: it may keep notes private
+    variable: str = ""  # of the environment, where it is no line of the file
+
+    @property
+    def place(self) -> str:
+        return "environment" if self.variable else CONFIG
+
+    @property
+    def advice(self) -> str:
+        if self.variable:
+            return f"Correct the variable, or remove it: unset {self.variable}"
+        return "Correct the line or remove it; if a newer vaultmem knows it, update this one."
 
 
 @dataclass(frozen=True)
@@ -66,10 +79,24 @@ class Settings:
         more = Setting((*old.value, path), old.origin)
         return replace(self, values={**self.values, "exclude": more})
 
+    @property
+    def is_misread(self) -> bool:
+        """Whether something that was meant is not in force."""
+        return any(problem.fatal for problem in self.problems)
+
     def require_valid(self) -> None:
-        fatal = [problem.message for problem in self.problems if problem.fatal]
-        if fatal:
-            raise InvalidInput(" ".join(fatal))
+        if not self.is_misread:
+            return
+        fatal = [problem for problem in self.problems if problem.fatal]
+        told = [problem.message for problem in fatal[:_TOLD]]
+        if more := len(fatal) - len(told):
+            told.append(f"There are {more:,} more; vaultmem doctor lists them.")
+        raise InvalidInput(" ".join((*told, *{problem.advice: 0 for problem in fatal[:_TOLD]})))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is wrong and stands in nobody's way."""
+        return tuple(problem.message for problem in self.problems if not problem.fatal)
 
 
 def find_vault(given: str | None, start: Path | None = None) -> Path:
@@ -165,46 +192,45 @@ def _settings_from_file(
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
         return {}
     renamed, lines, pairs = data.pop("properties", {}), _config_lines(text), _flat_config(data)
+    if not isinstance(renamed, dict):
+        pairs.append(("properties", renamed))
+        renamed = {}
     _report_unknown_in_config([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
     for name, value in pairs:
         if name in DEFAULTS:
-            line = _config_line(lines, name)
+            place = _config_place(lines, name)
             try:
                 typed = setting_values.setting_value(name, value, name)
-                values[name] = Setting(typed, f"{CONFIG}:{line}")
+                values[name] = Setting(typed, place)
             except ValueError as error:
-                problems.append(SettingsProblem(f"{CONFIG}:{line}: {error}", line))
+                problems.append(_config_problem(lines, name, str(error)))
     return _properties_renamed_in_config(lines, renamed, problems)
 
 
 def _report_unknown_in_config(
     names: list[str], lines: Mapping[str, int], problems: list[SettingsProblem]
 ) -> None:
-    for name in names[:_MOST_UNKNOWN]:
-        line = _config_line(lines, name)
-        message = (
-            f"there is no setting {shown_wrong_value(name)}{setting_values.nearest_setting(name)}"
-        )
-        problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
+    problems += (
+        _config_problem(lines, name, setting_values.unknown_setting(name))
+        for name in names[:_MOST_UNKNOWN]
+    )
     if more := len(names[_MOST_UNKNOWN:]):
-        message = f"{CONFIG} has {more:,} more settings that there are not."
-        problems.append(SettingsProblem(message, fatal=False))
+        problems.append(SettingsProblem(f"{CONFIG} has {more:,} more settings that there are not."))
 
 
 def _properties_renamed_in_config(
-    lines: Mapping[str, int], renamed: Any, problems: list[SettingsProblem]
+    lines: Mapping[str, int], given: Mapping[str, Any], problems: list[SettingsProblem]
 ) -> dict[str, str]:
     result: dict[str, str] = {}
-    given = renamed if isinstance(renamed, dict) else {}
     for name in [name for name in given if name not in PROPERTIES][:_MOST_UNKNOWN]:
-        line = _config_line(lines, f"properties.{name}")
-        message = f"{shown_wrong_value(name)} is not one of vaultmem's properties."
-        problems.append(SettingsProblem(f"{CONFIG}:{line}: {message}", line, fatal=False))
+        nearest = setting_values.did_you_mean(name, PROPERTIES)
+        message = f"{shown_wrong_value(name)} is not one of vaultmem's properties{nearest}"
+        problems.append(_config_problem(lines, f"properties.{name}", message))
     for name in [name for name in PROPERTIES if name in given]:
-        value, line = given[name], _config_line(lines, f"properties.{name}")
+        value, label = given[name], f"properties.{name}"
         if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME:
-            message = f"{CONFIG}:{line}: properties.{name} must be a property name."
-            problems.append(SettingsProblem(message, line))
+            message = f"{label} must be a property name, not {shown_wrong_value(value)}."
+            problems.append(_config_problem(lines, label, message))
         else:
             result[name] = value
     return result
@@ -212,7 +238,7 @@ def _properties_renamed_in_config(
 
 def _settings_from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
     for name in DEFAULTS:
-        variable = "VAULTMEM_" + name.replace(".", "_").upper()
+        variable = setting_values.setting_variable(name)
         other = _OTHER_VARIABLES.get(name, "")
         if variable not in os.environ and _is_variable_true(other):
             variable = other
@@ -223,7 +249,12 @@ def _settings_from_environment(values: dict[str, Setting], problems: list[Settin
             typed = setting_values.setting_value(name, given, f"${variable}")
             values[name] = Setting(typed, f"${variable}")
         except ValueError as error:
-            problems.append(SettingsProblem(str(error)))
+            problems.append(SettingsProblem(str(error), variable=variable))
+    known = {*map(setting_values.setting_variable, DEFAULTS), *VARIABLES}
+    ours = (name for name in os.environ if name.startswith(setting_values.VARIABLE_PREFIX))
+    for variable in sorted(name for name in ours if name not in known)[:_MOST_UNKNOWN]:
+        message, meant = setting_values.unknown_variable(variable, VARIABLES)
+        problems.append(SettingsProblem(message, fatal=meant, variable=variable))
 
 
 def _is_variable_true(variable: str) -> bool:
@@ -234,18 +265,22 @@ def _flat_config(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, A
     pairs = []
     for key, value in data.items():
         name = prefix + key
-        pairs += _flat_config(value, name + ".") if isinstance(value, dict) else [(name, value)]
+        if value == {} and name in setting_values.TABLES:
+            continue
+        nested = isinstance(value, dict) and value
+        pairs += _flat_config(value, name + ".") if nested else [(name, value)]
     return pairs
 
 
 def _config_lines(text: str) -> dict[str, int]:
-    """The line on which each setting stands, and each inline table: tomllib does not say."""
+    """The line on which each setting stands, and each table: tomllib does not say."""
     found: dict[str, int] = {}
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
-        if header := re.match(r"\[([^\[\]]+)\]", stripped):
+        if header := re.match(r"\[{1,2}([^\[\]]+)\]", stripped):
             current = header[1].strip().replace('"', "")
+            found.setdefault(current, number)
         if written := re.match(r"""(["']?)([\w.-]+)\1\s*=""", stripped):
             found.setdefault(".".join(filter(None, (current, written[2]))), number)
     return found
@@ -253,6 +288,16 @@ def _config_lines(text: str) -> dict[str, int]:
 
 def _config_line(lines: Mapping[str, int], name: str) -> int:
     return lines.get(name) or lines.get(name.rpartition(".")[0], 0)
+
+
+def _config_place(lines: Mapping[str, int], name: str) -> str:
+    line = _config_line(lines, name)
+    return f"{CONFIG}:{line}" if line else CONFIG
+
+
+def _config_problem(lines: Mapping[str, int], name: str, message: str) -> SettingsProblem:
+    place, line = _config_place(lines, name), _config_line(lines, name)
+    return SettingsProblem(f"{place}: {message}", line)
 
 
 class Surroundings(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from vaultmem.limits import shown_wrong_value
@@ -51,7 +51,14 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "typing.wait_seconds": (0, 60),
     "upkeep.stale_days": (0, 36_500),
 }
+TABLES: Final = (*{name.partition(".")[0]: 0 for name in DEFAULTS if "." in name}, "properties")
+SETTING_NAMES: Final = (*DEFAULTS, *TABLES)
+VARIABLE_PREFIX: Final = "VAULTMEM_"
+LETTERS_APART: Final = 2  # at most, of a name and its misspelling
 MOST_ITEMS, MOST_CHARACTERS = 1_000, 1_000  # of a list, and of a text
+_LONGEST_NAME: Final = 100  # letters of a wrong one that are looked at
+_LIKE, _OTHER_TABLE = 0.6, 0.1  # how alike a name must be, and what another table takes off
+_SHORTEST: Final = 4  # letters of a variable that may be the end of another
 _WORDS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _KINDS: Final = {str: "text", bool: "true or false", tuple: "a list of texts"}
 
@@ -93,11 +100,71 @@ def is_setting_folder(path: str) -> bool:
     return all(part and not part.startswith(".") for part in path.strip("/").split("/"))
 
 
-def nearest_setting(name: str) -> str:
+def setting_variable(name: str) -> str:
+    return VARIABLE_PREFIX + name.replace(".", "_").upper()
+
+
+def unknown_setting(name: str) -> str:
+    """What is wrong with a name in the file that is no setting, and what was probably meant."""
+    table, _, own = name.rpartition(".")
+    if name in TABLES:
+        return f"{name} is a table: write [{name}] on a line of its own, and its settings below."
+    if table in DEFAULTS:
+        return f"{table} is a setting and no table: write {table} = … on one line."
+    homes = [known.rpartition(".")[0] for known in DEFAULTS if known.rpartition(".")[2] == own]
+    if homes and table in ("", *TABLES):
+        here = f"in [{table}]" if table else "above the first table"
+        there = " or ".join(f"in [{home}]" if home else "above the first table" for home in homes)
+        return f"{own} stands {here}, and belongs {there}: move the line there."
+    return f"there is no setting {shown_wrong_value(name)}{did_you_mean(name, SETTING_NAMES)}"
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """The end of a sentence; a setting may have been put into a table that there is not."""
     import difflib
 
-    close = difflib.get_close_matches(name, DEFAULTS, n=1)
-    return f"; did you mean {close[0]!r}?" if close else "."
+    def likeness(of: str) -> float:
+        whole = difflib.SequenceMatcher(None, written, of)
+        ends = difflib.SequenceMatcher(None, written.rpartition(".")[2], of.rpartition(".")[2])
+        return max(whole.ratio(), ends.ratio() - _OTHER_TABLE)
+
+    written = name[:_LONGEST_NAME].casefold().replace("-", "_")
+    best = max(known, key=likeness)
+    return f"; did you mean {best!r}?" if likeness(best) >= _LIKE else "."
+
+
+def unknown_variable(variable: str, others: Collection[str]) -> tuple[str, bool]:
+    """What is wrong with a variable that is none of ours, and whether it is one misspelt.
+
+    Another version may know variables that this one does not, so only what is within two letters
+    of a known one, or is a setting without its table, is taken for a mistake.
+    """
+    ours = [*map(setting_variable, DEFAULTS), *others]
+    own = variable.removeprefix(VARIABLE_PREFIX)
+    near = min(ours, key=lambda known: letters_apart(variable, known))
+    if letters_apart(variable, near) <= min(LETTERS_APART, len(own) // 2):
+        return f"${variable} is no variable of vaultmem; did you mean ${near}?", True
+    whole = [v for v in ours if v.endswith(f"_{own}") and len(own) >= _SHORTEST]
+    if own and whole:
+        return f"${variable} is no variable of vaultmem; did you mean ${' or $'.join(whole)}?", True
+    return f"${variable} is no variable of this version of vaultmem, and does nothing.", False
+
+
+def letters_apart(one: str, other: str) -> int:
+    """Letters to add, leave out, change or swap with the next to make one of the other, up to
+    one more than matters."""
+    if abs(len(one) - len(other)) > LETTERS_APART:
+        return LETTERS_APART + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        earlier, before, row = before, row, [i]
+        for j, their in enumerate(other, 1):
+            least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != their))
+            if i > 1 and j > 1 and letter == other[j - 2] and their == one[i - 2]:
+                least = min(least, earlier[j - 2] + 1)
+            row.append(least)
+    return min(row[-1], LETTERS_APART + 1)
 
 
 def _typed_setting_value(name: str, value: Any) -> Any:

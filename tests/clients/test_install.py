@@ -274,11 +274,79 @@ def test_comments_where_a_client_takes_none_are_mentioned(
         assert ("reads plain JSON" in capsys.readouterr().err) == (name == "claude-desktop")
 
 
-def test_coming_and_going_leaves_one_backup(home: Path) -> None:
+# --- backups that nobody needs any more ----------------------------------------------------
+
+
+def names_beside(file: Path) -> list[str]:
+    return sorted(each.name for each in file.parent.iterdir())
+
+
+def test_coming_and_going_leaves_no_backup(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = put("cursor", '{"a": 1}')
     for command in ("install", "uninstall", "install", "uninstall"):
         assert do(command, "cursor") == 0
-    assert sorted(f.name for f in file.parent.iterdir()) == ["mcp.json", "mcp.json.vaultmem-backup"]
+    assert names_beside(file) == ["mcp.json"]
+    assert file.read_text() == '{"a": 1}'
+    said = capsys.readouterr().err
+    assert "mcp.json.vaultmem-backup was removed: it is not needed any more." in said
+    assert said.count("The file as it was") == 2, "only install names a backup"
+
+
+def test_a_backup_of_what_was_changed_since_is_kept(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = put("cursor", '{"a": 1}')
+    assert do("install", "cursor") == 0
+    file.write_text(file.read_text().replace('"a": 1', '"a": 2'))
+    assert do("uninstall", "cursor") == 0
+    assert json.loads(file.read_text()) == {"a": 2}
+    assert names_beside(file) == ["mcp.json", "mcp.json.vaultmem-backup"]
+    said = capsys.readouterr().err
+    assert "was kept: it holds something that the settings do not" in said
+    assert "backup-2 was removed" in said, "which held the same, and vaultmem"
+
+
+def test_a_kept_backup_goes_once_the_file_says_the_same(home: Path) -> None:
+    """Also where the one before it is gone, and where nothing of ours is there to remove."""
+    file = put("cursor", '{"a": 1}')
+    file.with_name("mcp.json.vaultmem-backup-2").write_text('{"a": 1}')
+    file.with_name("mcp.json.vaultmem-backup-3").write_text('{"a": 3}')
+    assert do("uninstall", "cursor") == 0
+    assert names_beside(file) == ["mcp.json", "mcp.json.vaultmem-backup-3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{broken", "cannot be understood"),
+        ('{"key": "only here"}', "holds something"),
+        (None, "read"),
+    ],
+)
+def test_a_backup_that_may_be_needed_stays_where_the_file_is_ours_alone(
+    home: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str
+) -> None:
+    assert do("install", "cursor") == 0
+    backup = file_of("cursor").with_name("mcp.json.vaultmem-backup")
+    backup.mkdir() if text is None else backup.write_text(text)
+    assert do("uninstall", "cursor") == 0
+    assert names_beside(file_of("cursor")) == [backup.name], "the file goes, the backup does not"
+    said = capsys.readouterr().err
+    assert "was kept: it" in said and why in said
+
+
+def test_a_dry_run_removes_no_backup(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = put("cursor", '{"a": 1}')
+    assert do("install", "cursor") == 0
+    before = snapshot(home)
+    assert do("uninstall", "cursor", "--dry-run") == 0
+    assert snapshot(home) == before
+    assert "mcp.json.vaultmem-backup would be removed" in capsys.readouterr().err
+    assert do("uninstall", "cursor", "--json") == 0
+    (told,) = json.loads(capsys.readouterr().out)["files"]
+    path = str(file.with_name("mcp.json.vaultmem-backup"))
+    assert told["backups"] == [{"path": path, "removed": True, "kept_because": ""}]
+    assert told["backup"] is None
 
 
 def test_odd_values_of_others_do_no_harm(home: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +11,12 @@ from vaultmem import config
 from vaultmem.clients import our_entry, settings_edit, settings_file
 from vaultmem.clients.catalogue import CLIENTS, Client, claude_code_settings, is_client_here
 from vaultmem.clients.our_entry import EntryOptions
-from vaultmem.clients.settings_file import Edit, Outcome, SettingsChange
+from vaultmem.clients.settings_file import Edit, Outcome, SettingsBackup, SettingsChange
 from vaultmem.errors import InvalidInput, VaultmemError
 
 _PLUGIN: Final = "vaultmem@"
+
+Removal = Callable[[Path, bytes], settings_edit.CleanedSettings | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,22 +142,25 @@ def _install_notes_on_claude(
 def uninstall_client(
     client: Client, *, file: Path | None = None, dry_run: bool = False
 ) -> ClientChange:
+    """What it takes out, and the backups that nobody needs any more."""
     places = config.places()
     settings = client.file(places) if file is None else file
-    removing = _uninstall_edit(settings, settings_edit.remove_server, client)
-    steps = [SettingsChange("server", settings, removing)]
+    removals: list[tuple[str, Path, Removal]] = [
+        ("server", settings, lambda place, raw: settings_edit.remove_server(place, raw, client))
+    ]
     if client.name == "claude-code" and file is None:
-        place = claude_code_settings(places)
-        steps.append(
-            SettingsChange("hooks", place, _uninstall_edit(place, settings_edit.remove_hooks))
-        )
-    return ClientChange(client, _run_install_changes(steps, dry_run))
+        removals.append(("hooks", claude_code_settings(places), settings_edit.remove_hooks))
+    steps = [SettingsChange(what, p, _uninstall_edit(p, remove)) for what, p, remove in removals]
+    outcomes = _run_install_changes(steps, dry_run)
+    cleared = (
+        _without_needless_backups(outcome, remove, dry_run)
+        for outcome, (_, _, remove) in zip(outcomes, removals, strict=True)
+    )
+    return ClientChange(client, tuple(cleared))
 
 
-def _uninstall_edit(
-    file: Path, remove: Callable[..., settings_edit.CleanedSettings | None], *more: Client
-) -> Edit:
-    return lambda raw: raw and _uninstalled_settings(file, raw, remove(file, raw, *more))
+def _uninstall_edit(file: Path, remove: Removal) -> Edit:
+    return lambda raw: raw and _uninstalled_settings(file, raw, remove(file, raw))
 
 
 def _uninstalled_settings(
@@ -169,6 +174,34 @@ def _uninstalled_settings(
         if known in earlier:
             return known
     return None if left.ours and not file.is_symlink() else left.bare
+
+
+def _without_needless_backups(outcome: Outcome, remove: Removal, dry_run: bool) -> Outcome:
+    """A backup goes if the file says all that it says, apart from what was ours."""
+    backups = []
+    for file in settings_file.settings_backup_files(outcome.path):
+        raw = settings_file.read_settings_backup(file)
+        backup = SettingsBackup(file, _need_of_backup(outcome, raw, remove))
+        if backup.goes and not dry_run:
+            settings_file.remove_settings_backup(file, raw)
+        backups.append(backup)
+    gone = {backup.path for backup in backups if backup.goes}
+    kept = None if outcome.backup in gone else outcome.backup
+    return replace(outcome, backup=kept, backups=tuple(backups))
+
+
+def _need_of_backup(outcome: Outcome, raw: bytes | None, remove: Removal) -> str:
+    if raw is None:
+        return "it cannot be read"
+    if raw == outcome.after:
+        return ""
+    try:
+        left = remove(outcome.path, raw)
+    except VaultmemError:
+        return "it cannot be understood"
+    if left is not None and (left.ours or outcome.after in (left.bare, left.emptied)):
+        return ""
+    return "it holds something that the settings do not"
 
 
 # --- looking -------------------------------------------------------------------------------

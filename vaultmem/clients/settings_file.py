@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from vaultmem.errors import Busy, InvalidInput
 _LARGEST: Final = 50_000_000  # bytes; Claude Code's own file can be large
 _ATTEMPTS: Final = 5
 _WIDEST: Final = 1000  # letters of a line that are shown
+_BACKUP: Final = ".vaultmem-backup"
 _CONTEXT: Final = 2  # lines around a change: others' secrets may stand near
 
 # The bytes of a file to the bytes it is to have; None is no file.
@@ -37,6 +39,18 @@ class SettingsChange:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsBackup:
+    """A copy that an earlier change left beside a file."""
+
+    path: Path
+    needed: str = ""  # why it stays
+
+    @property
+    def goes(self) -> bool:
+        return not self.needed
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What was done to a file, or would be."""
 
@@ -44,6 +58,7 @@ class Outcome:
     before: bytes | None
     after: bytes | None
     backup: Path | None = None
+    backups: tuple[SettingsBackup, ...] = ()  # that were removed, and that had to stay
 
     @property
     def path(self) -> Path:
@@ -111,11 +126,34 @@ def _write_settings_file(target: Path, outcome: Outcome) -> bool:
 
 def settings_backups(path: Path) -> list[bytes]:
     """What earlier changes started from, as far as it can be read."""
-    found = []
-    for name in _settings_backup_names(path):
-        with contextlib.suppress(OSError):
-            found.append(name.read_bytes())
-    return found
+    found = (read_settings_backup(file) for file in settings_backup_files(path))
+    return [raw for raw in found if raw is not None]
+
+
+def settings_backup_files(path: Path) -> list[Path]:
+    """Whatever has such a name; one in between may be gone."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return []
+    ours = re.compile(re.escape(path.name + _BACKUP) + r"(?:-(\d+))?\Z")
+    matches = filter(None, map(ours.match, names))
+    return [path.with_name(m[0]) for m in sorted(matches, key=lambda m: int(m[1] or 1))]
+
+
+def read_settings_backup(file: Path) -> bytes | None:
+    """None where it is no plain file, or not to be read."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(os.lstat(file).st_mode):
+            return file.read_bytes()
+    return None
+
+
+def remove_settings_backup(file: Path, expect: bytes | None) -> None:
+    """If it is still what was looked at."""
+    with durable.disk_errors_explained(f"Removing {file}"):
+        if read_settings_backup(file) == expect:
+            file.unlink(missing_ok=True)
 
 
 def _keep_settings_backup(path: Path, raw: bytes | None) -> Path | None:
@@ -135,7 +173,7 @@ def _keep_settings_backup(path: Path, raw: bytes | None) -> Path | None:
 def _settings_backup_names(path: Path) -> Iterator[Path]:
     """Up to the first that is free."""
     for number in itertools.count(1):
-        name = path.with_name(f"{path.name}.vaultmem-backup{f'-{number}' if number > 1 else ''}")
+        name = path.with_name(f"{path.name}{_BACKUP}{f'-{number}' if number > 1 else ''}")
         yield name
         if not os.path.lexists(name):
             return

@@ -55,7 +55,7 @@ def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
     return [
         *(_secret_findings(notes, store.settings) if secrets else ()),
         *(
-            Finding(".vaultmem/config.toml", "settings", wrong.message, "Correct that setting.")
+            Finding(wrong.place, "settings", wrong.message, wrong.advice)
             for wrong in store.settings.problems
         ),
         *_unread_findings(listing),

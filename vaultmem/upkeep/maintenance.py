@@ -65,7 +65,7 @@ class Maintenance:
 
         fixed = doctor.fix_findings(self._parts.store, findings)
         stale = [finding for finding in findings if finding.problem == "index-behind"]
-        if stale:
+        if stale and not self._parts.settings.is_misread:  # it might take in what is excluded
             self.index_now()
             fixed += stale
         return fixed
@@ -82,6 +82,7 @@ class Maintenance:
     def repair(self, findings: Sequence[Finding]) -> list[Finding]:
         from vaultmem.upkeep import verification
 
+        self._parts.settings.require_valid()
         repaired = verification.repair_findings(self._parts.history, self._parts.index, findings)
         if any(found.problem == "index-differs" for found in repaired):
             self._parts.reconciler.everything(told=True)

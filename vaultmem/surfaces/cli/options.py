@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from vaultmem.surfaces.cli import tab_completion
+from vaultmem.surfaces.cli import screen, tab_completion
 
 if TYPE_CHECKING:
     from vaultmem.config import Settings
@@ -73,7 +73,10 @@ class VaultCall(NamedTuple):
     def open_vault(self, *, strict: bool = True) -> Vault:
         from vaultmem.vault import Vault
 
-        return Vault.open(self.vault, strict=strict)
+        opened = Vault.open(self.vault, strict=strict)
+        if strict:  # the others list what is wrong with the settings themselves
+            screen.print_warnings(opened.settings.remarks)
+        return opened
 
     def ask_vault(
         self, question: Callable[[Vault], T], show: Callable[[T], None], doing: str = ""

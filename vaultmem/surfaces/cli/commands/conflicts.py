@@ -17,6 +17,7 @@ def conflicts_command(call: options.VaultCall) -> int:
     Obsidian Sync, Syncthing or Dropbox made. Looking changes nothing."""
     with call.open_vault(strict=False) as opened, options.progress("Looking"):
         found = opened.conflicts()
+        screen.print_warnings(problem.message for problem in opened.settings.problems)
     call.print_result(found, _print_conflicts)
     return 1 if found.conflicts else 0
 

@@ -170,6 +170,10 @@ def client_change_json(done: ClientChange, dry_run: bool) -> dict[str, object]:
                 "changed": outcome.changed,
                 "backup": str(outcome.backup) if outcome.backup else None,
                 "diff": outcome.diff,
+                "backups": [
+                    {"path": str(each.path), "removed": each.goes, "kept_because": each.needed}
+                    for each in outcome.backups
+                ],
             }
             for outcome in done.outcomes
         ],

@@ -71,6 +71,8 @@ def serve_command(
     dialect = _served_dialect(given, over_http=address is not None)
     root = _served_root(vault)
     settings = _served_settings(root, given)
+    for remark in settings.remarks:
+        log.warning("%s", remark)
     try:
         template.require_vault_there(root)
         settings.require_valid()

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def uninstall_command(client: str, file: Path | None, dry_run: bool, as_json: bool) -> None:
     """Disconnect a client: take out of its settings what `install` put there, and nothing else.
 
-    No vault and no note is touched.
+    A copy that `install` left beside them goes as well, unless it holds something that the
+    settings do not. No vault and no note is touched.
     """
     from vaultmem.clients import install as connecting
 
@@ -37,9 +38,10 @@ def uninstall_command(client: str, file: Path | None, dry_run: bool, as_json: bo
         screen.say_line(
             f"vaultmem is not in the settings of {done.client.title}. Nothing was changed."
         )
-        return
-    install.show_client_change(done, dry_run, _say_client_uninstalled)
-    if not dry_run:
+    else:
+        install.show_client_change(done, dry_run, _say_client_uninstalled)
+    _say_backups(done, dry_run)
+    if done.changed and not dry_run:
         screen.say_line(f"Restart {done.client.title}, if it is running.")
 
 
@@ -48,3 +50,14 @@ def _say_client_uninstalled(done: ClientChange, outcome: Outcome) -> None:
         where = f"{outcome.step.what} in {screen.one_screen_line(str(outcome.path))}"
         gone = ", and the file: nothing else was in it" if outcome.after is None else ""
         click.echo(click.style("- ", fg="red") + f"{done.client.title}: {where}{gone}")
+
+
+def _say_backups(done: ClientChange, dry_run: bool) -> None:
+    for backup in (each for outcome in done.outcomes for each in outcome.backups):
+        named = screen.one_screen_line(str(backup.path))
+        if backup.goes:
+            removed = "would be removed" if dry_run else "was removed"
+            screen.say_line(f"  The backup {named} {removed}: it is not needed any more.")
+        else:
+            kept = "would stay" if dry_run else "was kept"
+            screen.say_line(f"  The backup {named} {kept}: {backup.needed}.")
