@@ -34,8 +34,8 @@ class SentenceVectors:
         vectors, place = self._index.vectors, (embedder.identity, self._index.identity)
         if self._done[0] != place:
             self._done = place, 0
-        last = vectors.last_passage()
-        if self._done[1] >= last or vectors.count_passages() > MOST_PASSAGES:
+        count, last = vectors.passages_so_far()
+        if self._done[1] >= last or count > MOST_PASSAGES:
             return 0
         while waiting := vectors.passages_without_sentences(*place[:1], self._done[1], _AT_A_TIME):
             for path, some in itertools.groupby(waiting, lambda row: row[1]):

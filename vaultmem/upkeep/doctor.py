@@ -274,4 +274,5 @@ def _namesake_findings() -> Iterator[Finding]:
         "pip uninstall vaultmem, with the pip of this environment; then install vaultmem-mcp "
         "anew with --force-reinstall."
     )
-    yield Finding(str(found.locate_file("vaultmem")), "other-library", message, cure)
+    place = str(found.locate_file("vaultmem"))
+    yield Finding(place, "other-library", message, cure)

@@ -364,11 +364,10 @@ class Vectors:
             self._catalog.attach_vectors()
             return self._catalog.query(_WITHOUT_SENTENCES, (last, model, limit))
 
-    def last_passage(self) -> int:
-        return self._catalog.last_passage()
-
-    def count_passages(self) -> int:
-        return int(self._catalog.column("SELECT count(*) FROM passage")[0])
+    def passages_so_far(self) -> tuple[int, int]:
+        """How many there are, and the last one's number."""
+        count = self._catalog.column("SELECT count(*) FROM passage")[0]
+        return int(count), self._catalog.last_passage()
 
     def count_missing(self, identity: str, filters: Filters | None = None) -> int:
         """How many passages have no vector, in all or of the notes that pass."""
