@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import TEMPLATE
 from vaultmem import config, setting_values
+from vaultmem.base import near_names
 from vaultmem.errors import InvalidInput, NotFound
 
 
@@ -63,7 +64,14 @@ def test_defaults_then_file_then_environment_then_flags(
             ":2: exclude stands in [hooks], and belongs above the first",
         ),
         ("redact = false\n", ":1: redact stands above the first table, and belongs in [privacy]"),
-        ("keep = true\n", "belongs in [sessions] or in [hooks]"),
+        ("keep = true\n", "belongs in [sessions]: move the line there"),
+        ("keep = ['edit']\n", "belongs in [hooks]: move the line there"),
+        ("keep = 'edit'\n", "belongs in [sessions] or in [hooks]"),
+        ("[typing]\nexclude = ['x']\n", "belongs above the first table: move the line there"),
+        (
+            "[access]\nnone = ['Private']\n",
+            ':2: access names the folder first: write "Folder" = "n',
+        ),
         ("folders = 'Mine'\n", ":1: folders is a table: write [folders] on a line of its own"),
         ("[[folders]]\nmemories = 'Mine'\n", ":1: folders is a table"),
         ("properties = ['type']\n", ":1: properties is a table"),
@@ -86,7 +94,7 @@ def test_of_many_mistakes_a_few_are_told_and_the_others_counted(root: Path) -> N
     write(root, "".join(f"nothing_{number} = 1\n" for number in range(30)))
     settings = config.load(root)
     assert len(settings.problems) == 21
-    with pytest.raises(InvalidInput, match="There are 18 more; vaultmem doctor lists them"):
+    with pytest.raises(InvalidInput, match=r"There are 18 more; .*vaultmem doctor lists them"):
         settings.require_valid()
 
 
@@ -97,6 +105,7 @@ def test_of_many_mistakes_a_few_are_told_and_the_others_counted(root: Path) -> N
         *(("VAULTMEM_READONLY", "$VAULTMEM_READ_ONLY?"), ("VAULTMEM_VALUT", "$VAULTMEM_VAULT?")),
         *(("VAULTMEM_PATTERNS", "$VAULTMEM_PRIVACY_PATTERNS?"),),
         *(("VAULTMEM_KEEP", "$VAULTMEM_SESSIONS_KEEP or $VAULTMEM_HOOKS_KEEP?"),),
+        *(("VAULTMEM_PRIVACY_EXCLUDE", "$VAULTMEM_EXCLUDE or $VAULTMEM_OBSIDIAN_EXCLUDE?"),),
     ],
 )
 def test_a_misspelt_variable_is_refused(
@@ -108,6 +117,15 @@ def test_a_misspelt_variable_is_refused(
     assert f"${variable} is no variable of vaultmem; did you mean {meant}" in raised.value.message
     assert f"unset {variable}" in raised.value.message
     assert "my secret" not in raised.value.message
+
+
+@pytest.mark.parametrize("variable", ["VAULTMEM_ACCESS", "VAULTMEM_ACCESS_PRIVATE"])
+def test_a_variable_for_what_the_file_alone_says_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "none")
+    with pytest.raises(InvalidInput, match=r"stand in \.vaultmem/config\.toml alone"):
+        config.load(root).require_valid()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +147,7 @@ def test_no_variable_of_ours_looks_like_another_misspelt() -> None:
     ours = [*map(setting_values.setting_variable, config.DEFAULTS), *config.VARIABLES]
     for variable in ours:
         others = [other for other in ours if other != variable]
-        near = [o for o in others if setting_values.letters_apart(variable, o) <= 2]
+        near = [o for o in others if near_names.letters_apart(variable, o) <= 2]
         assert not near, f"{variable} is too near to {near}"
 
 
@@ -211,3 +229,51 @@ def test_a_vaults_own_settings_may_move_its_state_only_to_where_programs_keep_th
         settings = config.load(root)  # the person's own word counts
         settings.require_valid()
         assert settings["state_dir"] == str(tmp_path / "anywhere")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        *(("Privat", "Private"), (" Private", "Private"), ("Privat/*", "Private")),
+        *(("Work/Slaaries", "Work/Salaries"), ("Wrok/Salaries", "Work/Salaries")),
+        *(("Salaries", "Work/Salaries"), ("{root}/Private", "Private")),
+    ],
+)
+@pytest.mark.parametrize("by", ["exclude", "access", "variable"])
+def test_a_place_that_is_misspelt_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, written: str, meant: str, by: str
+) -> None:
+    """It may be on another machine, so nothing is refused; but it keeps nothing private here."""
+    (root / "Private").mkdir(parents=True)
+    (root / "Work" / "Salaries").mkdir(parents=True)
+    written = written.format(root=root)
+    if by == "variable":
+        monkeypatch.setenv("VAULTMEM_EXCLUDE", written)
+        written = written.strip()
+    elif by == "exclude":
+        write(root, f"exclude = ['{written}']\n")
+    elif "*" in written or written.startswith("/"):
+        pytest.skip("[access] takes folders alone")
+    else:
+        write(root, f"[access]\n'{written}' = 'none'\n")
+    settings = config.load(root)
+    if written == "Private":
+        assert settings.remarks == ()
+        return
+    assert f"names {written!r}, which is not there; did you mean {meant!r}?" in settings.remarks[0]
+    settings.require_valid()
+
+
+@pytest.mark.parametrize("written", ["Private", "private", "Later", "*/x", "2024", "Home.md", "É"])
+def test_a_place_that_is_there_or_like_nothing_needs_no_word(root: Path, written: str) -> None:
+    for name in ("Private", "2025", "Atlas", "é"):
+        (root / name).mkdir(parents=True)
+    (root / "Atlas" / "Home.md").touch()
+    write(root, f"exclude = ['{written}']\n")
+    assert config.load(root).problems == ()
+
+
+def test_an_exception_from_what_is_left_out_is_refused(root: Path) -> None:
+    write(root, "exclude = ['Work', '!Work/Open']\n")
+    with pytest.raises(InvalidInput, match="there are no exceptions as in '!Work/Open'"):
+        config.load(root).require_valid()

@@ -1,7 +1,4 @@
-"""Settings: defaults < .vaultmem/config.toml < environment < flags, each with its origin.
-
-The only module that reads the environment.
-"""
+"""Settings: defaults < .vaultmem/config.toml < environment < flags, each with its origin."""
 
 from __future__ import annotations
 
@@ -14,9 +11,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from vaultmem import setting_values
-from vaultmem.base import small_files
+from vaultmem.base import near_names, small_files
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.front.asker import environment, folder_of_asker
 from vaultmem.limits import shown_wrong_value
 from vaultmem.setting_values import CHOICES as CHOICES
 from vaultmem.setting_values import DEFAULTS as DEFAULTS
@@ -34,11 +33,18 @@ PROPERTIES: Final = (
     *("forgotten", "forgotten_at", "forgotten_reason", "created", "updated"),
 )
 
+# What belongs to an index that is open, or to callers who are there already.
+FIXED_WHILE_OPEN: Final = ("user", "project", "state_dir", "model", "language")
+
 _MOST_BYTES: Final = 100_000  # of the file
 _LONGEST_NAME: Final = 100  # of a property
 _MOST_UNKNOWN: Final = 20  # settings that are named; the rest is counted
 _TOLD: Final = 3  # problems that an error names; the rest is counted
-VARIABLES: Final = ("VAULTMEM_VAULT", "VAULTMEM_DEBUG")  # ours that stand for no setting
+VARIABLES: Final = (
+    "VAULTMEM_VAULT",
+    "VAULTMEM_DEBUG",
+    "VAULTMEM_ENGINE",
+)  # ours that stand for no setting
 _OTHER_VARIABLES: Final = {"sessions.keep": "MEMORY_MCP_SESSION_PERSIST"}  # of a dialect
 
 
@@ -68,6 +74,7 @@ class SettingsProblem(NamedTuple):
 class Settings:
     values: Mapping[str, Setting]
     properties: Mapping[str, str] = field(default_factory=dict)  # our names -> the vault's
+    access: Mapping[str, str] = field(default_factory=dict)  # folders -> none, read or write
     problems: tuple[SettingsProblem, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
@@ -78,6 +85,11 @@ class Settings:
         old = self.values["exclude"]
         more = Setting((*old.value, path), old.origin)
         return replace(self, values={**self.values, "exclude": more})
+
+    def followed_by(self, later: Settings) -> Settings:
+        """The later ones, but for what an open vault cannot change any more."""
+        kept = {name: self.values[name] for name in FIXED_WHILE_OPEN}
+        return replace(later, values={**later.values, **kept}, properties=self.properties)
 
     @property
     def is_misread(self) -> bool:
@@ -90,7 +102,7 @@ class Settings:
         fatal = [problem for problem in self.problems if problem.fatal]
         told = [problem.message for problem in fatal[:_TOLD]]
         if more := len(fatal) - len(told):
-            told.append(f"There are {more:,} more; vaultmem doctor lists them.")
+            told.append(f"There are {more:,} more; {command_to_type('doctor')} lists them.")
         raise InvalidInput(" ".join((*told, *{problem.advice: 0 for problem in fatal[:_TOLD]})))
 
     @property
@@ -101,20 +113,29 @@ class Settings:
 
 def find_vault(given: str | None, start: Path | None = None) -> Path:
     """`--vault`, else $VAULTMEM_VAULT, else the nearest parent folder with `.vaultmem/`."""
-    named = given or os.environ.get("VAULTMEM_VAULT")
+    named = given or environment().get("VAULTMEM_VAULT")
     if named:
         root = Path(named).expanduser()
+        root = root if root.is_absolute() else folder_of_asker() / root
         if not root.is_dir():
-            raise NotFound(f"There is no folder {named}. Make a vault there: vaultmem init {named}")
+            meant = f"{near_names.what_was_meant(root.absolute())} ".lstrip()
+            raise NotFound(
+                f"There is no folder {named}. {meant}Make a vault there: {command_to_type('init')} {named}"
+            )
         return root.resolve()
-    here = (start or Path.cwd()).resolve()
+    here = (start or folder_of_asker()).resolve()
     for folder in (here, *here.parents):
         if (folder / STATE).is_dir():
             return folder
     raise InvalidInput(
         "No vault here: neither this folder nor one above it has a .vaultmem folder. "
-        "Name one with --vault DIR, or make one with: vaultmem init DIR"
+        f"Name one with --vault DIR, or make one with: {command_to_type('init')} DIR"
     )
+
+
+def named_vault() -> str:
+    """The vault that the environment names."""
+    return environment().get("VAULTMEM_VAULT", "")
 
 
 def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
@@ -122,16 +143,30 @@ def load(root: Path, flags: Mapping[str, Any] | None = None) -> Settings:
     problems: list[SettingsProblem] = []
     if folder := _template_folder_of_obsidian(root):
         values["folders.templates"] = Setting(folder, ".obsidian/templates.json")
-    properties = _settings_from_file(root / CONFIG, values, problems)
+    properties, access = _settings_from_file(root / CONFIG, values, problems)
     _settings_from_environment(values, problems)
     for name, value in (flags or {}).items():
         if value is not None:
             values[name] = Setting(value, "--" + name.rpartition(".")[2].replace("_", "-"))
+    _report_places_not_there(root, values["exclude"], access, problems)
     state = values["state_dir"]
     if state.origin.startswith(CONFIG) and state.value and not _is_usual_state_folder(state.value):
         problems.append(SettingsProblem(f"{state.origin}: {_ELSEWHERE}"))
         values["state_dir"] = Setting("", "default")
-    return Settings(values, properties, tuple(problems))
+    return Settings(values, properties, access, tuple(problems))
+
+
+def _report_places_not_there(
+    root: Path, exclude: Setting, access: Mapping[str, str], problems: list[SettingsProblem]
+) -> None:
+    """What is to be kept away under a name that nothing has, while something has nearly that."""
+    named = [(exclude.origin, f"exclude names {p!r}", p) for p in exclude.value]
+    named += [(CONFIG, f"[access] names {folder!r}", folder) for folder in access]
+    for origin, what, path in named:
+        if meant := near_names.place_meant(root, setting_values.plain_start_of_path(path)):
+            variable = origin.removeprefix("$") if origin.startswith("$") else ""
+            told = f"{origin}: {what}, which is not there; did you mean {meant!r}?"
+            problems.append(SettingsProblem(told, fatal=False, variable=variable))
 
 
 def state_dir(root: Path, settings: Settings) -> OwnPath:
@@ -139,8 +174,25 @@ def state_dir(root: Path, settings: Settings) -> OwnPath:
     configured = settings["state_dir"]
     if not configured:
         return OwnPath(root, (STATE,))
-    key = re.sub(r"[^A-Za-z0-9]+", "-", str(root)).strip("-")
-    return OwnPath(Path(configured).expanduser().absolute(), (key,))
+    return OwnPath(Path(configured).expanduser().absolute(), (_state_key(root),))
+
+
+def state_dir_elsewhere(root: Path) -> OwnPath:
+    """Where our files for a vault are that cannot be written."""
+    return OwnPath(user_state_folder(), (_state_key(root),))
+
+
+def user_state_folder() -> Path:
+    """Where programs of this person keep what belongs to this machine."""
+    known = places()
+    if known.system != "linux":
+        return known.local / "vaultmem"
+    given = Path(environment().get("XDG_STATE_HOME", ""))
+    return (given if given.is_absolute() else known.home / ".local" / "state") / "vaultmem"
+
+
+def _state_key(root: Path) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", str(root)).strip("-")
 
 
 _ELSEWHERE: Final = (
@@ -157,7 +209,7 @@ def _is_usual_state_folder(folder: str) -> bool:
     usual = [home / ".local" / "share", home / ".local" / "state", home / ".cache"]
     usual += [home / "Library" / "Application Support", home / "Library" / "Caches"]
     variables = ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
-    usual += [Path(os.environ[name]) for name in variables if os.environ.get(name)]
+    usual += [Path(environment()[name]) for name in variables if environment().get(name)]
     try:
         given = Path(folder).expanduser()
     except RuntimeError:  # ~somebody
@@ -179,23 +231,24 @@ def _template_folder_of_obsidian(root: Path) -> str:
 
 def _settings_from_file(
     path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
-) -> dict[str, str]:
+) -> tuple[dict[str, str], dict[str, str]]:
     try:
         text = small_files.read_small_file(path, _MOST_BYTES).decode("utf-8-sig")
         data = small_files.parse_toml(text)
     except FileNotFoundError:
-        return {}
+        return {}, {}
     except ValueError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error}."))
-        return {}
+        return {}, {}
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))
-        return {}
-    renamed, lines, pairs = data.pop("properties", {}), _config_lines(text), _flat_config(data)
-    if not isinstance(renamed, dict):
-        pairs.append(("properties", renamed))
-        renamed = {}
-    _report_unknown_in_config([name for name, _ in pairs if name not in DEFAULTS], lines, problems)
+        return {}, {}
+    free = {name: data.pop(name, {}) for name in ("properties", "access")}
+    lines, pairs = setting_values.setting_lines(text), setting_values.flat_settings(data)
+    for name in [name for name, table in free.items() if not isinstance(table, dict)]:
+        pairs.append((name, free[name]))
+        free[name] = {}
+    _report_unknown_in_config([each for each in pairs if each[0] not in DEFAULTS], lines, problems)
     for name, value in pairs:
         if name in DEFAULTS:
             place = _config_place(lines, name)
@@ -204,17 +257,18 @@ def _settings_from_file(
                 values[name] = Setting(typed, place)
             except ValueError as error:
                 problems.append(_config_problem(lines, name, str(error)))
-    return _properties_renamed_in_config(lines, renamed, problems)
+    renamed = _properties_renamed_in_config(lines, free["properties"], problems)
+    return renamed, _access_in_config(lines, free["access"], problems)
 
 
 def _report_unknown_in_config(
-    names: list[str], lines: Mapping[str, int], problems: list[SettingsProblem]
+    pairs: list[tuple[str, Any]], lines: Mapping[str, int], problems: list[SettingsProblem]
 ) -> None:
     problems += (
-        _config_problem(lines, name, setting_values.unknown_setting(name))
-        for name in names[:_MOST_UNKNOWN]
+        _config_problem(lines, name, setting_values.unknown_setting(name, value))
+        for name, value in pairs[:_MOST_UNKNOWN]
     )
-    if more := len(names[_MOST_UNKNOWN:]):
+    if more := len(pairs[_MOST_UNKNOWN:]):
         problems.append(SettingsProblem(f"{CONFIG} has {more:,} more settings that there are not."))
 
 
@@ -236,13 +290,27 @@ def _properties_renamed_in_config(
     return result
 
 
+def _access_in_config(
+    lines: Mapping[str, int], given: Mapping[str, Any], problems: list[SettingsProblem]
+) -> dict[str, str]:
+    result = {}
+    for folder, level in list(given.items())[: setting_values.MOST_ITEMS]:
+        if wrong := setting_values.access_setting(folder, level):
+            problems.append(_config_problem(lines, f"access.{folder}", wrong))
+        else:
+            result[folder.strip("/")] = level
+    if len(given) > setting_values.MOST_ITEMS:
+        problems.append(SettingsProblem(f"{CONFIG}: access names too many folders."))
+    return result
+
+
 def _settings_from_environment(values: dict[str, Setting], problems: list[SettingsProblem]) -> None:
     for name in DEFAULTS:
         variable = setting_values.setting_variable(name)
         other = _OTHER_VARIABLES.get(name, "")
-        if variable not in os.environ and _is_variable_true(other):
+        if variable not in environment() and is_variable_true(other):
             variable = other
-        if (text := os.environ.get(variable)) is None:
+        if (text := environment().get(variable)) is None:
             continue
         try:
             given = setting_values.setting_from_text(name, text)
@@ -251,52 +319,23 @@ def _settings_from_environment(values: dict[str, Setting], problems: list[Settin
         except ValueError as error:
             problems.append(SettingsProblem(str(error), variable=variable))
     known = {*map(setting_values.setting_variable, DEFAULTS), *VARIABLES}
-    ours = (name for name in os.environ if name.startswith(setting_values.VARIABLE_PREFIX))
+    ours = (name for name in environment() if name.startswith(setting_values.VARIABLE_PREFIX))
     for variable in sorted(name for name in ours if name not in known)[:_MOST_UNKNOWN]:
         message, meant = setting_values.unknown_variable(variable, VARIABLES)
         problems.append(SettingsProblem(message, fatal=meant, variable=variable))
 
 
-def _is_variable_true(variable: str) -> bool:
-    return os.environ.get(variable, "").strip().lower() in ("1", "true", "yes")
-
-
-def _flat_config(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    pairs = []
-    for key, value in data.items():
-        name = prefix + key
-        if value == {} and name in setting_values.TABLES:
-            continue
-        nested = isinstance(value, dict) and value
-        pairs += _flat_config(value, name + ".") if nested else [(name, value)]
-    return pairs
-
-
-def _config_lines(text: str) -> dict[str, int]:
-    """The line on which each setting stands, and each table: tomllib does not say."""
-    found: dict[str, int] = {}
-    current = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if header := re.match(r"\[{1,2}([^\[\]]+)\]", stripped):
-            current = header[1].strip().replace('"', "")
-            found.setdefault(current, number)
-        if written := re.match(r"""(["']?)([\w.-]+)\1\s*=""", stripped):
-            found.setdefault(".".join(filter(None, (current, written[2]))), number)
-    return found
-
-
-def _config_line(lines: Mapping[str, int], name: str) -> int:
-    return lines.get(name) or lines.get(name.rpartition(".")[0], 0)
+def is_variable_true(variable: str) -> bool:
+    return environment().get(variable, "").strip().lower() in ("1", "true", "yes")
 
 
 def _config_place(lines: Mapping[str, int], name: str) -> str:
-    line = _config_line(lines, name)
+    line = setting_values.setting_line(lines, name)
     return f"{CONFIG}:{line}" if line else CONFIG
 
 
 def _config_problem(lines: Mapping[str, int], name: str, message: str) -> SettingsProblem:
-    place, line = _config_place(lines, name), _config_line(lines, name)
+    place, line = _config_place(lines, name), setting_values.setting_line(lines, name)
     return SettingsProblem(f"{place}: {message}", line)
 
 
@@ -308,40 +347,14 @@ class Surroundings(NamedTuple):
 
 
 def surroundings() -> Surroundings:
-    folder = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    folder = environment().get("CLAUDE_PROJECT_DIR", "")
     name = re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
-    return Surroundings(os.environ.get("CLAUDE_CODE_SESSION_ID", ""), name)
-
-
-class DialectVariables(NamedTuple):
-    """What the variables of other memory systems say, for the dialects that speak as they do."""
-
-    user: str = ""  # $MCP_USER_ID
-    session: str = ""  # $MEMORY_MCP_SESSION_ID
-    keep_session: bool = False  # $MEMORY_MCP_SESSION_PERSIST
-    resume_session: str = ""  # $MEMORY_SESSION_ID
-    log_level: str = ""  # $MEMORY_LOG_LEVEL
-    tracing: str = ""  # the level in $RUST_LOG, which may name it for a part: trusty_memory=trace
-    without_meaning: tuple[str, ...] = ()  # what names another place to store: the vault is it
-
-
-def dialect_variables() -> DialectVariables:
-    tracing = re.search(r"(?:^|[=,])(trace|debug|info|warn|error)", os.environ.get("RUST_LOG", ""))
-    places = ("CONFIG_PATH", "DEPLOYMENT_MODE", "DB_PATH", "REMOTE_URL")
-    return DialectVariables(
-        user=os.environ.get("MCP_USER_ID", "").strip(),
-        session=os.environ.get("MEMORY_MCP_SESSION_ID", "").strip(),
-        keep_session=_is_variable_true("MEMORY_MCP_SESSION_PERSIST"),
-        resume_session=os.environ.get("MEMORY_SESSION_ID", "").strip(),
-        log_level=os.environ.get("MEMORY_LOG_LEVEL", "").strip().lower(),
-        tracing=tracing[1].replace("trace", "debug") if tracing else "",
-        without_meaning=tuple(f"MEMORY_{p}" for p in places if os.environ.get(f"MEMORY_{p}")),
-    )
+    return Surroundings(environment().get("CLAUDE_CODE_SESSION_ID", ""), name)
 
 
 def editor_command() -> str:
     """The command of the person's editor."""
-    named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
+    named = (environment().get(name, "").strip() for name in ("VISUAL", "EDITOR"))
     return next(filter(None, named), "notepad" if os.name == "nt" else "vi")
 
 
@@ -353,10 +366,17 @@ def git_environment(
 
     `usual` holds where the person has not set a variable.
     """
-    kept = {name: value for name, value in os.environ.items() if name not in _GIT_PLACES}
+    kept = {name: value for name, value in environment().items() if name not in _GIT_PLACES}
     kept["PATH"] = os.pathsep.join(_program_folders_in_environment())
     fixed = {"LC_ALL": "C", "GIT_LITERAL_PATHSPECS": "1", "GIT_OPTIONAL_LOCKS": "0"}
     return dict(usual or {}) | kept | fixed | {"GIT_EDITOR": ":"} | dict(more)
+
+
+def git_ssh_command(setting: str) -> str:
+    """How the person has git call ssh, by a variable or their setting; empty where it is another
+    program."""
+    named = environment().get("GIT_SSH_COMMAND") or setting
+    return named or ("" if environment().get("GIT_SSH") else "ssh")
 
 
 _GIT_PLACES: Final = frozenset(  # set where git itself runs us, in a hook of some repository
@@ -386,18 +406,28 @@ def git_program(away_from: Path) -> str:
 
 
 def _program_folders_in_environment() -> list[str]:
-    listed = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    listed = environment().get("PATH", os.defpath).split(os.pathsep)
     return [folder for folder in listed if os.path.isabs(folder)]
+
+
+def program_folders() -> list[Path]:
+    """Where a shell looks for programs."""
+    return list(map(Path, _program_folders_in_environment()))
+
+
+def shell_name() -> str:
+    """The person's own shell: bash, zsh, fish, …"""
+    return os.path.basename(environment().get("SHELL", ""))
 
 
 def is_colour_refused() -> bool:
     """Whether the person wants no colours, or the terminal has none (https://no-color.org)."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return bool(environment().get("NO_COLOR")) or environment().get("TERM") == "dumb"
 
 
 def is_debugging() -> bool:
     """Whether the person wants to see where something unforeseen happened."""
-    return bool(os.environ.get("VAULTMEM_DEBUG"))
+    return bool(environment().get("VAULTMEM_DEBUG"))
 
 
 class Places(NamedTuple):
@@ -414,7 +444,7 @@ def places(system: str = sys.platform) -> Places:
     home = Path.home()
 
     def at(variable: str, usual: Path) -> Path:
-        given = Path(os.environ.get(variable, ""))
+        given = Path(environment().get(variable, ""))
         return given if given.is_absolute() else usual
 
     settings = at("XDG_CONFIG_HOME", home / ".config")
@@ -425,7 +455,7 @@ def places(system: str = sys.platform) -> Places:
         settings = at("APPDATA", home / "AppData" / "Roaming")
         local = at("LOCALAPPDATA", home / "AppData" / "Local")
     programs = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME")
-    named = {name: os.environ.get(name, "").strip() for name in programs}
+    named = {name: environment().get(name, "").strip() for name in programs}
     moved = {name: Path(path).expanduser().absolute() for name, path in named.items() if path}
     return Places(system, home, settings, local, moved)
 
@@ -434,7 +464,7 @@ def environment_of_stranger(home: Path) -> dict[str, str]:
     """The environment of someone else at this machine: none of this person's settings, in git
     neither, no agent around, and nobody who is typing."""
     ours = ("VAULTMEM_", "GIT_", "CLAUDE", "MEMORY_", "MCP_", "XDG_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    kept = {name: value for name, value in environment().items() if not name.startswith(ours)}
     identity = {
         f"GIT_{role}_{what}": value
         for role in ("AUTHOR", "COMMITTER")

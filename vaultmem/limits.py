@@ -1,4 +1,4 @@
-"""What may be given to an operation: one table of bounds, by the argument's name.
+"""How large an operation's arguments may be: one table of bounds.
 
 Operations take their arguments through `bounded`, so that Python, commands, tools, dialects and
 HTTP share the bounds and the sentences. A bound is far above what anybody needs and far below
@@ -257,6 +257,7 @@ _MEMORY: Final = Text(
     LONG,
     "A memory is a note, not a file: store what matters in it, and name the file as its source.",
 )
+TASK: Final = Text(2_000, "A task is one line; write the rest below it, or into a note of its own.")
 _TAGS: Final = Several(100, WORD, alone=True)
 KINDS: Final = Several(20, WORD, alone=True)
 _VECTOR: Final = Several(65_536, Number(-3.4e38, 3.4e38))
@@ -292,6 +293,7 @@ TABLE: Final[Mapping[str, Bound]] = {
     "session_id": NAME,
     "folder": _WHICH,
     "into": _WHICH,
+    **dict.fromkeys(("by", "since"), WORD),
     # of what kind
     **dict.fromkeys(("scope", "scopes", "type", "sections"), KINDS),
     **dict.fromkeys(("target_scope", "strategy", "order", "profile", "direction"), WORD),
@@ -320,8 +322,9 @@ TABLE: Final[Mapping[str, Bound]] = {
     "quiet_seconds": Number(0, 3_600),
     "conversation_turn": Whole(0, 10**9),
     # yes or no
-    **dict.fromkeys(("include_forgotten", "include_closed", "include_memories"), _FLAG),
+    **dict.fromkeys(("include_forgotten", "include_closed", "include_memories", "alias"), _FLAG),
     **dict.fromkeys(("multi", "own", "explain", "counted", "dry_run", "keep", "git"), _FLAG),
+    "done": _FLAG,
     **dict.fromkeys(("oldest_first", "leave_conflicts", "diffs", "secrets", "again"), _FLAG),
     **dict.fromkeys(("force", "rebuild", "shown_whole", "keys_alone", "floor", "to_change"), _FLAG),
     # events and files

@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.base import line_difference
+from vaultmem.base.differences import line_difference
 
 LINES = st.lists(st.sampled_from("aab cdé"), max_size=30)
 

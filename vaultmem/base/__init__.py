@@ -1,1 +1,1 @@
-"""What knows nothing of notes: files, locks, databases, texts and secrets in them."""
+"""Tools that know nothing of notes: files, locks, databases, texts, and secrets in texts."""

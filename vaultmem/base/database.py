@@ -110,7 +110,18 @@ class Database:
         db.execute("PRAGMA synchronous=NORMAL")
         if self.begins_with:
             db.executescript(self.begins_with)
+        self._close_left_connections()
         return db
+
+    def _close_left_connections(self) -> None:
+        """Those of threads that have ended, of which a long life has many; never while another
+        file may have their name."""
+        if self.away() or self.whereabouts() is not DatabaseWhereabouts.SAME:
+            return
+        with self._opening:
+            left = [pair for pair in self._connections if not pair[0].is_alive()]
+            self._connections[:] = [pair for pair in self._connections if pair not in left]
+        _close_connections(left)
 
     def _look_at_database_file(self, ending: str) -> _DatabaseFile | None:
         try:

@@ -42,6 +42,10 @@ class HeldLock:
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
+    def is_at(self, place: Path | OwnPath) -> bool:
+        """Whether whoever asks for the lock there finds this one."""
+        return _is_lock_file_at(self._fd, place)
+
     def release(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

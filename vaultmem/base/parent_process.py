@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Final
+
+TYPE_CHECKING = False  # typing itself takes a while to load, and everything begins here
+if TYPE_CHECKING:
+    from typing import Final
 
 FIRST_PARENT: Final = os.getppid()
 _PATIENCE: Final = 10.0  # seconds in which a client says its first word

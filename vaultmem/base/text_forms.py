@@ -39,7 +39,12 @@ _MOST_COMPARED: Final = 5_000  # forms with texts
 # --- folding
 _MARKED: Final = re.compile("[\u0300-\u06ff]+")  # Greek, Cyrillic, Armenian, Hebrew, Arabic
 _MARKS: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]")
-_ARABIC: Final = str.maketrans({"ى": "ي", "ة": "ه", "ς": "σ"})
+_ARABIC: Final = str.maketrans({"ى": "ي", "ة": "ه", "ς": "σ", "ک": "ك", "ی": "ي"})
+# Of Indian scripts what the engine takes for the end of a word: signs without a sound of their own.
+_INDIAN: Final = re.compile("[\u0900-\u0dff][\u0900-\u0dff\u200c\u200d]*")
+_SILENT: Final = re.compile(
+    "[\u093c\u094d\u09bc\u09cd\u0a3c\u0a4d\u0abc\u0acd\u0b3c\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u200c\u200d]"
+)
 _UMLAUT: Final = re.compile(r"[äöüÄÖÜ]\w{0,60}")
 _SPELT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 # --- names in code
@@ -83,6 +88,8 @@ def folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", text)
     if _MARKED.search(text):
         text = _MARKED.sub(_form_without_marks, text)
+    if _INDIAN.search(text):
+        text = _INDIAN.sub(lambda found: _SILENT.sub("", found[0]), text)
     return text
 
 
@@ -118,7 +125,7 @@ def text_forms(text: str) -> Iterator[Form]:
         yield from _forms_of_numbers(numbers)
 
 
-def words_for_day(day: dt.datetime | None) -> str:
+def words_for_day(day: dt.date | None) -> str:
     """As a date in a text would be found, without looking for one."""
     if day is None:
         return ""

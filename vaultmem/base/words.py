@@ -1,25 +1,36 @@
 """Words: what is one, which of them say nothing, and which are forms of the same.
 
 Each rule is for another use, and says which. Scripts without blanks have no words to be seen:
-their runs are read by pairs of neighbours, everywhere alike.
+their runs are read by pairs of neighbours, everywhere alike. A sign of Chinese, Japanese or Korean
+is a character; of Thai, Lao, Burmese or Khmer a consonant with all that is written around it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-PLAIN_WORD: Final = re.compile(r"\w+")
+# With the vowels of Indian scripts, which Python takes for no letters.
+PLAIN_WORD: Final = re.compile("[\\w\u0900-\u0963\u0966-\u0dff]+")
 # A word as somebody wrote it, signs inside included: part of a name like `AC/DC` or `node.js`.
 WRITTEN_WORD: Final = re.compile(r"[^\s,;:!?()\[\]\"“”„«»]+")
-# Chinese, Japanese and Korean.
+# Chinese, Japanese and Korean; then Thai, Lao, Burmese and Khmer.
 _RUN: Final = (
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f]+"
+    "|[\u0e01-\u0e4e\u0e81-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u1780-\u17d3]+"
 )
 CJK_RUN: Final = re.compile(_RUN)
 _RUN_OR_WORD: Final = re.compile(rf"{_RUN}|[^\W_]+(?:['’][^\W_]+)?")
+_SYLLABLE: Final = re.compile(
+    "[\u0e40-\u0e44]?[\u0e01-\u0e2f][\u0e30-\u0e3a\u0e45-\u0e4e]*"
+    "|[\u0ec0-\u0ec4]?[\u0e81-\u0eaf\u0edc-\u0edf][\u0eb0-\u0ebd\u0ec6-\u0ecd]*"
+    "|[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17d3])*"
+    "|[\u1000-\u102a\u103f\u1050-\u1055](?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e\u1056-\u108f])*"
+    "|."
+)
+_FIRST_OF_CJK: Final = "\u2e80"
 _READ: Final = 20_000  # characters of a text: what it is about is said by then
 _ENDING: Final = re.compile(r"(?:ingly|ings?|edly|ied|ies|ed|es|ly|s)\Z")
 
@@ -62,10 +73,15 @@ WORDS_ASKING_NOTHING: Final = _SMALL.union(_OF_PROMPTS.split())
 # --- reading ------------------------------------------------------------------------------
 
 
+def signs_of_run(run: str) -> Sequence[str]:
+    return run if run >= _FIRST_OF_CJK else _SYLLABLE.findall(run)
+
+
 def pairs_of_signs(text: str) -> Iterator[str]:
     """Of each run every two neighbours, and a sign only where it stands alone."""
     for run in CJK_RUN.findall(text):
-        yield from (run[i : i + 2] for i in range(max(1, len(run) - 1)))
+        signs = signs_of_run(run)
+        yield from ("".join(signs[i : i + 2]) for i in range(max(1, len(signs) - 1)))
 
 
 def topic_words(text: str) -> list[str]:

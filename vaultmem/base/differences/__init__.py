@@ -1,0 +1,1 @@
+"""What two texts have not in common, by lines and by words."""
