@@ -6,7 +6,9 @@ is a failure, not a wait. The whole set, a megabyte long, is `scripts/bench/run 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
+import sys
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -14,9 +16,9 @@ from multiprocessing.connection import Connection
 import pytest
 
 from tests import hostile
-from vaultmem.notes import note
 
-SMALL, LONG = 16_000, 64_000
+SMALL, LONG = 4_000, 64_000
+NOISE = 4  # how much slower a busy machine may make one of two, between sixteen and its square
 PATIENCE = 60  # seconds until a process counts as hanging
 ALWAYS_FINE = 0.08  # seconds of processor time for the long text
 NEVER_FINE = 2.0
@@ -50,16 +52,27 @@ class Worker:
 
 def work(theirs: Connection) -> None:
     readers, texts = hostile.readers(), {**hostile.texts(), **dict(hostile.pairs())}
+    gc.disable()  # its work grows with everything that is alive, not with the text alone
+    gc.freeze()
     while True:
         reader, shape, size = theirs.recv()
         text = texts[shape](size)
-        note._note_parsed_from_bytes.cache_clear()  # what was read before would take no time
+        gc.collect()
+        forget_what_was_read()  # it would take no time
         started = time.thread_time()
         try:
             readers[reader](text)
             theirs.send(time.thread_time() - started)
         except Exception as error:
             theirs.send(f"{reader} of {shape}: {error!r}"[:500])
+
+
+def forget_what_was_read() -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("vaultmem."):
+            for value in vars(module).values():
+                if callable(getattr(value, "cache_clear", None)):
+                    value.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +96,8 @@ def test_time_grows_with_the_length(reader: str, workers: list[Worker]) -> None:
         assert took <= NEVER_FINE, f"{shape} of {LONG} characters takes {took:.1f} s"
         less = min(worker.seconds(reader, shape, SMALL) for _ in range(2))
         again = min(took, *(worker.seconds(reader, shape, LONG) for _ in range(3)))
-        growth = again / max(less, 0.002)
-        assert growth < 2.2 * LONG / SMALL, f"{shape}: {less:.3f} s, four times as long {again:.3f}"
+        growth = again / max(less, 0.001)
+        assert growth < NOISE * LONG / SMALL, f"{shape}: {less:.4f} s, 16 times as long {again:.3f}"
 
 
 def test_every_shape_is_made_to_measure() -> None:

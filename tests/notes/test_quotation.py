@@ -71,6 +71,13 @@ def test_the_callers_line_ends_are_the_notes() -> None:
     assert replaced(NOTE, "- the first\r\n- the second", "- one").count(b"\r") == 0
 
 
+def test_no_line_end_is_torn_apart() -> None:
+    crlf = NOTE.replace(b"\n", b"\r\n")
+    assert "other blanks or line breaks" in refused(crlf, "- the first\r", "x")
+    after = replaced(crlf, "\n- the first", "\n- one")
+    assert after == crlf.replace(b"- the first", b"- one"), "it stands there once"
+
+
 def test_what_stands_there_twice_is_shown_with_where_it_stands() -> None:
     told = refused(NOTE, "rotate every")
     assert "2 times" in told
@@ -129,6 +136,12 @@ def test_text_is_added_at_the_end_of_a_note() -> None:
     assert appended(b"a\n", "## New\n\nText.") == b"a\n\n## New\n\nText.\n"
 
 
+def test_text_is_added_to_a_note_that_ends_with_its_properties() -> None:
+    assert appended(b"---\nx: 1\n---", "More.") == b"---\nx: 1\n---\nMore.\n"
+    assert appended(b"---\r\nx: 1\r\n---", "a\nb") == b"---\r\nx: 1\r\n---\r\na\r\nb\r\n"
+    assert appended(b"---\nx: 1\n---  ", "- [ ] a") == b"---\nx: 1\n---  \n- [ ] a\n"
+
+
 def test_text_is_added_to_a_section() -> None:
     for name in ("Keys", "## Keys", "Auth › Keys", "auth > keys", "**Keys**:"):
         after = appended(NOTE, "They are long.", name)
@@ -136,6 +149,7 @@ def test_text_is_added_to_a_section() -> None:
     bare = b"## A\n\n## B\n"
     assert appended(bare, "x", "A") == b"## A\n\nx\n\n## B\n"
     assert appended(bare, "x", "B") == b"## A\n\n## B\n\nx\n"
+    assert appended(b"## A\n\n## a\n", "x", "a") == b"## A\n\n## a\n\nx\n"
     assert appended(b"## A\n- 1\n## B\n", "- 2", "A") == b"## A\n- 1\n- 2\n## B\n"
 
 

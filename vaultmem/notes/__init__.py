@@ -1,1 +1,1 @@
-"""Bytes to notes, and edits as splices."""
+"""Reading notes from their bytes, and editing them by changing only the bytes concerned."""

@@ -166,10 +166,13 @@ def _type_attribute_by_folder(path: str, settings: Settings) -> str:
 def note_day(note: Note) -> dt.date | None:
     """By its name (daily notes, meetings), else by a property, else by its first heading."""
     if found := day_in_name(note.title):
+        made = note.created  # older journals were named by UTC
+        if made and f"{made:%Y-%m-%d %H%M} " == note.title[:16]:
+            return note.created_day
         return found
     for name in _PROPERTIES if note.properties else ():
         if found := day_in_name(note.string(name)):
-            return found
+            return note.created_day if name == "created" and note.created else found
     for heading in note.headings[:_FIRST_HEADINGS]:
         if found := day_in_name(heading.text):
             return found

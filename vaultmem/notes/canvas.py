@@ -190,7 +190,7 @@ class _Drawing:
             return None
         said = self.canvas_string(node, _TEXT_OF_KIND[kind])
         if kind == "text":
-            text = name = _canvas_card_text(said)
+            text = name = card_text(said)
         elif kind == "file":
             text = _canvas_file_link(said, self.canvas_string(node, "subpath"))
             name = said.rpartition("/")[2].removesuffix(".md")
@@ -231,7 +231,7 @@ def _canvas_number(value: Any) -> float | None:
 # --- texts -------------------------------------------------------------------------------------
 
 
-def _canvas_card_text(text: str) -> str:
+def card_text(text: str) -> str:
     """What a reader may see of a card; nothing in it reaches beyond it."""
     text = with_unix_line_ends(printable(text).replace("\0", "\ufffd"))
     text = masking.text_without_comments(masking.without_private(text)).rstrip()
@@ -249,7 +249,7 @@ def _without_canvas_marks(text: str) -> str:
 
 
 def _canvas_label(text: str) -> str:
-    words = one_line(_canvas_card_text(text)).split()
+    words = one_line(card_text(text)).split()
     return _without_canvas_marks(" ".join(words)[:_LONGEST_LABEL].strip())
 
 

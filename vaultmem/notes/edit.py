@@ -20,6 +20,7 @@ from vaultmem.base.line_ends import end_of_line, usual_line_end, with_line_ends
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import Conflict, InvalidInput, NoteMalformed, NotFound
 from vaultmem.notes import markdown, quotation, yaml_writer
+from vaultmem.notes.daily import tasks
 from vaultmem.notes.frontmatter import PropertyValue, WritableValue
 from vaultmem.notes.frontmatter_edit import (
     FrontmatterBlock,
@@ -86,6 +87,22 @@ class AppendText(NamedTuple):
     section: str = ""
 
 
+class AddTask(NamedTuple):
+    """One more open task, in the style of those that are there."""
+
+    text: str
+    section: str = ""
+
+
+class MarkTask(NamedTuple):
+    """A task checked, or unchecked; on this day."""
+
+    text: str
+    done: bool
+    day: dt.date
+    section: str = ""
+
+
 class ReplaceLine(NamedTuple):
     """One line of the body, by where it starts there; refused unless it still says `old`."""
 
@@ -108,6 +125,8 @@ NoteEdit: TypeAlias = (
     | AppendToSection
     | ReplaceText
     | AppendText
+    | AddTask
+    | MarkTask
     | ReplaceLine
     | ReplaceLines
 )
@@ -192,6 +211,16 @@ def _apply_edit(note: Note, change: NoteEdit) -> Note:
                 note.body, _lines_for_edit(note, text), section, _newline_for_edit(note)
             )
             return _edited_body(note, body)
+        case AddTask() | MarkTask():
+            return _edited_body(note, task_change(note, change).body)
+
+
+def task_change(note: Note, change: AddTask | MarkTask) -> tasks.TaskChange:
+    """What such a change makes of a note, and of the task's line."""
+    text = _require_usable_text_for_edit(change.text)
+    if isinstance(change, AddTask):
+        return tasks.add_task(note.body, text, change.section, _newline_for_edit(note))
+    return tasks.mark_task(note.body, text, change.section, change.day, done=change.done)
 
 
 # --- the body -----------------------------------------------------------------------------
@@ -221,10 +250,12 @@ def _edited_body(note: Note, body: str) -> Note:
     """The note with a new body; refuses one that would change which properties it has."""
     if body == note.body:
         return note
-    text = note.text[: note.body_start] + body
-    after = parse(note_bytes(text), note.path, note.names)
+    head = note.text[: note.body_start]
+    if note.block and not head.endswith("\n"):  # the note ends with its properties
+        head += _newline_for_edit(note)
+    after = parse(note_bytes(head + body), note.path, note.names)
     same_properties = same_property_value(dict(after.properties), dict(note.properties))
-    if after.body_start != note.body_start or not same_properties:
+    if after.body_start != len(head) or not same_properties:
         raise InvalidInput(
             "The text would be read as properties: it starts with a --- block. "
             "Put a line of text before it."

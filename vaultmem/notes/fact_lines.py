@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from vaultmem.base.local_time import moment
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.notes import yaml_writer
 from vaultmem.notes.edit import AppendToSection, ReplaceLine, ReplaceLines, edited_note
 from vaultmem.notes.links import link_key, link_target, relation_key, without_link_brackets
 from vaultmem.notes.markdown import Fact, markdown_outline
 from vaultmem.notes.masking import mask_private
-from vaultmem.notes.note import Note, has_ended, moment
+from vaultmem.notes.note import Note, has_ended
 
 _HEADING: Final = "Facts"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # base32 without look-alikes

@@ -9,6 +9,7 @@ from typing import Final
 
 MOST_NAME_BYTES: Final = 120
 CANVAS: Final = ".canvas"
+PDF: Final = ".pdf"
 
 _FORBIDDEN: Final = re.compile(r'[*"\\/<>:|?#^\[\]\x00-\x1f\x7f-\x9f]')
 _DEVICE: Final = re.compile(
@@ -28,12 +29,21 @@ _PERHAPS_COPY: Final = re.compile(r"\bcopy\b| \(?\d+\)?\Z", re.IGNORECASE)
 
 
 def is_readable_name(name: str) -> bool:
-    """Whether a file is named like something that is read: a note, or a canvas."""
-    return name.lower().endswith((".md", CANVAS))
+    """Whether a file is named like something that is read: a note, a canvas or a PDF."""
+    return name.lower().endswith((".md", CANVAS, PDF))
 
 
 def is_canvas(path: str) -> bool:
     return path.lower().endswith(CANVAS)
+
+
+def is_pdf(path: str) -> bool:
+    return path.lower().endswith(PDF)
+
+
+def is_only_read(path: str) -> bool:
+    """Whether it is read as a note is, and never written: a canvas, or a PDF."""
+    return path.lower().endswith((CANVAS, PDF))
 
 
 def name_key(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from vaultmem.base import line_difference
+from vaultmem.base.differences import line_difference
 from vaultmem.base.line_ends import end_of_line, with_line_ends
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import NoteMalformed

@@ -10,22 +10,24 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from ulid_transform import ulid_at_time, ulid_to_timestamp
 
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.local_time import local_time, utc_moment
 from vaultmem.errors import NoteMalformed
-from vaultmem.notes import markdown, sentences
+from vaultmem.notes import markdown
 from vaultmem.notes.edit import AppendToSection, ReplaceSection, SetProperty, edit_note, edited_note
+from vaultmem.notes.journal_text.session_summary import USUAL_KIND as USUAL_KIND
+from vaultmem.notes.journal_text.session_summary import summary_of_entries
 from vaultmem.notes.markdown import Observation, markdown_outline
 from vaultmem.notes.masking import mask_private, private_spans
-from vaultmem.notes.note import Note, note_bytes
+from vaultmem.notes.note import Note, note_bytes, parse
 
 JOURNAL_LOG: Final = "Log"
 JOURNAL_SUMMARY: Final = "Summary"
-USUAL_KIND: Final = "note"  # of an observation that nobody gave one
 
 # What may do something to other entries or to later edits, however it reads here.
 _TRICKY: Final = re.compile(
@@ -49,7 +51,7 @@ def journal_entry(
     moment: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
 ) -> str:
     """The lines of one observation; reading them gives exactly these parts again."""
-    head = f"- **{moment:%H:%M:%S}** {kind}: "
+    head = f"- **{local_time(moment):%H:%M:%S}** {kind}: "
     tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
     first, *more = text.split("\n")
     plain = "\n".join([f"{head}{first} {tail}", *map(_indented_entry_line, more)])
@@ -130,8 +132,12 @@ def time_of_entry(seen: Observation, note: Note) -> dt.datetime:
         at = dt.time.fromisoformat(seen.time)
     except (ValueError, OverflowError, OSError):  # 25:00, or a year beyond the calendar
         return started
-    moment = dt.datetime.combine(started.date(), at, dt.UTC)
-    return moment if moment >= started.replace(second=0) else moment + dt.timedelta(days=1)
+    begun = started.astimezone(note.written_zone) if note.written_zone else local_time(started)
+    clock = begun.replace(tzinfo=None)
+    seen_at = dt.datetime.combine(clock.date(), at)
+    if seen_at < clock.replace(second=0):
+        seen_at += dt.timedelta(days=1)
+    return utc_moment(seen_at, None if note.is_written_here else note.written_zone)
 
 
 def journal_summary(note: Note) -> str:
@@ -146,13 +152,6 @@ def _summary_in_journal(note: Note, body: str) -> str:
 
 # --- the summary ------------------------------------------------------------------------
 
-_WEIGHTY_KINDS: Final = """
-    bug bugfix change discovery error failure feature finding fix insight learned lesson
-    milestone outcome problem result
-"""
-_WEIGHTY: Final = frozenset(_WEIGHTY_KINDS.split())
-_MOST_LINES: Final = 8
-_LINE: Final = 200
 _AT_ONCE: Final = 10  # entries of the second in which a session ended
 
 
@@ -179,8 +178,10 @@ def journal_with_summary(
 
 
 def _is_summary_made_from_log(said: str, note: Note) -> bool:
-    """Whether the summary is what `summary_of` made of the log when the session ended."""
+    """Whether the summary is what was made of the log when the session ended, or is made now."""
     entries, ended = journal_entries(note), note.updated
+    if said == summary_of_entries(entries):
+        return True
     times = [time_of_entry(seen, note).replace(microsecond=0) for seen in entries]
     first = sum(bool(ended and time < ended) for time in times)
     last = sum(bool(ended and time <= ended) for time in times)
@@ -190,22 +191,50 @@ def _is_summary_made_from_log(said: str, note: Note) -> bool:
     )
 
 
-def summary_of_entries(entries: Sequence[Observation]) -> str:
-    """What a log says, in few of its own lines: decisions, then what weighs most of the rest."""
-    said = [(seen, sentences.first_sentence(seen.content, _LINE)) for seen in entries]
-    said = [(seen, line) for seen, line in said if line]
-    shares = sentences.sentence_centrality([line for _, line in said])
-    order = sorted(range(len(said)), key=lambda i: (_rank_of_entry(said[i][0]), -shares[i], i))
-    chosen = sorted(order[:_MOST_LINES], key=lambda i: (_rank_of_entry(said[i][0]), i))
-    lines = [f"- {said[i][0].category or USUAL_KIND}: {said[i][1]}" for i in chosen]
-    if left := len(entries) - len(lines):
-        lines.append(f"- and {left} more in the log")
-    return "\n".join(lines)
+def note_with_fresh_summary(before: Note, after: Note) -> Note:
+    """A journal whose log has just changed, with a summary that says so. One that was given, or
+    that a person worded, stays; the first one is put before the log."""
+    old = _summary_in_journal(before, before.body)
+    if old and not _is_summary_made_from_log(old, before):
+        return after
+    new = summary_of_entries(journal_entries(after))
+    if not new or new == old:
+        return after
+    try:
+        if old:
+            return edited_note(after, ReplaceSection(JOURNAL_SUMMARY, new))
+        return _with_summary_before_log(after, new)
+    except NoteMalformed:  # a person left something open; the log says it all
+        return after
 
 
-def _rank_of_entry(seen: Observation) -> int:
-    kind = seen.category.casefold()
-    return 0 if kind == "decision" else 1 if kind in _WEIGHTY else 2
+def _with_summary_before_log(note: Note, text: str) -> Note:
+    log = next((head for head in note.headings if head.text == JOURNAL_LOG), None)
+    if log is None or any(head.text == JOURNAL_SUMMARY for head in note.headings):
+        return note
+    at, newline = note.body_start + log.start, note.newline
+    section = f"## {JOURNAL_SUMMARY}\n\n{text}\n\n".replace("\n", newline)
+    made = parse(note_bytes(note.text[:at] + section + note.text[at:]), note.path, note.names)
+    kept = [each.block for each in journal_entries(made)] == [
+        e.block for e in journal_entries(note)
+    ]
+    return made if kept and journal_summary(made) == text else note
+
+
+def journal_with_entry_text(note: Note, block: str, text: str) -> Note | None:
+    """The journal with another text, of one line, in an entry; None where it cannot be put there."""
+    seen = next((each for each in journal_entries(note) if each.block == block), None)
+    if seen is None or "\n" in text:
+        return None
+    start, end = note.body_start + seen.start, note.body_start + seen.end
+    line, old = note.text[start:end], f": {seen.content} ^{block}"
+    if line.count(old) != 1 or note.problems:
+        return None
+    new = line.replace(old, f": {text} ^{block}")
+    made = parse(note_bytes(note.text[:start] + new + note.text[end:]), note.path, note.names)
+    read = {each.block: each.content for each in journal_entries(made)}
+    others = {each.block: each.content for each in journal_entries(note)} | {block: text}
+    return made if read == others else None
 
 
 def with_smaller_headings(text: str) -> str:

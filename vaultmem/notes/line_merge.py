@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from vaultmem.base import line_difference
+from vaultmem.base.differences import line_difference
 from vaultmem.notes.fact_lines import fact_in_line, ways_to_write_fact
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import private_spans

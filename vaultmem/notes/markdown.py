@@ -129,13 +129,13 @@ def markdown_outline(text: str) -> Outline:
 _HEADING: Final = re.compile(r"\n {0,3}(#{1,6})(?:[ \t]([^\r\n]*))?(?=\r?\n|\r?\Z)")
 _UNDERLINE: Final = re.compile(r"\n {0,3}(=+|--+)[ \t]*(?=\r?\n|\r?\Z)")
 _NO_TITLE: Final = re.compile(r"[ \t]*(?:[-*+>|#=]|\d+[.)]|\r?\Z)| {4}|\t")
-_WIKI: Final = re.compile(r"\[\[[^\[\]\n]*\]\]")
-_INLINE: Final = re.compile(
+WIKILINK: Final = re.compile(r"\[\[[^\[\]\n]*\]\]")
+INLINE_LINK: Final = re.compile(
     r"\[[^\[\]\n]*\]\((?:<([^<>\n]+)>"
     r"|(?=[^)\s])([^()\s]*(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)[^()\s]*)*))"
     r"(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)"
 )
-_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//|#")
+URL_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//|#")
 _BLOCK: Final = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\r?\n|\r?\Z)")
 _BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
@@ -215,13 +215,13 @@ def _links_in_markdown(said: str, seen: str) -> tuple[tuple[Link, ...], list[tup
     """The links, and the spans of those in which a `#` could pass for a tag."""
     found: list[Link] = []
     spans: list[tuple[int, int]] = []
-    for match in _WIKI.finditer(seen):
+    for match in WIKILINK.finditer(seen):
         if not is_escaped(seen, match.start()):
             found.append(_markdown_wiki_link(said, match))
             if "#" in match[0]:
                 spans.append(match.span())
     if "(" in seen and "](" in seen:
-        for match in _INLINE.finditer(seen):
+        for match in INLINE_LINK.finditer(seen):
             if link := _markdown_inline_link(said, match):
                 found.append(link)
             if "#" in match[0]:
@@ -231,10 +231,10 @@ def _links_in_markdown(said: str, seen: str) -> tuple[tuple[Link, ...], list[tup
 
 def property_links(text: str, place: str) -> list[Link]:
     """The links in a property's text."""
-    found = (m for m in _WIKI.finditer(text) if not is_escaped(text, m.start()))
+    found = (m for m in WIKILINK.finditer(text) if not is_escaped(text, m.start()))
     links = [_markdown_wiki_link(text, m, place) for m in found]
     if "](" in text:
-        inline = (_markdown_inline_link(text, m, place) for m in _INLINE.finditer(text))
+        inline = (_markdown_inline_link(text, m, place) for m in INLINE_LINK.finditer(text))
         links += filter(None, inline)
     return links
 
@@ -249,7 +249,7 @@ def _markdown_wiki_link(text: str, match: re.Match[str], place: str = "") -> Lin
 
 def _markdown_inline_link(text: str, match: re.Match[str], place: str = "") -> Link | None:
     address = _group_in_markdown(text, match, 1) or _group_in_markdown(text, match, 2)
-    if _SCHEME.match(address) or is_escaped(text, match.start()):
+    if URL_SCHEME.match(address) or is_escaped(text, match.start()):
         return None
     target, _, anchor = unquote(address).partition("#")
     embed = text[match.start() - 1 : match.start()] == "!"

@@ -7,12 +7,14 @@ import hashlib
 import itertools
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from vaultmem.base.line_ends import usual_line_end
+from vaultmem.base.local_time import local_time, moment, zone_by_id
 from vaultmem.notes import file_names, markdown, masking
 from vaultmem.notes import frontmatter as properties
 from vaultmem.notes.frontmatter import MalformedFrontmatter, PropertyValue
@@ -24,6 +26,8 @@ MAX_SCANNED: Final = 4_000_000  # characters; beyond it a note is a file, not a 
 MOST_TAGS: Final = 500  # every passage is indexed with all tags of its note
 LONGEST_TAG: Final = 250
 LONGEST_ID: Final = 250
+UNREAD_PDF: Final = "unread-pdf"  # the problem of a PDF whose text, or some of it, is not known
+_JUST_THEN: Final = dt.timedelta(seconds=5)  # between stamping a note and its file being saved
 _READ_ONCE: Final = 200_000  # bytes of a note that is worth being kept in mind
 
 _FENCE: Final = re.compile(r"---[ \t]*\r?\n")
@@ -69,7 +73,7 @@ class Note:
     relations: tuple[Relation, ...]
     problems: tuple[Problem, ...]
     names: Mapping[str, str]  # our property names -> the vault's
-    cards: tuple[Card, ...] = ()  # of a canvas
+    cards: tuple[Card, ...] = ()  # of a canvas, or the pages of a PDF
 
     @property
     def raw(self) -> bytes:
@@ -82,6 +86,16 @@ class Note:
     @cached_property
     def title(self) -> str:
         return note_title(self.path)
+
+    @cached_property
+    def shown_title(self) -> str:
+        """What answers call it: where its title was taken from a text that was corrected since,
+        what the text says now."""
+        if not self.id or self.string("type").casefold() in ("entity", "session"):
+            return self.title
+        from vaultmem.notes.naming.title_origin import shown_title  # for our own notes alone
+
+        return one_line(shown_title(self.title, self.id, masking.public_part(self.body)))
 
     @cached_property
     def id(self) -> str:
@@ -111,11 +125,47 @@ class Note:
 
     @cached_property
     def created(self) -> dt.datetime | None:
-        return self.moment("created")
+        """When the note says that it was made."""
+        return moment(self.string("created"), self.written_zone)
+
+    @cached_property
+    def written_zone(self) -> dt.timezone | None:
+        """Where the note was made, if its id tells: the id is the exact moment, `created` what a
+        clock showed then. Older notes were written in UTC, and others come from elsewhere."""
+        return zone_by_id(self.string("created"), self.id)
+
+    @cached_property
+    def is_written_here(self) -> bool:
+        """Whether the clock that `created` was read from is this machine's, as far as one knows."""
+        return self.written_zone is None or self.created == moment(self.string("created"))
+
+    @property
+    def created_day(self) -> dt.date | None:
+        """The day on which the note was made, as whoever made it would say: what it carries, but
+        for older notes, which carry UTC's."""
+        if self.created is None:
+            return None
+        wall = dt.datetime.fromisoformat(self.string("created"))
+        is_utc = self.written_zone is not None and not self.written_zone.utcoffset(None)
+        return (local_time(self.created) if is_utc or wall.tzinfo else wall).date()
 
     @cached_property
     def updated(self) -> dt.datetime | None:
-        return self.moment("updated")
+        return self.updated_by(None)
+
+    def updated_by(self, saved: dt.datetime | None) -> dt.datetime | None:
+        """When a program changed the note last. It was done here, or where the note was made: not
+        before that, not after the file was `saved`, and just then if nobody saved it since."""
+        text = self.string("updated")
+        if not text or self.is_written_here:
+            return moment(text)
+        there, here = moment(text, self.written_zone), moment(text)
+        if there is None or here is None or there == here:
+            return there
+        if saved and abs(saved - here) < _JUST_THEN:
+            return here
+        fits = (not self.created or there >= self.created) and (not saved or there <= saved)
+        return there if fits else here
 
     def key_of(self, name: str) -> str | None:
         """The property's own spelling in this note: names compare without case."""
@@ -172,6 +222,7 @@ class Note:
         return self.get(name) is True
 
     def moment(self, name: str) -> dt.datetime | None:
+        """By the clocks here."""
         return moment(self.string(name))
 
 
@@ -271,24 +322,23 @@ def one_line(text: str) -> str:
 
 
 def note_title(path: str) -> str:
-    """What a note is called; on some systems a file's name may have several lines. A canvas is
-    called with its ending, as links name it: there may be a note beside it that has its name."""
+    """What a note is called; on some systems a file's name may have several lines. A canvas or a PDF
+    is called with its ending, as links name it: there may be a note beside it that has its name."""
     name = posixpath.basename(path)
-    return one_line(name if file_names.is_canvas(name) else posixpath.splitext(name)[0])
+    return one_line(name if file_names.is_only_read(name) else posixpath.splitext(name)[0])
+
+
+def words_digest(text: str) -> bytes:
+    """The same for two texts that differ in white space alone; in code that counts."""
+    has_code = "```" in text or "~~~" in text or "\n    " in text or "\n\t" in text
+    lines = text.strip("\r\n").splitlines() if has_code else text.split()
+    plain = "\n".join(map(str.rstrip, lines)) if has_code else " ".join(lines)
+    return hashlib.blake2b(note_bytes(unicodedata.normalize("NFC", plain)), digest_size=8).digest()
 
 
 def note_version(raw: bytes) -> str:
     """What stands for exactly these bytes in `expected_version` and in the index."""
     return hashlib.blake2b(raw, digest_size=10).hexdigest()
-
-
-def moment(text: str) -> dt.datetime | None:
-    """A date or time as people write it in properties, in UTC; None when it is neither."""
-    try:
-        found = dt.datetime.fromisoformat(text)
-        return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
-    except (ValueError, OverflowError):  # in UTC it may lie before the year 1
-        return None
 
 
 def has_ended(valid_to: str, now: dt.datetime) -> bool:

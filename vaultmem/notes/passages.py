@@ -9,6 +9,7 @@ tokens has to leave out the end of a passage, whatever script or code it is writ
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import re
 from bisect import bisect_left
@@ -73,7 +74,7 @@ def passages_in_context(note: Note, found: Sequence[Passage]) -> list[str]:
     """The texts as a model should read them: each below what stands above it. An observation
     also with the end of the one before, to which it is often an answer; not with the one
     after, or each new entry of a journal would change the one before."""
-    title, day = printable(note.title), day_above_passage(note)
+    title, day = printable(note.shown_title), day_above_passage(note)
     heads = {p.heading: _head_of_passage(title, p.heading, day) for p in found}
     texts = [_passage_without_runs_of_blanks(_own_words_of_passage(p)) for p in found]
     before = ["", *texts]
@@ -92,7 +93,7 @@ def passage_sentences(note: Note, passage: Passage) -> list[str]:
     said = [each for each in sentences(passage.text) if len(each) >= _SHORTEST_SENTENCE]
     if len(said) < 2:
         return []
-    title = printable(note.title)
+    title = printable(note.shown_title)
     return [f"{title}: {printable(each)}" for each in said[:_MOST_SENTENCES]]
 
 
@@ -104,8 +105,11 @@ def _own_words_of_passage(passage: Passage) -> str:
 
 def day_above_passage(note: Note) -> str:
     """The day of the note as people say it, and ask for it: 8 May 2023."""
-    made = note.created
-    return f"{made.day} {_MONTHS[made.month - 1]} {made.year}" if made else ""
+    if note.created is None:
+        return ""
+    # As it stands there: the text above a passage is the same on every machine.
+    made = dt.datetime.fromisoformat(note.string("created"))
+    return f"{made.day} {_MONTHS[made.month - 1]} {made.year}"
 
 
 def _head_of_passage(title: str, heading: str, day: str) -> str:

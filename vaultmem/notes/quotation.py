@@ -32,14 +32,14 @@ _TRAIL: Final = re.compile(r"\s*[›>]\s*")
 def replace_quotation(body: str, old: str, new: str) -> str:
     """The body with `new` in the one place where `old` stands; line ends are the caller's care."""
     start, end = _place_of_quotation(body, old)
-    return _body_with_quotation_changed(body, start, end, new)
+    return body_with_change(body, start, end, new)
 
 
 def append_behind_section(body: str, text: str, section: str, newline: str) -> str:
     """The body with a text more: at its end, or at the end of what stands under a heading."""
     lines = text.strip("\r\n")
     if not section:
-        return _body_with_lines_behind_section(body, 0, len(body), lines, newline)
+        return lines_behind(body, 0, len(body), lines, newline)
     heads = markdown.markdown_headings(body)
     at = _section_quoted_by_trail(body, heads, section)
     if any(head.level <= heads[at].level for head in markdown.markdown_headings(lines)):
@@ -47,8 +47,14 @@ def append_behind_section(body: str, text: str, section: str, newline: str) -> s
             f"The text has a heading of the rank of {heads[at].text!r}, and would not be in that "
             "section. Make its headings smaller, or append it to the note: leave section out."
         )
-    end = heads[at + 1].start if at + 1 < len(heads) else len(body)
-    return _body_with_lines_behind_section(body, heads[at].end, end, lines, newline)
+    return lines_behind(body, *_span_under_heading(body, heads, at), lines, newline)
+
+
+def section_text(body: str, section: str, *, whole: bool = False) -> tuple[int, int]:
+    """What stands under a heading: up to the next one, or as a whole with the smaller ones."""
+    heads = markdown.markdown_headings(body)
+    at = _section_quoted_by_trail(body, heads, section)
+    return _span_under_heading(body, heads, at, whole=whole)
 
 
 # --- where a quotation stands -----------------------------------------------------------------
@@ -74,19 +80,21 @@ def _place_of_quotation(body: str, quoted: str) -> tuple[int, int]:
 
 
 def _occurrences_of_quotation(text: str, quoted: str) -> Iterator[tuple[int, int]]:
-    """Also those that overlap; a line may end in either way."""
+    """Also those that overlap; a line may end in either way, and no line end is torn apart."""
     lines = re.split(r"\r?\n", printable(quoted))
     pattern = re.compile(r"\r?\n".join(map(re.escape, lines)))
     at = 0
     while match := pattern.search(text, at):
-        yield match.span()
-        at = match.start() + 1
+        start, end = match.span()
+        if "\r\n" not in (text[start - 1 : start + 1], text[end - 1 : end + 1]):
+            yield start, end
+        at = start + 1
 
 
 # --- changing it ------------------------------------------------------------------------------
 
 
-def _body_with_quotation_changed(body: str, start: int, end: int, new: str) -> str:
+def body_with_change(body: str, start: int, end: int, new: str) -> str:
     after = body[:start] + new + body[end:]
     further = len(new) - (end - start)
     kept = [(s + further, e + further) if s >= end else (s, e) for s, e, _ in private_spans(body)]
@@ -106,9 +114,7 @@ def _body_with_quotation_changed(body: str, start: int, end: int, new: str) -> s
     return after
 
 
-def _body_with_lines_behind_section(
-    body: str, start: int, end: int, lines: str, newline: str
-) -> str:
+def lines_behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
     """Put lines behind the last text of a stretch; a list goes on without a blank line."""
     said = body[start:end].rstrip()
     at = end_of_line(body, start + len(said)) if said else start
@@ -120,7 +126,7 @@ def _body_with_lines_behind_section(
             "closed, and what is appended would be a part of it. Nothing was written."
         )
     ending = "" if body[at:].startswith(("\n", "\r\n")) else newline
-    return _body_with_quotation_changed(body, at, at, gap + lines + ending)
+    return body_with_change(body, at, at, gap + lines + ending)
 
 
 def ends_in_list(text: str) -> bool:
@@ -130,6 +136,13 @@ def ends_in_list(text: str) -> bool:
 
 
 # --- sections ---------------------------------------------------------------------------------
+
+
+def _span_under_heading(
+    body: str, heads: Sequence[Heading], at: int, *, whole: bool = False
+) -> tuple[int, int]:
+    later = (h.start for h in heads[at + 1 :] if not whole or h.level <= heads[at].level)
+    return heads[at].end, next(later, len(body))
 
 
 class _SectionTrail(NamedTuple):
@@ -144,8 +157,9 @@ def _section_quoted_by_trail(body: str, heads: Sequence[Heading], wanted: str) -
     folded = [tuple(map(_bare_step_of_quoted_trail, each.trail)) for each in named]
     found = [i for i, trail in enumerate(folded) if steps and trail[-len(steps) :] == steps]
     exact = [i for i in found if len(named[i].trail) == len(steps)]
-    if len(exact) == 1 or len(found) == 1:
-        return (exact if len(exact) == 1 else found)[0]
+    spelt = [i for i in found if named[i].trail[-1] == _TRAIL.split(wanted.strip())[-1]]
+    if only := next((some for some in (exact, found, spelt) if len(some) == 1), None):
+        return only[0]
     if not named:
         raise InvalidInput(
             "The note has no sections. Leave section out, and append the heading with the text."

@@ -48,12 +48,12 @@ def render_yaml(
 
 
 def yaml_moment(moment: dt.datetime) -> str:
-    """`YYYY-MM-DDTHH:mm:ss` in UTC, the form Obsidian's date and time property has."""
+    """`YYYY-MM-DDTHH:mm:ss` in local time, the form Obsidian's date and time property has."""
     try:
-        moment = moment if moment.tzinfo is None else moment.astimezone(dt.UTC)
-    except OverflowError:
-        raise InvalidInput(f"{moment} has no place in the calendar of UTC.") from None
-    return moment.replace(microsecond=0, tzinfo=None).isoformat()
+        shown = moment if moment.tzinfo is None else moment.astimezone()
+    except (OverflowError, OSError, ValueError):
+        raise InvalidInput(f"{moment} has no place in the calendar.") from None
+    return shown.replace(microsecond=0, tzinfo=None).isoformat()
 
 
 def is_yaml_date(value: object) -> bool:

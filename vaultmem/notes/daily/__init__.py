@@ -1,0 +1,1 @@
+"""What people write from day to day: daily notes, and tasks."""
