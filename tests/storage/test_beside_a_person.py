@@ -196,7 +196,7 @@ def test_no_save_of_a_person_is_lost_beside_an_agent(
 def test_a_clock_set_back_does_not_reorder_history(root: Path) -> None:
     """The last text is the one that was there last, whatever the clock said then."""
     from vaultmem.notes.note import parse
-    from vaultmem.storage.history import History
+    from vaultmem.storage.local_state.history import History
 
     history = History(root / "history")
     note = parse(b"first", "a.md")

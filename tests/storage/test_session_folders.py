@@ -18,7 +18,7 @@ from tests.conftest import Open, clean_environment
 from tests.surfaces.mcp.harness import Process, new_vault
 from tests.waiting import until
 from vaultmem.hooks import answer
-from vaultmem.storage.session_folders import SESSION_GRACE_SECONDS, SESSION_IDLE_SECONDS
+from vaultmem.storage.local_state.session_folders import SESSION_GRACE_SECONDS, SESSION_IDLE_SECONDS
 from vaultmem.vault import Vault
 
 LATER = SESSION_GRACE_SECONDS + 5
@@ -88,7 +88,8 @@ def test_a_session_lives_as_long_as_one_of_its_processes(
     open_vault: Open, root: Path, second: str
 ) -> None:
     vault = open_vault()
-    with worker(root, "s") as (first, note), worker(root, "s", second) as (other, _):
+    with worker(root, "s") as (first, note), worker(root, "s", second) as (other, same):
+        assert same == note  # the text is known, and held by both
         first.kill()
         first.wait()
         pass_time(root, MUCH_LATER)
@@ -96,7 +97,7 @@ def test_a_session_lives_as_long_as_one_of_its_processes(
         other.kill()
         other.wait()
         pass_time(root, LATER)
-        assert len(sweep(vault)) == 2
+        assert sweep(vault) == [str(note.relative_to(root))]
 
 
 def test_a_server_that_comes_back_finds_its_session(open_vault: Open, root: Path) -> None:

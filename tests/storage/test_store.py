@@ -45,7 +45,7 @@ def test_walk_finds_notes_and_leaves_the_rest(store: Store, root: Path) -> None:
         *(".obsidian/x.md", ".trash/gone.md", "a/.hidden.md", ".git/y.md", ".vaultmem/z.md"),
         *("Templates/T.md", "templates2/T.md", "conflict-files-obsidian-git.md", ".vm-1.tmp"),
     ):
-        put(root, path)
+        put(root, path, "{{date}}" if path == "Templates/T.md" else "text\n")
     listing = store.walk()
     assert sorted(listing.notes) == ["Memories/M.md", "Note.md", "a/b/Deep.MD", "templates2/T.md"]
     assert "pic.png" in listing.files
@@ -61,6 +61,23 @@ def test_excluded_notes_and_folders(root: Path) -> None:
         put(root, path)
     store = make_store(root, exclude=("Home.md", "Archive/", "*.draft.md"))
     assert sorted(store.walk().notes) == ["Archive 2/y.md", "a/Home.md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("**/Private", ["Work/b.md"]),
+        ("**/Private/**", ["Work/b.md"]),
+        ("*/Private", ["Private/a.md", "Work/b.md"]),
+        ("Work/**/Private", ["Private/a.md", "Work/b.md"]),
+        ("Work/**/b.md", ["Private/a.md", "Work/Private/c.md", "Work/x/Private/d.md"]),
+        ("**", []),
+    ],
+)
+def test_two_stars_stand_for_any_folders_or_none(root: Path, pattern: str, left: list[str]) -> None:
+    for path in ("Private/a.md", "Work/b.md", "Work/Private/c.md", "Work/x/Private/d.md"):
+        put(root, path)
+    assert sorted(make_store(root, exclude=(pattern,)).walk().notes) == left
 
 
 def test_symlinks_are_told_and_not_followed(store: Store, root: Path, tmp_path: Path) -> None:

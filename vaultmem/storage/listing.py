@@ -49,6 +49,7 @@ class Listing:
     refused: dict[str, NotANote] = field(default_factory=dict)  # what is only named like a note
     symlinks: list[str] = field(default_factory=list)
     temporaries: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # what could be notes, and is not to be
 
     def sort_in(
         self, folder: str, found: list[os.DirEntry[str]], is_memory: Callable[[str], bool]
@@ -69,7 +70,9 @@ class Listing:
                     yield path
                 else:
                     self.files.append(path)
-                    if is_memory(path) and not self.refuses(path, entry):
+                    if not is_memory(path):
+                        self.left_out += [path] * file_names.is_readable_name(path)
+                    elif not self.refuses(path, entry):
                         self.notes[path] = file_stamp(entry.stat(follow_symlinks=False))
             except FileNotFoundError:
                 continue

@@ -14,7 +14,7 @@ from typing import Final
 
 from vaultmem.base import durable
 from vaultmem.base.own_path import OwnPath
-from vaultmem.config import STATE
+from vaultmem.config import STATE, state_dir_elsewhere
 from vaultmem.errors import Away, ReadOnly, VaultmemError
 from vaultmem.storage.root import VaultFolder
 
@@ -29,6 +29,7 @@ _READ_ONLY: Final = (
     "{} is on a drive that is mounted read-only, so nothing was changed. It can be read and "
     "searched, and written again once the drive can be."
 )
+_KEPT_IN: Final = "The index is kept in {} meanwhile."
 _NOT_COPIED: Final = shutil.ignore_patterns("models", "*-shm", "*.lock", ".tmp*")
 
 
@@ -38,14 +39,31 @@ class OwnFolder:
         self.kept = place._replace(require=home.require_is) if in_vault else place
         self._home = home
         self._device: int | None = None  # of a folder outside of the vault
-        self._spare: Path | None = None
+        self._spare: OwnPath | None = None
+        self._temporary: Path | None = None  # where nothing else can be written
         if home.path.is_dir() and not _is_own_folder_writable(place):
-            self._spare = _spare_own_folder(place)
+            self._use_spare_own_folder(home.path)
 
     @property
     def place(self) -> OwnPath:
-        """Where the files are: in a temporary folder while theirs cannot be written."""
-        return self.kept if self._spare is None else OwnPath(self._spare, ("own",))
+        """Where the files are: in the person's own state folder while theirs cannot be written."""
+        return self.kept if self._spare is None else self._spare
+
+    def _use_spare_own_folder(self, vault: Path) -> None:
+        """One that stays for the next time; a temporary one where there is no room for it."""
+        elsewhere = state_dir_elsewhere(vault)
+        try:
+            if durable.make_folders(elsewhere.anchor):
+                elsewhere.anchor.chmod(0o700)  # who may not read the vault may not read this
+            _fill_spare_own_folder(self.kept, elsewhere)
+            self._spare = elsewhere
+        except (OSError, VaultmemError):
+            import tempfile
+
+            self._temporary = Path(tempfile.mkdtemp(prefix="vaultmem-"))
+            self._spare = OwnPath(self._temporary, ("own",))
+            with contextlib.suppress(OSError, VaultmemError):
+                _fill_spare_own_folder(self.kept, self._spare)
 
     def require_writable(self) -> None:
         """A vault that can be read alone is searched with an index of its own, and not changed."""
@@ -61,12 +79,12 @@ class OwnFolder:
         try:
             self.require_writable()
         except VaultmemError as error:
-            return str(error)
+            return str(error) if self._spare is None else f"{error} {_KEPT_IN.format(self._spare)}"
         return ""
 
     def close(self) -> None:
-        if self._spare is not None:
-            shutil.rmtree(self._spare, ignore_errors=True)
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
     def trouble(self) -> str:
         """Why neither can be used now, the vault or what is kept for it elsewhere."""
@@ -83,7 +101,7 @@ class OwnFolder:
         self._home.require()
         folder = self.place / "local"
         with durable.disk_errors_explained(f"Making {folder}"):
-            if self.place.anchor not in (self._home.path, self._spare):
+            if self._spare is None and self.place.anchor != self._home.path:
                 self._make_own_folder_elsewhere(self.place.anchor)
             if not folder.is_folder():
                 folder.make()
@@ -127,14 +145,13 @@ def _is_own_folder_on_read_only_drive(folder: Path) -> bool:
         return False
 
 
-def _spare_own_folder(place: OwnPath) -> Path:
-    """A temporary folder that nobody else can read, with a copy of the index if there is one."""
-    import tempfile
-
-    made = Path(tempfile.mkdtemp(prefix="vaultmem-"))
-    with contextlib.suppress(OSError, VaultmemError):
-        if (place / "index").is_folder():
-            shutil.copytree(
-                place.path / "index", made / "own" / "index", symlinks=True, ignore=_NOT_COPIED
-            )
-    return made
+def _fill_spare_own_folder(place: OwnPath, spare: OwnPath) -> None:
+    """The first time with a copy of the index, if there is one: it is brought up to date then."""
+    local = spare / "local"
+    local.make()
+    probe = local / "writable"
+    probe.write(b"")
+    probe.remove()
+    index = spare / "index"
+    if not index.is_folder() and (place / "index").is_folder():
+        shutil.copytree(place.path / "index", index.path, symlinks=True, ignore=_NOT_COPIED)

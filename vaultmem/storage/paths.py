@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import hashlib
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from vaultmem.base import small_files
+from vaultmem.base.file_stamps import FileStamp, file_stamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.config import STATE, Settings
 from vaultmem.errors import AlreadyExists, InvalidInput, OutsideVault, ReadOnly
 from vaultmem.notes import file_names
 from vaultmem.notes.note import printable
+from vaultmem.setting_values import plain_path
+from vaultmem.storage.pdf.pdf_texts import can_read_pdfs
+from vaultmem.storage.vault_settings.obsidian_settings import ObsidianSettings, is_template_text
 
 VOLATILE: Final = f"{STATE}/local/volatile/"  # notes of a session, on this machine only
 _IGNORED_NAMES: Final = frozenset(("conflict-files-obsidian-git.md",))
@@ -28,28 +34,90 @@ class NotePaths:
         self.top = str(root).rstrip("/") + "/"
         self._volatile = volatile
         self._excluded = _excluded_path_matcher(settings["exclude"])
-        self._templates = file_names.name_key(settings["folders.templates"].strip("/"))
+        self._templates = file_names.name_key(settings["folders.templates"].strip("/")) + "/"
+        self._may_be_templates = settings.values["folders.templates"].origin == "default"
+        self._marked: dict[str, tuple[FileStamp, bool]] = {}
+        self.obsidian = ObsidianSettings(root, settings)
+        levels = ((file_names.name_key(folder), level) for folder, level in settings.access.items())
+        self._access = sorted(levels, key=lambda each: -len(each[0]))
+        self._spelled = {file_names.name_key(folder): folder for folder in settings.access}
+        told = (settings["exclude"], sorted(settings.access.items()), self._templates)
+        self._settings_told = repr(told)
         self._inside: set[str] = set()  # folders that were seen to lie in the vault
 
     def look_anew(self) -> None:
-        """Folders may be other ones by now."""
+        """Folders may be other ones by now, and a person may have excluded others."""
         self._inside.clear()
+        self.obsidian.look_anew()
 
     def is_note(self, path: str) -> bool:
         """Whether a file is part of the memory, and can be called by its name."""
         return self.is_memory(path) and file_names.is_unicode_name(path)
 
     def is_memory(self, path: str) -> bool:
-        """Markdown or a canvas, not a template, not excluded."""
+        """Markdown, a canvas or a PDF, not a template, not excluded."""
         name = path.rpartition("/")[2]
         if not file_names.is_readable_name(name) or name in _IGNORED_NAMES:
             return False
+        if file_names.is_pdf(name) and not can_read_pdfs():
+            return False
         if any(segment.startswith(".") for segment in path.removeprefix(VOLATILE).split("/")):
             return False
-        templates = self._templates
-        if templates and file_names.name_key(path).startswith(templates + "/"):
+        if path.startswith(VOLATILE):
+            return True
+        if self._is_kept_away(path):
             return False
-        return not self._excluded(path)
+        return not (self.obsidian.hides(path) or self._is_template(path))
+
+    def may_begin_notes(self, path: str) -> bool:
+        """Whether new notes may have its text, as that of a template, which is no memory; what our
+        settings keep away is not read for that either, whoever names it."""
+        hidden = any(segment.startswith(".") for segment in path.split("/"))
+        return not hidden and not self._is_kept_away(path)
+
+    def _is_kept_away(self, path: str) -> bool:
+        return self._excluded(path) or self._access_to(path)[1] == "none"
+
+    def _is_template(self, path: str) -> bool:
+        """A folder that somebody has named as one of templates has nothing else. Of a person's own
+        folder that only happens to be called so, what has marks to fill in."""
+        if self.obsidian.is_template(path):
+            return True
+        if not self._is_in_template_folder(path):
+            return False
+        return not self._may_be_templates or self._has_template_marks(path)
+
+    def _is_in_template_folder(self, path: str) -> bool:
+        return file_names.name_key(path).startswith(self._templates)
+
+    def _has_template_marks(self, path: str) -> bool:
+        file = self.top + path
+        try:
+            stamp = file_stamp(os.lstat(file))
+            known = self._marked.get(path)
+            if known is None or known[0] != stamp:
+                with small_files.open_plain_file(file) as handle:
+                    known = stamp, is_template_text(handle.read(1 << 14))
+                self._marked[path] = known
+        except OSError:
+            return False
+        return known[1]
+
+    @property
+    def kept_away(self) -> str:
+        """The same whenever the same paths are no memories."""
+        told = self._settings_told + self.obsidian.told
+        return hashlib.sha256(told.encode(errors="replace")).hexdigest()
+
+    def _access_to(self, path: str) -> tuple[str, str]:
+        """What the settings let vaultmem do there, and the folder that they name for it: the
+        innermost of those that the path lies in."""
+        if self._access:
+            key = file_names.name_key(path)
+            for folder, level in self._access:
+                if key == folder or key.startswith(folder + "/"):
+                    return self._spelled[folder], level
+        return "", "write"
 
     def locate(self, path: str) -> Path:
         """The file behind a vault path; refuses whatever could lead out of the vault."""
@@ -102,16 +170,30 @@ class NotePaths:
                 f"{path} is a canvas. A canvas is drawn in Obsidian; vaultmem reads it and never "
                 "writes it. Nothing was changed."
             )
+        if file_names.is_pdf(path):
+            raise ReadOnly(
+                f"{path} is a PDF. vaultmem reads it and never writes it. Nothing was changed."
+            )
+        folder, level = self._access_to(path)
+        if level == "read":
+            raise ReadOnly(
+                f"{path} lies in {folder}, which vaultmem may read and not change: the settings "
+                f'say access to it is "read". Nothing was changed.'
+            )
 
     # --- new names ----------------------------------------------------------------------
+
+    def is_place_for_note(self, path: str) -> bool:
+        """Whether a new one may be put there: none among what may be templates."""
+        return self.is_note(path) and not self._is_in_template_folder(path)
 
     def new_file(self, path: str) -> Path:
         self.require_changeable(path)
         file = self.locate(path)
-        if not self.is_note(path):
+        if not self.is_place_for_note(path):
             raise InvalidInput(
-                f"{path} would not be a note: it needs the ending .md, outside of "
-                "the templates folder and of what the settings exclude."
+                f"{path} would not be a note: it needs the ending .md, outside of the templates "
+                "folder and of what the settings, or Obsidian's excluded files, leave out."
             )
         for segment in path.removeprefix(VOLATILE).split("/"):
             if reason := file_names.why_name_is_unsafe(segment.removesuffix(".md")):
@@ -125,21 +207,28 @@ class NotePaths:
         top, inner = self._top_folder_of_path(path)
         place = top
         for segment in inner.split("/"):
+            key = file_names.name_key(segment)
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                for name in os.listdir(place):
-                    if file_names.name_key(name) == file_names.name_key(segment):
-                        if name != segment or place / name == file:
-                            other = (place / name).relative_to(top).as_posix()
-                            raise AlreadyExists(
-                                f"There is already {other}, which is the same name."
-                            )
+                for name in os.listdir(place):  # of thousands of names
+                    known = name.lower() if name.isascii() else file_names.name_key(name)
+                    if known == key and (name != segment or place / name == file):
+                        other = (place / name).relative_to(top).as_posix()
+                        raise AlreadyExists(f"There is already {other}, which is the same name.")
             place /= segment
 
 
 def _excluded_path_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
-    """A pattern names a file or a whole folder; `*` and `?` are allowed in it."""
-    if not patterns:
+    """A pattern names a file or a whole folder, in whatever case and form of accents: the same
+    vault lies on systems that make no difference. `*` and `?` are allowed in it, and `**/` stands
+    for any folders, or none."""
+    plain = [path for p in patterns if (path := plain_path(p))]
+    translated = [_translated_path_pattern(file_names.name_key(path)) for path in plain]
+    if not translated:
         return lambda path: False
-    translated = (fnmatch.translate(p.strip("/"))[:-2] for p in patterns)  # less its \\Z
     regex = re.compile("|".join(rf"(?:{t})(?:/|\Z)" for t in translated), re.DOTALL)
-    return lambda path: regex.match(path) is not None
+    return lambda path: regex.match(file_names.name_key(path)) is not None
+
+
+def _translated_path_pattern(pattern: str) -> str:
+    pieces = re.split(r"(?:(?<=/)|\A)\*\*/", pattern.replace("[", "[[]"))
+    return "(?:.*/)?".join(fnmatch.translate(piece)[:-2] for piece in pieces)  # less \Z

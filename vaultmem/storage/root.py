@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.config import STATE
 from vaultmem.errors import Away, VaultmemError
 from vaultmem.storage import drives
@@ -25,8 +26,8 @@ _GOES_ON: Final = "Nothing is written until it is back; then all goes on by itse
 
 _GONE: Final = "The vault's folder {} is not there: it was moved, or its drive is not mounted."
 _AWAITED: Final = (
-    "The folder {0} is empty and seems to be the place of a drive that is not mounted. "
-    "If you want a new vault there: vaultmem init {0}"
+    "The folder {0} is empty and seems to be the place of a drive that is not mounted "
+    "(a new vault is made there with: {1} {0} --yes)."
 )
 _FOR_A_MOMENT: Final = (
     "The vault's folder {}, or one in it, was away for a moment. Nothing was changed; try again."
@@ -53,7 +54,7 @@ class VaultFolder:
         if found is None:
             return _GONE.format(self.path)
         if self._awaited and not self._has_root_come(found):
-            return _AWAITED.format(self.path)
+            return _AWAITED.format(self.path, command_to_type("init"))
         if found == self._identity:
             return ""
         return "" if self._is_root_back(found) else _OTHER.format(self.path)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from vaultmem.base import durable, lock
-from vaultmem.base.file_stamps import FileStamp, file_stamp
+from vaultmem.base import durable, lock, small_files
+from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp, file_stamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.config import Settings, state_dir
 from vaultmem.errors import (
@@ -36,14 +36,17 @@ from vaultmem.notes import file_names
 from vaultmem.notes.note import Note, note_version, parse, printable
 from vaultmem.storage import absence
 from vaultmem.storage.absence import GoneNote
-from vaultmem.storage.authorship import DigestLog
 from vaultmem.storage.listing import Listing, notes_below, vault_listing
+from vaultmem.storage.local_state.authorship import DigestLog
+from vaultmem.storage.local_state.births import NoteBirths
 from vaultmem.storage.own_folder import OwnFolder
 from vaultmem.storage.paths import VOLATILE, NotePaths
+from vaultmem.storage.pdf.pdf_texts import PdfTexts, file_stamp_of
 from vaultmem.storage.root import VaultFolder
 
 if TYPE_CHECKING:
     from vaultmem.notes.canvas import Canvas
+    from vaultmem.storage.pdf.pdf_pages import PdfPages
 
 TRASH: Final = ".trash"
 STORE_LOCK_SECONDS: Final = 10.0
@@ -56,9 +59,10 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class StoredNote:
     path: str
-    raw: bytes  # as it is read: of a canvas, what it says as Markdown
+    raw: bytes  # as it is read: of a canvas or a PDF, what it says as Markdown
     stat: FileStamp
     canvas: Canvas | None = field(default=None, kw_only=True)
+    pdf: PdfPages | None = field(default=None, kw_only=True)
 
     @property
     def version(self) -> str:
@@ -99,8 +103,15 @@ class Store:
         self._volatile = self.state / "local" / "volatile"
         self.paths = NotePaths(self.root, self._volatile, settings)
         self.trash = Trash(OwnPath(self.root, (TRASH,), self.home.require_is))
+        self.pdfs = PdfTexts(self.state / "index" / "pdf")
         self._own = DigestLog(self.state / "local" / "recent-writes", _OWN_WRITES)
+        self.births = NoteBirths(self.state / "local" / "births.db", self.root)
+        self.births.away = self.own.trouble
         self.knows: Callable[[str], bool] = lambda path: False  # a note that was there just now
+
+    def take_settings(self, settings: Settings) -> None:
+        self.settings = settings
+        self.paths = NotePaths(self.root, self._volatile, settings)
 
     # --- looking ---------------------------------------------------------------------
 
@@ -125,6 +136,12 @@ class Store:
     def read(self, path: str) -> StoredNote:
         """The note's bytes, once they have settled: editors empty a file before they fill it."""
         file = self.paths.readable(path)
+        if not self.paths.is_memory(path):  # it may have been one, to an index that is behind
+            raise NotFound(f"{path} is no memory: it is a template, or excluded.")
+        return self.read_settled(path, file)
+
+    def read_settled(self, path: str, file: str) -> StoredNote:
+        """Whatever it is; who asks has made sure that it may be read."""
         for _ in range(20):
             stored = self._read_stored_note(path, file)
             age = time.time() - stored.stat.mtime_ns / 1e9
@@ -136,7 +153,7 @@ class Store:
 
     def file_text(self, note: Note) -> str:
         """All of a note's file, byte for byte; a canvas is read as something else."""
-        if not file_names.is_canvas(note.path):
+        if not file_names.is_canvas(note.path):  # a PDF's own bytes are no text
             return note.text
         raw, _ = self._read_stored_file_once(note.path, self.paths.readable(note.path))
         return raw.decode("utf-8", "surrogateescape")
@@ -166,6 +183,10 @@ class Store:
                 from vaultmem.notes.canvas import canvas_note
 
                 return canvas_note(stored.canvas, stored.path, self.settings.properties)
+            if stored.pdf is not None:
+                from vaultmem.storage.pdf.pdf_pages import pdf_note
+
+                return pdf_note(stored.pdf, stored.path, self.settings.properties)
             return parse(stored.raw, stored.path, self.settings.properties)
         except Exception as error:
             raise NoteMalformed(
@@ -186,7 +207,30 @@ class Store:
     def _does_stored_note_come_back(self, path: str, file: str | Path) -> bool:
         return self.knows(path) and absence.is_absence_over(file)
 
+    def read_pdf(self, path: str) -> bool:
+        """Read the text of a PDF that waits for that, which can take seconds; says whether it
+        could be opened."""
+        try:
+            self.pdfs.read(path, self.paths.readable(path))
+        except (OSError, VaultmemError):
+            return False  # it is gone, or may not be read: the next look says so
+        return True
+
+    def _stored_pdf(self, path: str, file: str | Path) -> StoredNote:
+        """Only its stamp is looked at here: the text comes from what was kept of it."""
+        from vaultmem.storage.pdf.pdf_pages import unread_pdf
+
+        with small_files.open_plain_file(file) as opened:
+            stamp = file_stamp_of(opened)
+        known = self.pdfs.known(path, stamp)
+        if known is None:
+            known, stamp = unread_pdf(), UNSETTLED_STAMP
+        return StoredNote(path, known.raw, stamp, pdf=known)
+
     def _read_stored_note_once(self, path: str, file: str | Path) -> StoredNote:
+        if file_names.is_pdf(path):
+            with self._opening_stored_file(path, file):
+                return self._stored_pdf(path, file)
         raw, stamp = self._read_stored_file_once(path, file)
         if not file_names.is_canvas(path):
             return StoredNote(path, raw, stamp)
@@ -196,12 +240,20 @@ class Store:
         return StoredNote(path, canvas.raw, stamp, canvas=canvas)
 
     def _read_stored_file_once(self, path: str, file: str | Path) -> tuple[bytes, FileStamp]:
+        with (
+            self._opening_stored_file(path, file),
+            open(file, "rb", buffering=0, opener=_open_stored_file) as handle,
+        ):
+            before = os.fstat(handle.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise NotFound(f"{path} is not a file.")
+            return _read_stored_bytes(path, handle, before.st_size), file_stamp(before)
+
+    @contextlib.contextmanager
+    def _opening_stored_file(self, path: str, file: str | Path) -> Iterator[None]:
+        """What keeps a file from being read, in plain words."""
         try:
-            with open(file, "rb", buffering=0, opener=_open_stored_file) as handle:
-                before = os.fstat(handle.fileno())
-                if not stat.S_ISREG(before.st_mode):
-                    raise NotFound(f"{path} is not a file.")
-                return _read_stored_bytes(path, handle, before.st_size), file_stamp(before)
+            yield
         except FileNotFoundError:
             self.home.require()
             raise GoneNote(f"There is no note {path}.") from None
@@ -248,9 +300,11 @@ class Store:
         def once(file: Path) -> StoredNote | None:
             current = self.read(path)
             self._require_stored_version(current, expect)
-            raw = change(self.parse(current))
+            note = self.parse(current)
+            raw = change(note)
             if raw == current.raw:
                 return current
+            self.births.hold(note, current.stat)
             if not file.stat().st_mode & stat.S_IWUSR:
                 raise ReadOnly(f"{path} is write-protected; its owner does not want it changed.")
             self._own.add_digest(note_version(raw))

@@ -127,6 +127,17 @@ class History:
                     self.folder / key, place._replace(trashed=EMPTIED_TRASH)
                 )
 
+    def renamed(self, before: Note, after: Note) -> None:
+        """The texts of a note without an id, which go by its path, go along with it."""
+        old, new = self.folder / history_key(before), self.folder / history_key(after)
+        for name, _ in old.files():
+            if _NAME.match(name) and (new / name).stat() is None:
+                (new / name).create((old / name).read())
+        if new.is_folder():
+            dropped = self._snapshots_dropped_from_history(old.name)
+            self._write_last_place_in_history(new, LastPlace(after.path, dropped=dropped))
+            old.remove_tree()
+
     def trashed(self, note: Note, place: str) -> None:
         dropped = self._snapshots_dropped_from_history(history_key(note))
         self._write_last_place_in_history(

@@ -20,7 +20,7 @@ from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.note import Note, note_bytes, note_version, parse
-from vaultmem.storage.history import history_key
+from vaultmem.storage.local_state.history import history_key
 
 _NOTES: Final = 20_000  # of all callers, of which it is kept in mind what they were shown
 _LATEST: Final = 8  # texts, and versions, of one note

@@ -14,6 +14,7 @@ import contextlib
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -42,16 +43,27 @@ class SessionFolders:
         self._store = store
         self._held: dict[str, tuple[OwnPath, lock.HeldLock]] = {}
         self._holding = threading.Lock()
-        self._served = ""
+        self._served: Counter[str] = Counter()  # sessions, and how many windows serve each
+        self._is_server = False
 
     @property
     def _keeps_session_folders(self) -> bool:
         return bool(self._store.settings["sessions.keep"])
 
     def serve(self, session: str) -> None:
-        """Hold a session for as long as this process lives; it has no other end."""
-        self._served = session
+        """Hold a session until as many have left it as have come; or until this process ends."""
+        self._is_server = True
+        self._served[session] += 1
         self.hold(session)
+
+    def leave(self, session: str) -> None:
+        """One window that served the session is gone."""
+        with self._holding:
+            self._served[session] -= 1
+            if self._served[session] <= 0:
+                del self._served[session]
+                if session in self._held:
+                    self._release_session_folder(session)
 
     def hold(self, session: str) -> None:
         """Keep others from sweeping a session. Where that cannot be said, it counts as idle."""
@@ -81,7 +93,7 @@ class SessionFolders:
     def let_go(self, session: str) -> None:
         """The session is over; what it had is gone, or kept."""
         with self._holding:
-            if session in self._held and session != self._served:
+            if session in self._held and session not in self._served:
                 self._release_session_folder(session)
 
     def renew(self) -> None:
@@ -101,7 +113,7 @@ class SessionFolders:
         """Leave a server's lock file behind where there is something to be swept later."""
         file, held = self._held.pop(session)
         with contextlib.suppress(OSError, VaultmemError), self._turn_at_session_folders():
-            if self._served and self._store.volatile(session):
+            if self._is_server and self._store.volatile(session):
                 file.touch()
                 held.release()
                 return

@@ -1,0 +1,1 @@
+"""The text of PDFs, read beside and never written."""
