@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
 
 from tests.world import World
-from vaultmem.index import Filters, passes_filters
-from vaultmem.index.filters import filters_as_sql, left_out_by_filters, passes_binding_filters
+from vaultmem.index import LOOKUP_ORDERS, Filters, passes_filters
+from vaultmem.index.filters import (
+    filters_as_sql,
+    filters_on_rows,
+    left_out_by_filters,
+    passes_binding_filters,
+)
 from vaultmem.notes.attributes import attributes_of
 
+EVEN_OLDER = 1_500_000_000
 OLD, NEW = 1_600_000_000, 1_700_000_000  # 2020-09-13T12:26:40Z and 2023-11-14T22:13:20Z
 NOTES = {
     "plain.md": "",
@@ -55,7 +62,7 @@ CASES: list[tuple[Filters, set[str]]] = [
     (Filters(folder="/"), set()),
     (Filters(after=OLD), {"old.md", "new.md"}),
     (Filters(after=OLD + 1), {"new.md"}),
-    (Filters(before=OLD), {"old.md"}),
+    (Filters(before=OLD), ALL - {"new.md"}),
     (Filters(after=OLD, before=NEW - 1), {"old.md"}),
     (Filters(min_importance=0.5), ALL - {"Typed-not/low.md"}),
     (Filters(min_importance=0.6), {"Typed/Deep/episodic.md"}),
@@ -86,6 +93,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     made = World(tmp_path_factory.mktemp("vault"), tmp_path_factory.mktemp("state"))
     for path, properties in NOTES.items():
         made.put(path, f"---\n{properties}\n---\nquince\n" if properties else "quince\n")
+        os.utime(made.root / path, (EVEN_OLDER, EVEN_OLDER))  # when those without a date were made
     made.sync.everything()
     return made
 
@@ -101,6 +109,23 @@ def by_rows(world: World, filters: Filters) -> set[str]:
     return {row[0] for row in world.index.catalog.db.execute(sql, values)}
 
 
+def by_rows_found_otherwise(world: World, filters: Filters) -> set[str]:
+    condition, values = filters_on_rows(filters)
+    sql = f"SELECT path FROM note WHERE path > '' AND {condition}"
+    return {row[0] for row in world.index.catalog.db.execute(sql, values)}
+
+
+def by_list(world: World, filters: Filters) -> set[str]:
+    """However the page is found, the whole of it and each note of it, and how many there are."""
+    lookup = world.index.lookup
+    for order in LOOKUP_ORDERS:
+        rows, total = lookup.select(filters, order)
+        assert total == len(rows) == lookup.count(filters)
+        pages = (lookup.select(filters, order, 1, place)[0] for place in range(total))
+        assert [row.path for page in pages for row in page] == [row.path for row in rows]
+    return {row.path for row in rows}
+
+
 def by_vectors(world: World, filters: Filters) -> set[str]:
     """As the vectors are searched: of some filters, by what is left out."""
     notes, keep = world.index.vectors.selection(filters)
@@ -109,12 +134,19 @@ def by_vectors(world: World, filters: Filters) -> set[str]:
 
 
 def by_files(world: World, filters: Filters) -> set[str]:
-    notes = map(world.store.note, NOTES)
-    settings = world.store.settings
-    return {n.path for n in notes if passes_filters(n, attributes_of(n, settings), filters)}
+    found = set()
+    for path in NOTES:
+        stored = world.store.read(path)
+        note = world.store.parse(stored)
+        made = world.store.births.creation(note, stored.stat).seconds
+        if passes_filters(note, attributes_of(note, world.store.settings), filters, made):
+            found.add(path)
+    return found
 
 
-@pytest.mark.parametrize("evaluation", [by_words, by_rows, by_vectors, by_files])
+@pytest.mark.parametrize(
+    "evaluation", [by_words, by_rows, by_rows_found_otherwise, by_list, by_vectors, by_files]
+)
 @pytest.mark.parametrize(("filters", "expected"), CASES, ids=map(_told, FILTERS))
 def test_every_evaluation_says_the_same(
     world: World,

@@ -7,22 +7,29 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from vaultmem.base.database import SQL_LIST, SQL_LIST_OF_BYTES, Database, sql_list
 from vaultmem.index import Filters, Index
 from vaultmem.index.embedded.batch import CatalogWriter
-from vaultmem.storage.usage import Usage
+from vaultmem.index.embedded.mapped.passage_map import PassageMap
+from vaultmem.storage.local_state.usage import Usage
 
 MANY = 300_000
 NUMBERS = range(1, MANY + 1)
 VARIABLES = sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER
 IDENTITY = "fake@1"
 PACKAGE = Path(__file__).parents[2] / "vaultmem"
+SHELF = """
+INSERT INTO shelf (shelf, type, scope, project, user, room, kind, session, unclear, forgotten, pdf,
+  type_key, scope_key, project_key, user_key, room_key, kind_key, session_key, notes)
+VALUES (1, 'semantic', 'user', '', '', '', '', '', '', 0, 0, 'semantic', 'user', '', '', '', '', '',
+  300000)
+"""
 NOTE = """
 INSERT INTO note SELECT value, 'n' || value || '.md', 0, 0, 0, 0, '', 'ID' || value, '', 'N' || value,
-  'semantic', 'user', '', '', '', '', '', '', NULL, NULL, NULL, 0, '{}', NULL
+  'semantic', 'user', '', '', '', '', '', '', NULL, NULL, NULL, 0, '{}', NULL, x'', 0,
+  'n' || value, '', 1, 1, 1
 FROM generate
 """
 PASSAGE = """
@@ -37,6 +44,7 @@ ROWS = (
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     made = Index(tmp_path_factory.mktemp("large") / "index")
     with made.files.writing(5), made.catalog.transaction() as db:
+        db.execute(SHELF)
         for sql in (
             NOTE,
             PASSAGE,
@@ -52,6 +60,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 SOME = range(1, 1001)  # with a limit that is far lower
 PATHS = [f"n{number}.md" for number in NUMBERS]
 TEXTS = [number.to_bytes(16) for number in NUMBERS]
+
+
+def map_of(index: Index) -> PassageMap:
+    return PassageMap(index.vectors.folder, index.catalog, index.vectors.open_store(), 1)
+
+
 QUESTIONS: dict[str, Callable[[Index], object]] = {
     "known": lambda i: i.inventory.known(PATHS[:1000]),
     "skips": lambda i: i.inventory.skips(PATHS[:1000]),
@@ -73,9 +87,9 @@ QUESTIONS: dict[str, Callable[[Index], object]] = {
     "vectors": lambda i: i.vectors.of_notes(IDENTITY, SOME),
     "texts": lambda i: i.vectors.of_texts(IDENTITY, TEXTS[:1000]),
     "missing": lambda i: i.vectors.hashes_without_vectors(IDENTITY, TEXTS[:1000]),
-    "similarities": lambda i: i.vectors.open_store().similarities_of_stored_vectors(
-        SOME, np.ones(4)
-    ),
+    "vectors of passages": lambda i: map_of(i)._vectors_of(SOME),
+    "notes of passages": lambda i: map_of(i)._notes_of(SOME),
+    "marks": lambda i: i.vectors.open_store().marks_of_stored_vectors(1, SOME),
 }
 
 
@@ -94,6 +108,7 @@ def test_all_may_be_asked_for_at_once(index: Index) -> None:
     assert len(index.lookup.rows(NUMBERS)) == MANY == len(index.lookup.places(NUMBERS))
     assert index.inventory.known(PATHS).keys() == set(PATHS)
     assert index.lookup.select(Filters(tags=("t7", "t8")))[1] == 2
+    assert len(index.lookup.select(Filters(), limit=1000)[0]) == 1000
     assert index.vectors.hashes_without_vectors(IDENTITY, TEXTS) == set(TEXTS)
     with index.files.writing(5):
         CatalogWriter(index.catalog).mark_batch_pending(PATHS)

@@ -116,7 +116,7 @@ def filled(world: World) -> World:
         (Filters(tags=("nope",)), 0),
         (Filters(folder="Memories/Atlas"), 1),
         (Filters(min_importance=0.8), 2),
-        (Filters(after=1_767_225_600), 5),  # 2026-01-01
+        (Filters(after=1_767_225_600), 6),  # 2026-01-01; one has no date, and its file was made now
         (Filters(before=1_767_225_600), 4),
         (Filters(user="someone"), 9),
         (Filters(user="me"), 10),

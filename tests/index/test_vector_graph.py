@@ -51,7 +51,10 @@ def test_it_agrees_with_the_exact_search(large: World) -> None:
     assert large.index.vectors._graph_of_many_vectors(IDENTITY) is None, (
         "until it is built, all are compared"
     )
+    large.index.vectors.prepare_search(IDENTITY)
+    assert list(large.index.folder.glob("vectors-*.map"))
     assert large.index.vectors.build_graph(IDENTITY)
+    assert not list(large.index.folder.glob("vectors-*.map")), "nobody compares all any more"
     assert not large.index.vectors.build_graph(IDENTITY), "a fresh graph is not built again"
     assert large.index.vectors._graph_of_many_vectors(IDENTITY) is not None
     shared = 0

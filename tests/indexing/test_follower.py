@@ -8,12 +8,19 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.conftest import TEMPLATE
+from tests.indexing.test_embed_sentences import Counting
 from tests.waiting import until
+from tests.world import World
+from vaultmem.embedding.embedder import Embedder
+from vaultmem.index.embedded.mapped import passage_map
+from vaultmem.indexing.follower import Follower
 from vaultmem.indexing.reconcile import ReconcileReport
+from vaultmem.indexing.watcher import WatchHint
 from vaultmem.vault import Vault
 
 
@@ -55,6 +62,31 @@ def test_a_humans_edit_becomes_searchable(service: Vault) -> None:
     finally:
         follower.stop()
         service.close()
+
+
+def test_whoever_follows_puts_new_vectors_into_the_file_that_all_map(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passage_map, "FEW_UNKEPT", 8)
+    embedder = Counting()
+    follower = Follower(world.sync, lambda: cast(Embedder, embedder), watch=False)
+
+    def kept() -> list[Path]:
+        return list(world.index.folder.glob("vectors-*.map"))
+
+    for number in range(12):
+        world.put(f"n{number}.md", f"word{number}")
+    follower.start()
+    try:
+        until(kept)
+        first = kept()
+        for number in range(100, 112):
+            world.put(f"n{number}.md", f"word{number}")
+        follower.look(WatchHint(frozenset(f"n{number}.md" for number in range(100, 112))))
+        until(lambda: len(kept()) == 1 and kept() != first)
+    finally:
+        follower.stop()
+    world.close()
 
 
 def test_a_checkout_of_many_notes_is_followed(service: Vault) -> None:

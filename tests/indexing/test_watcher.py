@@ -259,6 +259,7 @@ def test_a_folder_deleted(root: Path, follow: Follow) -> None:
 def test_reading_hidden_files_and_templates_are_no_news(root: Path, follow: Follow) -> None:
     for folder in (".obsidian", ".vaultmem/local", "Templates", "sub/.hidden"):
         (root / folder).mkdir(parents=True)
+    (root / ".obsidian" / "templates.json").write_text('{"folder": "Templates"}')
     (root / "a.md").write_text("one")
     follower = follow()
     for _ in range(3):

@@ -1,1 +1,1 @@
-"""Texts to vectors, and the models on disk that make them."""
+"""Turning texts into vectors, with models that lie on disk."""

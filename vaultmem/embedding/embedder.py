@@ -17,14 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from vaultmem.embedding import fastembed_session, models
+from vaultmem.base.own_program import command_to_type
+from vaultmem.embedding import models
 from vaultmem.embedding.models import Model, ModelRecipe, ModelsFolder, UnusableModel
 from vaultmem.errors import Unavailable, VaultmemError
 
 if TYPE_CHECKING:
     import numpy as np
-    from fastembed import TextEmbedding
     from numpy.typing import NDArray
+
+    from vaultmem.embedding.onnx_session import OnnxTextSession
+    from vaultmem.embedding.prepared_graph import PreparedGraph
 
     Vectors = NDArray[np.float32]
 
@@ -33,6 +36,7 @@ WEIGHTS_PACK: Final = "weights.hmsemb"  # the name by which the graph knows its 
 
 _CHAIN: Final = (models.GRANITE.alias, models.MINILM.alias)
 _AT_ONCE: Final = 2  # texts; each of them has one thread
+_WORTH_PREPARING: Final = 64  # texts embedded by one process
 _LONGEST_TEXT: Final = 32_768  # characters; no tokenizer needs more for 512 tokens
 
 
@@ -103,7 +107,7 @@ def _added_embedder_model(name: str, models_dir: ModelsFolder) -> Model:
                 return model
             raise UnusableModel("damaged", models.model_damage(model))
     raise UnusableModel(
-        "missing", f"There is no model {name}. See what there is: vaultmem models list"
+        "missing", f"There is no model {name}. See what there is: {command_to_type('models')} list"
     )
 
 
@@ -152,7 +156,7 @@ def _embedder_of_process(model: Model) -> Embedder:
     with _loading:
         if not _loaded or _loaded[0].identity != model.identity:
             is_multilingual = model.name == models.MULTILINGUAL.name
-            kind = MultilingualEmbedder if is_multilingual else FastembedEmbedder
+            kind = MultilingualEmbedder if is_multilingual else OnnxEmbedder
             _loaded[:] = [kind(model)]
         _loaded[0].model = model  # the vault that it was opened for first may be gone
         return _loaded[0]
@@ -186,6 +190,11 @@ class Embedder:
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors[[rows[text] for text in cleaned]]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a vector takes milliseconds, and not the seconds in which the model is opened."""
+        return self._library is not None
+
     def embed_query(self, text: str) -> Vectors:
         vector: Vectors = self.embed([text])[0]
         return vector
@@ -204,24 +213,69 @@ class Embedder:
         raise NotImplementedError
 
 
-class FastembedEmbedder(Embedder):
+class OnnxEmbedder(Embedder):
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._preparing: PreparedGraph | None = None  # what this process may make for others
+        self._embedded = 0
+
     def _fill_with_embeddings(self, vectors: Vectors, texts: list[str]) -> None:
+        self._embed_each(vectors, texts)
+        self._embedded += len(texts)
+        if self._embedded >= _WORTH_PREPARING:
+            self._prepare_graph()  # by now nothing here holds what was opened before
+
+    def _embed_each(self, vectors: Vectors, texts: list[str]) -> None:
         """Each text alone: that is as fast as several together, none is padded to another's
         length, and what a text's vector is does not depend on its company. It would, since the
         model rounds by the largest number of all that it reads at once."""
         opened = self._opened_embedder_library()
 
         def fill(row: int) -> None:
-            vectors[row] = next(iter(opened.embed([texts[row]], batch_size=1)))
+            vectors[row] = opened.embed_text(texts[row])
 
         if len(texts) == 1:
-            return fill(0)
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(fill, range(len(texts))))
-        return None
+            fill(0)
+        else:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                list(pool.map(fill, range(len(texts))))
 
-    def _open_embedder_library(self) -> TextEmbedding:
-        return fastembed_session.open_fastembed_session(self.model)
+    def _opened_embedder_library(self) -> Any:
+        if self._library is not None and not self._library.is_sound():
+            with self._opening:
+                self._library = None
+        return super()._opened_embedder_library()
+
+    def _open_embedder_library(self) -> Any:
+        if not self.model.pooling:  # fastembed alone knows how this one is read
+            from vaultmem.embedding import fastembed_session
+
+            return fastembed_session.FastembedTextSession(self.model)
+        from vaultmem.embedding import onnx_session, prepared_graph
+
+        prepared = prepared_graph.PreparedGraph(self.model)
+        session: OnnxTextSession | None = prepared.open_prepared()
+        if session is None:
+            session = onnx_session.open_original(self.model)
+            if not prepared.is_refused():
+                self._preparing = prepared
+                if prepared.is_often_opened():
+                    session = self._prepared(session)
+            onnx_session.give_back_memory()
+        return session
+
+    def _prepare_graph(self) -> None:
+        """Beside so many texts it costs little, and every process after this one opens sooner."""
+        if self._preparing is not None:
+            from vaultmem.embedding import onnx_session
+
+            with self._opening:
+                self._library = self._prepared(self._library)
+            onnx_session.give_back_memory()
+
+    def _prepared(self, original: OnnxTextSession) -> OnnxTextSession:
+        preparing, self._preparing = self._preparing, None  # once, however it ends
+        return (preparing.prepare(original) if preparing else None) or original
 
 
 class MultilingualEmbedder(Embedder):

@@ -1,38 +1,52 @@
-"""A fastembed session on a model's folder. Here alone fastembed is opened."""
+"""A fastembed session on a model's folder: how a model is made ready, and how one is read that
+only fastembed knows. Importing it takes longer than all that a question needs, so what can be
+read without it is (`onnx_session`). Here alone fastembed is opened."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import importlib
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from vaultmem.embedding import onnx_session
+
 if TYPE_CHECKING:
+    import numpy as np
     from fastembed import TextEmbedding
+    from numpy.typing import NDArray
 
 
-class SessionModel(Protocol):
+_PROBES = ("A first text.", "And another one, which is longer than the first and says more.")
+_NEAR = 1e-6
+
+
+class FastembedModel(onnx_session.OnnxModel, Protocol):
     @property
     def identity(self) -> str: ...
     @property
     def name(self) -> str: ...
     @property
-    def pooling(self) -> str: ...
-    @property
     def dimension(self) -> int: ...
-    @property
-    def folder(self) -> Path: ...
 
 
-def open_fastembed_session(model: SessionModel) -> TextEmbedding:
+class FastembedTextSession:
+    def __init__(self, model: FastembedModel) -> None:
+        self._session = open_fastembed_session(model)
+
+    def is_sound(self) -> bool:
+        return True
+
+    def embed_text(self, text: str) -> NDArray[np.float32]:
+        return _embedded(self._session, text)
+
+
+def open_fastembed_session(model: FastembedModel) -> TextEmbedding:
     """fastembed on a folder of ours; given the folder, it looks nowhere else."""
     from fastembed import TextEmbedding
     from loguru import logger
 
     logger.disable("fastembed")  # it would write to stderr
-    load_onnx_runtime()
+    onnx_session.load_onnx_runtime()
     _let_onnx_threads_sleep()
     name = f"vaultmem/{model.identity}/{model.pooling}" if model.pooling else model.name
     if model.pooling:
@@ -48,17 +62,33 @@ def open_fastembed_session(model: SessionModel) -> TextEmbedding:
             local_files_only=True,
             enable_cpu_mem_arena=False,  # it never gives back what the largest batch needed
         )
-    # The C library keeps what opening a model needed in passing: 130 MB, twice its size.
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc can give it back
-        ctypes.CDLL(None).malloc_trim(0)
+    onnx_session.give_back_memory()
     return opened
 
 
-def load_onnx_runtime() -> None:
-    """onnxruntime, and nothing that it would tell its maker. `telemetry` has told it so before
-    the import; this is for Windows, where the system collects, and for a program that had
-    imported it before us."""
-    importlib.import_module("onnxruntime").disable_telemetry_events()
+def _embedded(session: TextEmbedding, text: str) -> NDArray[np.float32]:
+    (vector,) = session.embed([text], batch_size=1)
+    return vector.astype("float32", copy=False)
+
+
+def reading_without_fastembed(
+    model: FastembedModel, session: TextEmbedding
+) -> onnx_session.OnnxFolder | None:
+    """How `onnx_session` has to read the folder to give fastembed's own vectors."""
+    import numpy as np
+
+    graph = getattr(getattr(session.model, "model_description", None), "model_file", model.graph)
+    expected = [_embedded(session, text) for text in _PROBES]
+    for pooling in ("cls", "mean", "none"):
+        reading = onnx_session.OnnxFolder(model.folder, graph, pooling, model.max_tokens)
+        with contextlib.suppress(Exception):  # whatever onnxruntime and tokenizers raise
+            opened = onnx_session.open_original(reading)
+            if all(
+                np.allclose(opened.embed_text(text), vector / np.linalg.norm(vector), atol=_NEAR)
+                for text, vector in zip(_PROBES, expected, strict=True)
+            ):
+                return reading
+    return None
 
 
 def _let_onnx_threads_sleep() -> None:
@@ -78,7 +108,7 @@ def _let_onnx_threads_sleep() -> None:
     OnnxModel.add_extra_session_options = classmethod(calm)  # type: ignore[assignment]
 
 
-def _register_with_fastembed(name: str, model: SessionModel) -> None:
+def _register_with_fastembed(name: str, model: FastembedModel) -> None:
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 

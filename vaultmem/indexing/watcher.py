@@ -60,11 +60,12 @@ class Watcher:
         longest: float = 1.0,
         many: int = 500,
         poll_seconds: float = 5.0,
+        decides: Callable[[str], bool] = lambda path: False,
     ) -> None:
         self._root = os.path.realpath(root)
         self._on_hint = on_hint
         self._poll_seconds = poll_seconds
-        self._news = _WatchedNews(self._root, is_note, quiet, longest, many)
+        self._news = _WatchedNews(self._root, is_note, decides, quiet, longest, many)
         self._native: _NativeWatch | None = None
         self._mode, self._trouble = "stopped", ""
         self._stopping = threading.Event()
@@ -223,11 +224,18 @@ class _WatchedNews:
     """What was heard since the last hint. Cheap to tell: a checkout tells it 60,000 times."""
 
     def __init__(
-        self, root: str, is_note: Callable[[str], bool], quiet: float, longest: float, many: int
+        self,
+        root: str,
+        is_note: Callable[[str], bool],
+        decides: Callable[[str], bool],
+        quiet: float,
+        longest: float,
+        many: int,
     ) -> None:
         self.arrived = threading.Event()
         self._top = root.rstrip(os.sep) + os.sep
         self._is_note = is_note
+        self._decides = decides  # whether a hidden file says what is a note
         self._quiet, self._longest, self._many = quiet, longest, many
         self._lock = threading.Lock()
         self._clear_watched_news()
@@ -245,6 +253,8 @@ class _WatchedNews:
             if path.startswith(".") or "/." in path:
                 if path in _GIT_STATE:
                     self.doubt_watched_news(git=True)
+                elif self._decides(path):
+                    self.doubt_watched_news()
             elif not event.is_directory and self._is_note(path):
                 self._add_watched_path(path)
             # Windows does not say whether it was a file or a folder that is gone.

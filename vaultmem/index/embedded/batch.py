@@ -10,13 +10,17 @@ from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.base.file_stamps import FileStamp
 from vaultmem.index.embedded.catalog import Catalog
 from vaultmem.index.embedded.rows import (
+    FIND_SHELF,
     INSERT_NOTE,
+    INSERT_SHELF,
     TABLES_OF_NOTE,
     UPDATE_NOTE,
     BatchRows,
     IndexEntry,
+    NoteShelf,
     SkippedNote,
     note_columns,
+    note_shelf,
 )
 from vaultmem.index.embedded.text.fulltext import FullText
 
@@ -25,8 +29,8 @@ from vaultmem.index.embedded.text.fulltext import FullText
 class Batch:
     """Changes that become visible together.
 
-    `put` is read once, and whoever makes it may fill the other lists while it is read: the road
-    in reads a note, and says only then whether it is to be put, was moved, or is left out. So
+    `put` is read once, and whoever makes it may fill the other lists while it is read:
+    reconciling reads a note, and says only then whether it is put, was moved, or is left out. So
     nothing but `paths` is looked at before `put` has come to its end.
     """
 
@@ -64,8 +68,7 @@ def apply_batch(batch: Batch, catalog: Catalog, store: FullText) -> None:
             text.remove(path)
         for touched in batch.touched:
             rows.touch_note_of_batch(*touched)
-        for path in batch.unskipped:
-            rows.unskip_note_of_batch(path)
+        rows.unskip_notes_of_batch(batch.unskipped)
         for skip in batch.skipped:
             rows.skip_note_of_batch(skip)
         with text.committing():  # the two take about as long
@@ -98,14 +101,15 @@ class CatalogWriter:
         self._parts = BatchRows()
         self._there: frozenset[str] = frozenset()  # paths of the batch that were indexed before
         self._left_out: frozenset[str] = frozenset()  # and those that were skipped
+        self._shelves: dict[NoteShelf, int] = {}
 
     def mark_batch_pending(self, paths: Sequence[str]) -> None:
         """Note the paths of a batch, and which of them are there already."""
         with self._catalog.transaction() as db:
             db.executemany("INSERT OR IGNORE INTO pending VALUES (?)", ((p,) for p in paths))
-        there = db.execute(f"SELECT path FROM note WHERE path IN {SQL_LIST}", (sql_list(paths),))
-        self._there = frozenset(row[0] for row in there)
-        self._left_out = frozenset(row[0] for row in db.execute("SELECT path FROM skipped"))
+        asked, wanted = f"SELECT path FROM {{}} WHERE path IN {SQL_LIST}", (sql_list(paths),)
+        self._there = frozenset(row[0] for row in db.execute(asked.format("note"), wanted))
+        self._left_out = frozenset(row[0] for row in db.execute(asked.format("skipped"), wanted))
 
     def put_note_of_batch(
         self, entry: IndexEntry, old_path: str = ""
@@ -120,7 +124,9 @@ class CatalogWriter:
         self.unskip_note_of_batch(entry.note.path)
         if row and row[1:] == (entry.version, *entry.stat) and not old_path:
             return None
-        values = note_columns(entry)
+        shelf = note_shelf(entry)
+        number = self._shelf_in_batch(shelf)
+        values = note_columns(entry, number)
         if row:
             note = int(row[0])
             if old_path:
@@ -129,10 +135,21 @@ class CatalogWriter:
             self._db.execute(UPDATE_NOTE, (*values, note))
         else:
             note = int(self._db.execute(INSERT_NOTE, values).lastrowid or 0)
-        self._parts.add(note, entry.note)
+            self._parts.counts.add_note(values)
+        self._parts.add(note, entry.note, number, common=shelf.common)
         if self._parts.last_passage < 0:
             self._parts.last_passage = self._catalog.last_passage()
         return note, self._parts.add_passages(note, entry)
+
+    def _shelf_in_batch(self, shelf: NoteShelf) -> int:
+        number = self._shelves.get(shelf)
+        if number is None:
+            row = self._db.execute(FIND_SHELF, shelf.place).fetchone()
+            if row is None:
+                made = self._db.execute(INSERT_SHELF, shelf.place + shelf.keys)
+                row = (made.lastrowid,)
+            number = self._shelves[shelf] = int(row[0])
+        return number
 
     def _row_before_batch(self, path: str, old_path: str) -> tuple[Any, ...] | None:
         if not old_path and path not in self._there:
@@ -148,6 +165,7 @@ class CatalogWriter:
     def remove_note_of_batch(self, path: str) -> None:
         row = self._db.execute("SELECT note FROM note WHERE path = ?", (path,)).fetchone()
         if row:
+            self._parts.counts.write(self._db)  # it may have come in this batch
             self._clear_rows_in_batch(row[0])
             self._db.execute("DELETE FROM note WHERE note = ?", row)
         self.unskip_note_of_batch(path)
@@ -169,11 +187,15 @@ class CatalogWriter:
         sql = "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._db.execute(sql, (note.path, note.reason, note.id, *note.stat))
 
+    def unskip_notes_of_batch(self, paths: Iterable[str]) -> None:
+        self._db.executemany("DELETE FROM skipped WHERE path = ?", ((path,) for path in paths))
+
     def unskip_note_of_batch(self, path: str) -> None:
         if path in self._left_out:
-            self._db.execute("DELETE FROM skipped WHERE path = ?", (path,))
+            self.unskip_notes_of_batch([path])
 
     def finish_batch(self) -> None:
         """The batch is in the full text."""
         self._parts.write(self._db)
+        self._db.execute("DELETE FROM shelf WHERE notes = 0")
         self._catalog.next_revision()

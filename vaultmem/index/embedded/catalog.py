@@ -8,6 +8,7 @@ after a crash does those again.
 from __future__ import annotations
 
 import contextlib
+import random
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -17,62 +18,9 @@ from vaultmem.base.file_stamps import FileStamp
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Unavailable, VaultmemError
 from vaultmem.index.embedded.rows import SkippedNote
+from vaultmem.index.embedded.schema import SCHEMA_VERSION, catalog_schema
 from vaultmem.index.failures import IndexDamaged, index_failure_explained, is_sqlite_damage
-
-SCHEMA_VERSION: Final = 11
-CATALOG_SCHEMA: Final = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE note (
-  note INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,
-  mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
-  ctime_ns INTEGER NOT NULL, version TEXT NOT NULL,
-  id TEXT NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL, type TEXT NOT NULL, scope TEXT NOT NULL,
-  project TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL, session TEXT NOT NULL,
-  kind TEXT NOT NULL, unclear TEXT NOT NULL, importance REAL, created INTEGER, updated INTEGER,
-  forgotten INTEGER NOT NULL, more TEXT NOT NULL, day INTEGER);
-CREATE INDEX note_day ON note (day) WHERE day IS NOT NULL;
-CREATE INDEX note_id ON note (id) WHERE id <> '';
-CREATE INDEX note_forgotten ON note (note) WHERE forgotten = 1;
-CREATE INDEX note_volatile ON note (session) WHERE scope = 'session';
-CREATE INDEX note_unclear ON note (note) WHERE unclear = 'session';
-CREATE INDEX note_key ON note (key) WHERE key <> '';
-CREATE TABLE passage (
-  passage INTEGER PRIMARY KEY AUTOINCREMENT, note INTEGER NOT NULL, hash BLOB NOT NULL,
-  heading TEXT NOT NULL, kind TEXT NOT NULL, block TEXT NOT NULL,
-  start INTEGER NOT NULL, end INTEGER NOT NULL, part INTEGER NOT NULL);
-CREATE INDEX passage_note ON passage (note);
-CREATE INDEX passage_hash ON passage (hash);
-CREATE INDEX passage_block ON passage (block) WHERE block <> '';
-CREATE TABLE tag (note INTEGER NOT NULL, folded TEXT NOT NULL, tag TEXT NOT NULL);
-CREATE INDEX tag_note ON tag (note);
-CREATE INDEX tag_folded ON tag (folded);
-CREATE TABLE name (note INTEGER NOT NULL, folded TEXT NOT NULL, kind TEXT NOT NULL);
-CREATE INDEX name_note ON name (note);
-CREATE INDEX name_folded ON name (folded);
-CREATE TABLE link (note INTEGER NOT NULL, target TEXT NOT NULL, folded TEXT NOT NULL,
-  relation TEXT NOT NULL);
-CREATE INDEX link_note ON link (note);
-CREATE INDEX link_folded ON link (folded);
-CREATE INDEX link_derived ON link (folded) WHERE relation = 'derived_from';
-CREATE TABLE replacement (note INTEGER NOT NULL, sign TEXT NOT NULL, folded TEXT NOT NULL,
-  place TEXT NOT NULL);
-CREATE INDEX replacement_note ON replacement (note);
-CREATE TABLE link_text (note INTEGER NOT NULL, word TEXT NOT NULL, folded TEXT NOT NULL,
-  share REAL NOT NULL);
-CREATE INDEX link_text_note ON link_text (note);
-CREATE INDEX link_text_word ON link_text (word);
-CREATE TABLE fact (note INTEGER NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
-  valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, confidence REAL, provenance TEXT NOT NULL,
-  block TEXT NOT NULL);
-CREATE INDEX fact_note ON fact (note);
-CREATE TABLE problem (note INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL,
-  line INTEGER NOT NULL);
-CREATE INDEX problem_note ON problem (note);
-CREATE TABLE skipped (path TEXT PRIMARY KEY, reason TEXT NOT NULL, id TEXT NOT NULL,
-  mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
-  ctime_ns INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
-"""
+from vaultmem.notes.note import UNREAD_PDF
 
 CatalogStamp = tuple[str, str]
 
@@ -101,6 +49,13 @@ class CatalogState(NamedTuple):
         return self.whole == self.uuid
 
 
+_UNREAD_PDFS: Final = """
+SELECT count(*) FROM note JOIN shelf USING (shelf) WHERE size < 0 AND pdf = 1
+"""
+_SOME_PATHS: Final = """
+SELECT DISTINCT (SELECT path FROM note WHERE note >= value AND path NOT LIKE '.%' ORDER BY note LIMIT 1)
+FROM json_each(?)
+"""
 _HEIRS: Final = """
 SELECT path FROM skipped WHERE id <> '' AND NOT EXISTS
   (SELECT 1 FROM note WHERE note.id = skipped.id AND note.id <> '')
@@ -125,13 +80,12 @@ class Catalog(Database):
 
     def _connect(self) -> sqlite3.Connection:
         db = super()._connect()
-        db.create_function("casefold", 1, str.casefold, deterministic=True)
         db.execute("PRAGMA wal_autocheckpoint=0")  # only who holds the lock changes the file
         return db
 
     def create(self, uuid: str, language: str, text: str) -> None:
         with self.explained(), self.transaction() as db:
-            for statement in CATALOG_SCHEMA.split(";"):
+            for statement in catalog_schema():
                 db.execute(statement)
             made = CatalogState(str(SCHEMA_VERSION), uuid, "0", language, text, "", str(self.inode))
             db.executemany("INSERT INTO meta VALUES (?, ?)", made._asdict().items())
@@ -220,8 +174,8 @@ class Catalog(Database):
     def pending(self) -> list[str]:
         return self.column("SELECT path FROM pending")
 
-    def count_rows_in_catalog(self, table: str) -> int:
-        return int(self.column(f"SELECT count(*) FROM {table}")[0])
+    def number_of_notes(self) -> int:
+        return int(self.column("SELECT coalesce(sum(notes), 0) FROM shelf")[0])
 
     def last_passage(self) -> int:
         """The highest number a passage was ever given."""
@@ -271,7 +225,7 @@ def _read_catalog_state(db: sqlite3.Connection) -> CatalogState:
 
 
 class Inventory:
-    """What is indexed and what was left out, by path: what the road in compares files with."""
+    """What is indexed and what was left out, by path: what reconciling compares files with."""
 
     def __init__(self, catalog: Catalog, look: Callable[[], object]) -> None:
         self._catalog = catalog
@@ -298,6 +252,15 @@ class Inventory:
             return self._catalog.query(sql)
         return self._catalog.query(f"{sql} WHERE path IN {SQL_LIST}", (sql_list(paths),))
 
+    def pdfs(self) -> tuple[int, int, dict[str, int]]:
+        """How many PDFs there are, how many of them nobody has read yet, and why others were not."""
+        self._look()
+        column = self._catalog.column
+        number = int(column("SELECT coalesce(sum(notes), 0) FROM shelf WHERE pdf = 1")[0])
+        waiting = int(column(_UNREAD_PDFS)[0]) if number else 0
+        sql = "SELECT message, count(*) FROM problem WHERE kind = ? GROUP BY 1 ORDER BY 2 DESC"
+        return number, waiting, dict(self._catalog.query(sql, (UNREAD_PDF,)))
+
     def owner(self, id_: str) -> str:
         """The path of the note that is indexed under this id, or nothing."""
         sql = "SELECT path FROM note WHERE id = ? AND id <> ''"
@@ -314,12 +277,13 @@ class Inventory:
 
     def some_paths(self) -> list[str]:
         """A few of the notes in the vault itself, from everywhere."""
-        sql = "SELECT path FROM note WHERE path NOT LIKE '.%' ORDER BY random() LIMIT ?"
-        return self._catalog.column(sql, (_SOME,))
+        last = self._catalog.column("SELECT max(note) FROM note")[0] or 0
+        numbers = sql_list(random.randint(1, last) for _ in range(_SOME if last else 0))
+        return [path for path in self._catalog.column(_SOME_PATHS, (numbers,)) if path]
 
     def skipped(self) -> list[tuple[str, str]]:
         """Notes that are not wholly searchable, and why."""
         return self._catalog.query(
             "SELECT path, reason FROM skipped UNION ALL "
-            "SELECT note.path, problem.message FROM problem JOIN note USING (note) ORDER BY 1"
+            "SELECT note.path, problem.message FROM problem CROSS JOIN note USING (note) ORDER BY 1"
         )

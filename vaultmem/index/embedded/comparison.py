@@ -12,7 +12,7 @@ from typing import Any, Final
 from vaultmem.index.embedded.index import Index
 from vaultmem.index.embedded.rows import TABLES_OF_NOTE
 
-_OWN: Final = frozenset(("note", "passage", "mtime_ns", "ctime_ns", "inode"))
+_OWN: Final = frozenset(("note", "passage", "shelf", "mtime_ns", "ctime_ns", "inode"))
 _TABLES: Final = ("note", *TABLES_OF_NOTE)
 Rows = dict[str, list[tuple[Any, ...]]]  # by table
 

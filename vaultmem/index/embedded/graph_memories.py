@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from vaultmem.base.database import SQL_LIST, sql_list
-from vaultmem.index.filters import Filters, filters_as_sql
+from vaultmem.index.filters import Filters, filters_on_rows
 
 GraphEnd: TypeAlias = int | str  # an end: a note's number, or a name that no note has
 _ATTACHED: Final = """FROM (
@@ -15,7 +15,7 @@ _ATTACHED: Final = """FROM (
   FROM json_each(?) named CROSS JOIN link ON folded = json_extract(named.value, '$[0]')
   UNION ALL SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))
 JOIN note USING (note) WHERE end <> note AND lower(type) <> 'entity'"""
-_NEWEST: Final = "ORDER BY coalesce(updated, created, mtime_ns / 1000000000) DESC, path"
+_NEWEST: Final = "ORDER BY changed DESC, path"
 
 
 class GraphMemories:
@@ -32,7 +32,7 @@ class GraphMemories:
         self._query = query
         self._names = names
         self._pairs = pairs
-        self._visible = filters_as_sql(filters)
+        self._visible = filters_on_rows(filters)
 
     def counts(self, refs: Sequence[GraphEnd]) -> dict[GraphEnd, int]:
         codes = {ref if isinstance(ref, int) else -1 - i: ref for i, ref in enumerate(refs)}

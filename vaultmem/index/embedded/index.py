@@ -8,12 +8,13 @@ whether it `is_whole` the index says itself.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from vaultmem.base import durable
+from vaultmem.base.database import SQL_LIST, SQL_LIST_OF_BYTES, sql_list
 from vaultmem.base.own_path import OwnPath
 from vaultmem.errors import Unavailable
 from vaultmem.index.embedded import batch as batches
@@ -139,12 +140,7 @@ class Index:
     def size(self) -> int:
         """How many notes are indexed."""
         self.state()
-        return self.catalog.count_rows_in_catalog("note")
-
-    def has_at_least(self, notes: int) -> bool:
-        """Whether so many are indexed; costs the same in a large vault."""
-        self.state()
-        return bool(self.catalog.column("SELECT 1 FROM note LIMIT 1 OFFSET ?", (notes - 1,)))
+        return self.catalog.number_of_notes()
 
     def take_language(self) -> None:
         """Make the full text for the language that is wished for, and for this version."""
@@ -176,6 +172,16 @@ class Index:
                 self.files.give_room_to_index_files()
                 raise self.catalog.catalog_error_noticed(error) from error
 
+    def forget(self, paths: Sequence[str]) -> None:
+        """Notes that are to be known no more: not what their texts mean either."""
+        sql = f"SELECT hash FROM passage JOIN note USING (note) WHERE path IN {SQL_LIST}"
+        hashes = self.catalog.column(sql, (sql_list(paths),))
+        self.apply(Batch(list(paths), removed=list(paths), unskipped=list(paths)))
+        in_use = f"SELECT hash FROM passage WHERE hash IN {SQL_LIST_OF_BYTES}"
+        kept = set(self.catalog.column(in_use, (sql_list(hashes),)))
+        if gone := [key for key in dict.fromkeys(hashes) if key not in kept]:
+            self.vectors.drop_texts(gone)
+
     def rebuild(self) -> None:
         """Throw catalog and full text away. Vectors stay: they are keyed by their text."""
         with self.files.locked(INDEX_LOCK_SECONDS), self.files.guard:
@@ -206,6 +212,11 @@ class Index:
         """The full text, after a look at whether it can be read now."""
         self.state(JUST_NOW)
         return self.files.text
+
+    def languages(self) -> Mapping[str, int]:
+        """About how many notes are in which language, most first; some tell nothing."""
+        text = self.current_text()
+        return text.languages if text is not None else {}
 
     # --- what else may be asked, in groups ----------------------------------------------
 
@@ -262,13 +273,10 @@ class Index:
         )
 
     def _counted_for_index_status(self) -> tuple[CatalogStamp, tuple[int, int, Skipped]]:
-        """Notes, passages and what is skipped. Every answer says so, and counting the passages
-        of a large vault takes milliseconds: it is done once for each revision."""
+        """Notes, passages and what is skipped, once for each revision: every answer says so."""
         now = self.catalog.stamp()
         if self._counts[0] != now:
-            counts = (
-                self.catalog.count_rows_in_catalog("note"),
-                self.catalog.count_rows_in_catalog("passage"),
-            )
-            self._counts = now, (*counts, tuple(self.inventory.skipped()))
+            everything = self.lookup.extent(Filters(forgotten=True))
+            skipped = tuple(self.inventory.skipped())
+            self._counts = now, (everything.notes, everything.passages, skipped)
         return self._counts

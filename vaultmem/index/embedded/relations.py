@@ -19,7 +19,8 @@ from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.catalog import Catalog
 from vaultmem.index.embedded.graph_memories import GraphEnd as GraphEnd
 from vaultmem.index.embedded.graph_memories import GraphMemories, note_numbers
-from vaultmem.index.filters import Filters, filters_as_sql
+from vaultmem.index.embedded.schema import BASENAME, LAST_CHARACTER
+from vaultmem.index.filters import Filters, filters_on_rows
 from vaultmem.notes.file_names import name_key
 from vaultmem.notes.links import LinkMap, link_key, link_target, object_link, relation_key
 from vaultmem.notes.note import has_ended
@@ -27,7 +28,6 @@ from vaultmem.notes.note import has_ended
 LINKS_TO: Final = "links_to"
 # Properties that say where a memory came from or went: their links make nothing an entity.
 ORIGINS: Final = "('links_to', 'derived_from', 'superseded_by')"
-_BASENAME: Final = "replace(folded, rtrim(folded, replace(folded, '/', '')), '')"
 # Embedded pictures and sounds are no things that one knows something about; a canvas is, where
 # it is read.
 NO_FILE: Final = """NOT (instr(folded, '.') > 0 AND (
@@ -48,6 +48,7 @@ SELECT link.note, target, folded, relation FROM json_each(?) wanted CROSS JOIN l
 """
 _PLAIN_EACH, _PLAIN_AT_LEAST = 25, 3
 _OTHERS_EACH: Final = 500
+_FEW_NOTES, _NEIGHBOURS = 3_000, 500  # where a name is looked for that may have been meant
 # A walk leaps through all of the file. Mapping it would do as well, but a file that is cut while
 # it is mapped ends the process.
 _CACHE: Final = 16_384  # KiB
@@ -137,7 +138,7 @@ class Relations:
 
     def mentions(self, name: str, filters: Filters) -> str:
         """How some note spells this name in a link; empty if none does."""
-        visible, values = filters_as_sql(filters)
+        visible, values = filters_on_rows(filters)
         sql = (
             f"SELECT min(target) FROM link JOIN note USING (note) WHERE folded = ? AND {visible} "
             f"AND {NO_FILE}"
@@ -146,7 +147,7 @@ class Relations:
 
     def nodes(self, refs: Iterable[GraphEnd], filters: Filters) -> dict[GraphEnd, GraphNode]:
         """The notes among these."""
-        visible, values = filters_as_sql(filters._replace(forgotten=True))
+        visible, values = filters_on_rows(filters._replace(forgotten=True))
         sql = (
             "SELECT note, title, path, lower(type), kind, id, forgotten FROM note "
             f"WHERE note IN {SQL_LIST} AND {visible}"
@@ -157,38 +158,59 @@ class Relations:
     def names(self, prefix: str, limit: int, filters: Filters) -> list[str]:
         """Entities whose name or alias begins so."""
         first = name_key(prefix)
-        visible, values = filters_as_sql(filters)
+        visible, values = filters_on_rows(filters)
         span = f"folded >= ? AND folded < ? AND {visible}"
         sql = (
             "SELECT DISTINCT title FROM name JOIN note USING (note) "
             f"WHERE {span} AND lower(note.type) = 'entity' UNION SELECT min(target) "
             f"FROM link JOIN note USING (note) WHERE {span} AND {NO_FILE} "
             f"AND relation NOT IN {ORIGINS} GROUP BY folded UNION SELECT DISTINCT object "
-            f"FROM fact JOIN note USING (note) WHERE substr(lower(object), 1, ?) = ? AND {visible}"
+            f"FROM fact CROSS JOIN note USING (note) WHERE substr(object, 1, 2) = '[[' "
+            f"AND lower(object) >= ? AND lower(object) < ? AND {visible}"
         )
-        bounds = [first, first + "\U0010ffff", *values]
+        bounds = [first, first + LAST_CHARACTER, *values]
         opening = f"[[{first}"
-        rows = self.query(sql, [*bounds, *bounds, len(opening), opening, *values])
+        of_facts = [opening, opening + LAST_CHARACTER, *values]
+        rows = self.query(sql, [*bounds, *bounds, *of_facts])
         found = {name_key(name): name for row in rows if (name := link_target(row[0]) or row[0])}
         return [found[key] for key in sorted(found)][:limit]
 
     def near(self, name: str, filters: Filters, most: int = 3) -> list[str]:
         """Names that may have been meant."""
-        from vaultmem.base.line_difference import close_names
+        from vaultmem.base.differences.line_difference import close_names
 
         wanted = name_key(name)
-        visible, values = filters_as_sql(filters)
-        alike = "(substr({0}, 1, 2) = substr(?, 1, 2) OR instr({0}, ?) OR instr(?, {0}))"
-        sql = (
-            f"SELECT title FROM note WHERE {visible} AND {alike.format('lower(title)')} "
-            f"UNION SELECT min(target) FROM link JOIN note USING (note) WHERE {visible} "
-            f"AND {NO_FILE} AND {alike.format('folded')} GROUP BY folded LIMIT 2000"
-        )
-        rows = self.query(sql, [*values, *[wanted] * 3] * 2)
-        found = {name_key(row[0]): row[0] for row in rows if row[0]}
+        rows = self._spelt_names_near(wanted, filters)
+        found = {name_key(row): row for row in rows if row}
         close = close_names(wanted, found, most, 0.6)
         within = sorted(key for key in found if len(key) > 2 and (key in wanted or wanted in key))
         return [found[key] for key in dict.fromkeys([*close, *within])][:most]
+
+    def _spelt_names_near(self, wanted: str, filters: Filters) -> list[str]:
+        """Where there are few, all names that begin alike or are a part of the other; else those
+        that stand nearest to it in the alphabet."""
+        visible, values = filters_on_rows(filters)
+        if self._catalog.number_of_notes() <= _FEW_NOTES:
+            alike = "(substr({0}, 1, 2) = substr(?, 1, 2) OR instr({0}, ?) OR instr(?, {0}))"
+            sql = (
+                f"SELECT title FROM note WHERE {visible} AND {alike.format('lower(title)')} "
+                f"UNION SELECT min(target) FROM link JOIN note USING (note) WHERE {visible} "
+                f"AND {NO_FILE} AND {alike.format('folded')} GROUP BY folded LIMIT 2000"
+            )
+            return [row[0] for row in self.query(sql, [*values, *[wanted] * 3] * 2)]
+        first, found = wanted[:2], list[str]()
+        for table, spelt, plain in (("name", "title", "1"), ("link", "target", NO_FILE)):
+            for span, order in (
+                ((wanted, first + LAST_CHARACTER), "folded"),
+                ((first, wanted), "folded DESC"),
+            ):
+                sql = (
+                    f"SELECT {spelt} FROM {table} CROSS JOIN note USING (note) "
+                    f"WHERE folded >= ? AND folded < ? AND {plain} AND {visible} "
+                    f"ORDER BY {order} LIMIT ?"
+                )
+                found += self._catalog.column(sql, [*span, *values, _NEIGHBOURS])
+        return found
 
     # --- edges -------------------------------------------------------------------------
 
@@ -236,7 +258,7 @@ class Relations:
     def memories(self, refs: Collection[GraphEnd], filters: Filters) -> dict[GraphEnd, set[int]]:
         """For each of these the notes that link to it or that it links to, entities left out."""
         found: dict[GraphEnd, set[int]] = {ref: set() for ref in refs}
-        visible, values = filters_as_sql(filters)
+        visible, values = filters_on_rows(filters)
         sql = (
             "SELECT DISTINCT folded, link.note FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible} AND lower(note.type) <> 'entity'"
@@ -271,7 +293,7 @@ class Relations:
     def _relation_links_to(
         self, refs: Collection[GraphEnd], filters: Filters, bounded: bool
     ) -> tuple[list[_LinkRow], bool]:
-        visible, values = filters_as_sql(filters._replace(forgotten=True))
+        visible, values = filters_on_rows(filters._replace(forgotten=True))
         sql = (
             "SELECT link.note, target, folded, relation FROM link JOIN note USING (note) "
             f"WHERE {{}} AND {visible}"
@@ -298,7 +320,7 @@ class Relations:
         titles = {posixpath.basename(path) for path, _ in self._names_of_relation_ends(refs)}
         exact = sql.format(f"folded IN {SQL_LIST}")
         yield from self.query(exact, (_relation_ends_as_sql(self.keys(refs)), *values))
-        relative = sql.format(f"folded >= '.' AND folded < '/' AND {_BASENAME} IN {SQL_LIST}")
+        relative = sql.format(f"folded >= '.' AND folded < '/' AND {BASENAME} IN {SQL_LIST}")
         yield from self.query(relative, (_relation_ends_as_sql(titles), *values))
 
     def _names_of_relation_ends(self, refs: Iterable[GraphEnd]) -> Iterator[tuple[str, str]]:
@@ -364,7 +386,7 @@ class Relations:
     ) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
         """For each folded target the notes with its name as title, and those with it as alias."""
         wanted = set(targets)
-        visible, values = filters_as_sql(filters._replace(forgotten=True))
+        visible, values = filters_on_rows(filters._replace(forgotten=True))
         sql = (
             "SELECT folded, name.kind, path, note FROM name JOIN note USING (note) "
             f"WHERE folded IN {SQL_LIST} AND {visible}"
@@ -403,8 +425,9 @@ class Relations:
         not say which note is meant, and those that these ends have themselves."""
         titles = {posixpath.basename(path) for path, _ in self._names_of_relation_ends(refs)}
         sql = (
-            f"SELECT DISTINCT folded, note FROM link WHERE folded IN {SQL_LIST} "
-            f"OR (folded >= '.' AND folded < '/' AND {_BASENAME} IN {SQL_LIST})"
+            f"SELECT folded, note FROM link WHERE folded IN {SQL_LIST} UNION "
+            "SELECT folded, note FROM link WHERE folded >= '.' AND folded < '/' "
+            f"AND {BASENAME} IN {SQL_LIST}"
         )
         pairs = set(
             self.query(sql, (_relation_ends_as_sql(unclear), _relation_ends_as_sql(titles)))
@@ -420,7 +443,7 @@ class Relations:
 
     def facts(self, filters: Filters, notes: Iterable[int] | None = None) -> list[FactRow]:
         """All facts, or those of these notes, in the order in which they stand."""
-        visible, values = filters_as_sql(filters)
+        visible, values = filters_on_rows(filters)
         sql = (
             "SELECT note, title, path, predicate, object, valid_from, valid_to, confidence, "
             f"provenance, block FROM fact JOIN note USING (note) WHERE {visible}"

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from vaultmem.base.own_path import OwnPath
-from vaultmem.embedding import fastembed_session
+from vaultmem.embedding import onnx_session
 from vaultmem.index.embedded.seal import SealedFile, look_at_sealed_file
 from vaultmem.index.embedded.vector_matrix import SPARE, VectorMatrix, quantised_vectors
 from vaultmem.index.embedded.vector_store import VectorStore, vectors_from_halves
@@ -161,7 +161,7 @@ def vector_graph_class() -> Any:
     """usearch's index. If usearch is loaded before onnxruntime, loading that one later, for
     a question, crashes the process."""
     with contextlib.suppress(ImportError):
-        fastembed_session.load_onnx_runtime()
+        onnx_session.load_onnx_runtime()
     from usearch.index import Index
 
     return Index

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,7 @@ from vaultmem.base.own_path import OwnPath
 if TYPE_CHECKING:
     import numpy as np
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS model (model INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL);
 CREATE TABLE IF NOT EXISTS vector (
@@ -31,6 +32,11 @@ CREATE TABLE IF NOT EXISTS sentences (
 CREATE TABLE IF NOT EXISTS counted (
   model INTEGER PRIMARY KEY, catalog TEXT NOT NULL, revision INTEGER NOT NULL,
   highest INTEGER NOT NULL, whole INTEGER NOT NULL, missing INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS origin (
+  only INTEGER PRIMARY KEY CHECK (only = 1), uuid TEXT NOT NULL, dropped INTEGER NOT NULL);
+INSERT OR IGNORE INTO origin VALUES (1, lower(hex(randomblob(16))), 0);
+CREATE TRIGGER IF NOT EXISTS vector_dropped AFTER DELETE ON vector BEGIN
+  UPDATE origin SET dropped = dropped + 1 WHERE only = 1; END;
 """
 BLOCK: Final = 2048  # rows
 
@@ -95,15 +101,6 @@ class VectorStore(Database):
         while part := rows.fetchmany(BLOCK):
             yield part
 
-    def similarities_of_stored_vectors(
-        self, numbers: Sequence[int], vector: np.ndarray
-    ) -> dict[int, float]:
-        """The exact cosine to the vectors with these numbers."""
-        sql = f"SELECT number, vector FROM vector WHERE number IN {SQL_LIST}"
-        found = self.db.execute(sql, (sql_list(numbers),)).fetchall()
-        exact = vectors_from_halves([raw for _, raw in found]) @ vector if found else ()
-        return {number: float(score) for (number, _), score in zip(found, exact, strict=True)}
-
     def stored_vectors_with_hashes(
         self, model: int, hashes: Iterable[bytes]
     ) -> list[tuple[bytes, bytes]]:
@@ -130,6 +127,19 @@ class VectorStore(Database):
         """The last number of all models: it moves whenever anyone adds a vector."""
         return int(self.db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0)
 
+    def origin_of_vectors(self) -> tuple[str, int, int]:
+        """The table's own name, how many rows were ever taken out of it, and the last number of
+        all models."""
+        sql = "SELECT uuid, dropped, (SELECT max(number) FROM vector) FROM origin WHERE only = 1"
+        uuid, dropped, highest = self.db.execute(sql).fetchone()
+        return uuid, dropped, int(highest or 0)
+
+    def marks_of_stored_vectors(self, model: int, numbers: Iterable[int]) -> dict[int, str]:
+        """What tells these vectors from others that may have their numbers."""
+        sql = f"SELECT number, hash, vector FROM vector WHERE model = ? AND number IN {SQL_LIST}"
+        found = self.db.execute(sql, (model, sql_list(numbers)))
+        return {number: f"{key.hex()} {zlib.crc32(raw):x}" for number, key, raw in found}
+
     def damaged_stored_vectors(self) -> list[int]:
         """The numbers of vectors that no model can have made."""
         import numpy as np
@@ -150,6 +160,14 @@ class VectorStore(Database):
         """Of damaged vectors; their texts are embedded again."""
         with self._writing():
             self.db.executemany("DELETE FROM vector WHERE number = ?", ((n,) for n in numbers))
+            self.db.execute("DELETE FROM counted")
+
+    def drop_stored_texts(self, hashes: Sequence[bytes]) -> None:
+        """Of texts that are to be known no more."""
+        listed = (sql_list(hashes),)
+        with self._writing():
+            for table in ("vector", "sentences"):
+                self.db.execute(f"DELETE FROM {table} WHERE hash IN {SQL_LIST_OF_BYTES}", listed)
             self.db.execute("DELETE FROM counted")
 
     def counts_kept_in_vector_store(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem.base.database import SQL_LIST, Database, DatabaseWhereabouts, sql_list
 from vaultmem.base.own_path import OwnPath
+from vaultmem.errors import VaultmemError
 from vaultmem.index.embedded.catalog import VECTORS_FILE, Catalog
 from vaultmem.index.embedded.files import LOOK_OFTEN
 from vaultmem.index.embedded.vector_store import VectorStore, nearest_in_bytes
@@ -19,19 +20,12 @@ from vaultmem.index.filters import Filters, filters_as_sql, left_out_by_filters
 if TYPE_CHECKING:
     import numpy as np
 
+    from vaultmem.index.embedded.mapped.passage_map import PassageMap
     from vaultmem.index.embedded.vector_graph import VectorGraph
     from vaultmem.index.embedded.vector_matrix import PassageRows
 
 FEW_NOTES: Final = 3_000  # a filter that leaves no more than these is searched exactly
-# A cross join keeps its order: SQLite would begin with whatever table is smaller.
-_OF_NEW_PASSAGES: Final = """
-SELECT passage, note, number FROM passage CROSS JOIN v.vector USING (hash)
-WHERE passage > ? AND passage <= ? AND model = ? AND number <= ?
-"""
-_OF_NEW_VECTORS: Final = """
-SELECT passage, note, number FROM v.vector NOT INDEXED CROSS JOIN passage USING (hash)
-WHERE number > ? AND number <= ? AND model = ? AND passage <= ?
-"""
+# Passage, note and vector of every passage with one of these vectors.
 _OF_VECTORS: Final = f"""
 SELECT passage, note, vector FROM v.vector CROSS JOIN passage USING (hash)
 WHERE number IN {SQL_LIST}
@@ -86,7 +80,7 @@ class Vectors:
         self._guard = guard
         self._look = look
         self._store: VectorStore | None = None
-        self._map: PassageRows | None = None
+        self._map: PassageMap | None = None
         self._nearest: VectorGraph | None = None
         self._checked = float("-inf")
         self._missing: tuple[object, int] = (None, 0)
@@ -174,8 +168,9 @@ class Vectors:
             if keep and len(notes) <= FEW_NOTES:  # the graph would hardly propose them
                 return large.search_beside_vector_graph(vector, limit, self.passage_hashes(notes))
             self._catalog.attach_vectors()
+            query = self._catalog.query
             return large.search_vector_graph(
-                vector, limit, self._passages_with_vectors, notes, keep
+                vector, limit, lambda some: query(_OF_VECTORS, (sql_list(some),)), notes, keep
             )
 
     def usual_similarity(self, vector: np.ndarray, identity: str) -> float:
@@ -186,12 +181,26 @@ class Vectors:
                 or self._passages_mapped_to_vectors(identity).matrix
             ).usual(vector)
 
+    def prepare_search(self, identity: str) -> None:
+        """Somebody has time: put what came into the file that every process maps."""
+        saving_time = contextlib.suppress(VaultmemError)
+        with saving_time, self._guard, self._vectors_in_use():
+            if self._graph_of_many_vectors(identity) is None:
+                before = self._map
+                self._passages_mapped_to_vectors(identity)
+                self._map = self._map if before else None  # nobody has asked here yet
+
     def build_graph(self, identity: str) -> bool:
         """Build the graph of a large vault anew where that is worth while. Takes minutes."""
+        from vaultmem.index.embedded.mapped.vector_file import VectorFile
         from vaultmem.index.embedded.vector_graph import VectorGraph
 
         store = self.open_store()
-        return VectorGraph(self.folder, store, store.model(identity)).build_vector_graph()
+        model = store.model(identity)
+        if not VectorGraph(self.folder, store, model).build_vector_graph():
+            return False
+        VectorFile(self.folder, model).discard()  # nobody compares all of them any more
+        return True
 
     def _graph_of_many_vectors(self, identity: str) -> VectorGraph | None:
         """The graph of a large vault, once it is built; until then all are compared."""
@@ -209,32 +218,13 @@ class Vectors:
         return self._nearest
 
     def _passages_mapped_to_vectors(self, identity: str) -> PassageRows:
-        from vaultmem.index.embedded.vector_matrix import PassageRows, VectorMatrix
+        from vaultmem.index.embedded.mapped.passage_map import PassageMap
 
         store = self.open_store()
         model = store.model(identity)
-        if self._map is None or self._map.matrix.model != model:
-            self._map = PassageRows(VectorMatrix(store, model))
-        self._map.matrix.refresh_matrix()
-        seen, now = self._map.seen, (self._catalog.last_passage(), self._map.matrix.last)
-        if now != seen:
-            self._catalog.attach_vectors()
-            self._map.extend_passage_rows(self._passages_with_new_vectors(model, seen, now))
-            self._map.seen = now
-        return self._map
-
-    def _passages_with_new_vectors(
-        self, model: int, seen: tuple[int, int], now: tuple[int, int]
-    ) -> Iterator[tuple[int, int, int]]:
-        """Passage, note and vector's number of what has come since. `seen` and `now` are the
-        last passage and the last vector, then and at present."""
-        db = self._catalog.db
-        yield from db.execute(_OF_NEW_PASSAGES, (seen[0], now[0], model, now[1]))
-        yield from db.execute(_OF_NEW_VECTORS, (seen[1], now[1], model, seen[0]))
-
-    def _passages_with_vectors(self, numbers: Sequence[int]) -> list[tuple[int, int, bytes]]:
-        """Passage, note and vector of every passage with one of these vectors."""
-        return self._catalog.query(_OF_VECTORS, (sql_list(numbers),))
+        if self._map is None or self._map.store is not store or self._map.model != model:
+            self._map = PassageMap(self.folder, self._catalog, store, model)
+        return self._map.up_to_date()
 
     def passage_hashes(self, notes: Sequence[int]) -> list[tuple[int, int, bytes]]:
         """Passage, note and hash of every passage of these notes."""
@@ -323,6 +313,15 @@ class Vectors:
         with self._vectors_in_use():
             store = self.open_store()
             store.add(store.model(identity), hashes, vectors)
+
+    def drop_texts(self, hashes: Sequence[bytes]) -> None:
+        """Of texts that are to be known no more: nor is what they mean, in any file."""
+        from vaultmem.index.embedded.mapped.vector_file import discard_vector_files
+
+        with self._guard, self._vectors_in_use():
+            self.open_store().drop_stored_texts(hashes)
+            self._map = None
+            discard_vector_files(self.folder)
 
     def damaged(self) -> int:
         """How many vectors no model can have made."""

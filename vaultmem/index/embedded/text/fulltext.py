@@ -1,18 +1,14 @@
 """Full text: Tantivy, one document per passage and one per note. Bodies are not stored.
 
-Runs of Chinese, Japanese or Korean are cut into single characters and pairs here, since the
-tokenizers take a whole run for one word; they have fields of their own. What a question looks
-for is in `question_terms`.
+What of a note goes in is in `documents`, what a question looks for in `question_terms`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import itertools
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,39 +16,32 @@ from typing import Any, Final, NamedTuple
 import tantivy
 
 from vaultmem.base.own_path import OwnPath
-from vaultmem.base.text_forms import folded, with_other_forms, words_for_day
+from vaultmem.base.text_forms import folded
 from vaultmem.base.words import CJK_RUN
 from vaultmem.errors import Unavailable
-from vaultmem.index.embedded.rows import IndexEntry
 from vaultmem.index.embedded.text import fulltext_files
 from vaultmem.index.embedded.text.coverage import AskedWord, asked_words, coverage_query
+from vaultmem.index.embedded.text.documents import ALONE
 from vaultmem.index.embedded.text.question_terms import (
     CJK_FIELD,
-    LONG_WORD,
     TAIL,
     Vocabulary,
     WantedWord,
-    backwards,
-    may_have_compounds,
     question_terms,
 )
+from vaultmem.index.embedded.text.stems import OtherStems
+from vaultmem.index.embedded.text.text_writer import TextWriter
 from vaultmem.index.failures import IndexDamaged, engine_call
 from vaultmem.index.filters import (
     ANY_SESSION,
     Filters,
-    filter_facets,
     forbidden_facets,
     required_facets,
 )
-from vaultmem.notes.note import Note, printable
-from vaultmem.notes.passages import day_above_passage, passage_observations, places_around_passage
+from vaultmem.notes.note import printable
 
-SCHEMA_VERSION: Final = 10
+SCHEMA_VERSION: Final = 11
 TEXT_ENGINE: Final[str] = tantivy.__version__  # type: ignore[attr-defined]
-_HEAP: Final = 32_000_000
-_SMALL_HEAP: Final = 15_000_000  # the least there is; room that a note does not need costs time
-_FEW: Final = 16  # notes
-_MOST_ABOVE: Final = 5_000  # characters of title, aliases and tags, which every passage carries
 # Few fields: each costs a look-up for every word of a question. Each passage is a document:
 # what is above it, what it says, and for an observation what is said around it. The text of a
 # whole memory (`whole`) is a document of its own for a note; an observation's is with its first
@@ -64,7 +53,6 @@ _MOST_PAIRS: Final = 16
 _ALL: Final = 0.6
 _OF_WHOLE: Final = 0.5  # what words count that stand in a memory, but not in one passage
 _SHORT_QUESTION: Final = 5  # words
-_ALONE: Final = "alone"  # an observation that is a memory of its own
 _COMPARED: Final = 16  # words of a note
 
 
@@ -92,8 +80,8 @@ class FullText:
     def __init__(self, folder: Path | OwnPath, language: str, *, new: bool = False) -> None:
         self.place = OwnPath.of(folder)
         self.folder = self.place.path
-        self._analyzer = _fulltext_analyzer(language)
-        self._language = language
+        self._stems = OtherStems(language)
+        self._analyzer = self._stems.words
         if (
             not new and (self.place / fulltext_files.TEXT_META).stat() is None
         ):  # it would begin an empty one
@@ -108,7 +96,7 @@ class FullText:
         self._index.config_reader(reload_policy="manual")
         self._index.register_tokenizer("words", self._analyzer)
         self._index.config_reader("manual")  # else it reads whatever it finds, in its own time
-        self._searcher = self._index.searcher()
+        self._look_at_fulltext()
 
     @staticmethod
     def stamp(language: str) -> str:
@@ -119,7 +107,15 @@ class FullText:
     @engine_call
     def reload(self) -> None:
         self._index.reload()
+        self._look_at_fulltext()
+
+    def _look_at_fulltext(self) -> None:
         self._searcher = self._index.searcher()
+        self._vocabulary = Vocabulary(self._searcher, self._stems)
+
+    @property
+    def languages(self) -> Mapping[str, int]:
+        return self._vocabulary.languages
 
     @property
     def documents(self) -> int:
@@ -144,7 +140,7 @@ class FullText:
     def writing(self, notes: int) -> Iterator[TextWriter]:
         """A batch of changes to so many notes, visible at its commit. The caller holds the
         index lock."""
-        writing = TextWriter(self._index, self._schema, self._analyzer, notes)
+        writing = TextWriter(self._index, self._schema, self._stems, notes)
         try:
             yield writing
         except BaseException as error:
@@ -165,14 +161,14 @@ class FullText:
 
     @engine_call
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
-        known = Vocabulary(self._searcher)
-        wanted = question_terms(text, self._analyzer.analyze, known, self._language)
+        known = self._vocabulary
+        wanted = question_terms(text, self._stems, known)
         if not wanted:
             return TextHits()
         conditions = list(self._fulltext_conditions(filters))
         find = self._searcher.search
         whole = find(self._fulltext_query(wanted, conditions, _WHOLE), limit, count=True)
-        near = bool(self._searcher.doc_freq("facets", _ALONE))
+        near = bool(self._searcher.doc_freq("facets", ALONE))
         fields = {name: boost for name, boost in _FIELDS.items() if near or name != "near"}
         found = find(self._fulltext_query(wanted, conditions, fields), limit, count=False)
         return TextHits(
@@ -231,7 +227,7 @@ class FullText:
         than for passages with some."""
         must, should = tantivy.Occur.Must, tantivy.Occur.Should
         words = [each for each in wanted if not each.stands_for and not each.suffix]
-        words = [each for each in words if Vocabulary(self._searcher).count_of_term(each.word)]
+        words = [each for each in words if self._vocabulary.count_of_term(each.word)]
         for pair in list(itertools.pairwise(words))[:_MOST_PAIRS]:
             both = [
                 (must, self._fulltext_term("body", w.word, _NEIGHBOURS * w.weight)) for w in pair
@@ -279,108 +275,10 @@ class FullText:
         return tantivy.Query.const_score_query(query, 0.0)
 
 
-class TextWriter:
-    """The engine indexes in a thread of its own while documents are being added."""
-
-    def __init__(
-        self,
-        index: tantivy.Index,
-        schema: tantivy.Schema,
-        analyzer: tantivy.TextAnalyzer,
-        notes: int,
-    ) -> None:
-        self._index = index
-        self._schema = schema
-        self._analyzer = analyzer
-        self._heap = _SMALL_HEAP if notes <= _FEW else _HEAP
-        self._writer: tantivy.IndexWriter | None = None
-
-    def _open_fulltext(self) -> tantivy.IndexWriter:
-        if self._writer is None:
-            try:
-                self._writer = self._index.writer(self._heap, 1)
-            except ValueError:  # one that failed is held by its own error until that is cleared up
-                gc.collect()
-                self._writer = self._index.writer(self._heap, 1)
-        return self._writer
-
-    def put(
-        self, note: int, passages: Sequence[int], entry: IndexEntry, old_path: str = ""
-    ) -> None:
-        self.remove(entry.note.path)
-        if old_path:
-            self.remove(old_path)
-        for values in _fulltext_documents(note, passages, entry):
-            if "whole" in values and may_have_compounds(values["whole"]):
-                values[TAIL] = self._fulltext_tails(values["whole"])
-            self._add_to_fulltext(tantivy.Document.from_dict(values, self._schema))
-
-    def _fulltext_tails(self, text: str) -> str:
-        long = {word for word in text.split() if len(word) >= LONG_WORD}
-        return (
-            backwards(filter(str.isalpha, self._analyzer.analyze(" ".join(long)))) if long else ""
-        )
-
-    @engine_call
-    def _add_to_fulltext(self, document: tantivy.Document) -> None:
-        self._open_fulltext().add_document(document)
-
-    @engine_call
-    def remove(self, path: str) -> None:
-        self._open_fulltext().delete_documents_by_term("file", printable(path))
-
-    @engine_call
-    def commit(self) -> None:
-        if self._writer is not None:
-            self._writer.commit()
-
-    @contextlib.contextmanager
-    def committing(self) -> Iterator[None]:
-        """Commit while something else is done; both are done in the end, or neither counts."""
-        failures: list[BaseException] = []
-
-        def commit() -> None:
-            try:
-                self.commit()
-            except BaseException as error:
-                failures.append(error)
-
-        aside = threading.Thread(target=commit, name="commit")
-        aside.start()
-        try:
-            yield
-        finally:
-            aside.join()
-        if failures:
-            raise failures[0]
-
-    @engine_call
-    def close(self) -> None:
-        """Wait for what the engine joins behind a commit. A writer that is only dropped may
-        still be writing when the next one, perhaps of another process, has begun; and what it
-        had joined by then would have been for nothing."""
-        if self._writer is not None:
-            self._writer.wait_merging_threads()
-            self._writer = None
-
-    def abandon_fulltext(self) -> None:
-        self._writer = None
-
-
 def _narrowed_fulltext(query: Any, conditions: list[Any]) -> Any:
     if not conditions:
         return query
     return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *conditions])
-
-
-def _fulltext_analyzer(language: str) -> tantivy.TextAnalyzer:
-    builder = (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(tantivy.Filter.remove_long(64))
-        .filter(tantivy.Filter.lowercase())
-        .filter(tantivy.Filter.ascii_fold())
-    )
-    return (builder.filter(tantivy.Filter.stemmer(language)) if language else builder).build()
 
 
 def _fulltext_schema() -> tantivy.Schema:
@@ -397,99 +295,3 @@ def _fulltext_schema() -> tantivy.Schema:
     builder.add_integer_field("created", fast=True)
     builder.add_float_field("importance", fast=True)
     return builder.build()
-
-
-class _Prepared(NamedTuple):
-    """A text as the engine gets it, made once however many fields have it: its words, and what is
-    written in scripts without blanks."""
-
-    words: str
-    signs: str = ""
-
-
-def _prepared_for_fulltext(texts: Sequence[str]) -> list[_Prepared]:
-    plain = [folded(printable(text)) for text in texts]
-    words = with_other_forms(plain)
-    if all(map(str.isascii, plain)):
-        return [_Prepared(each) for each in words]
-    return [
-        _Prepared(CJK_RUN.sub(" ", each), " ".join(_fulltext_cjk_pieces(text)))
-        for each, text in zip(words, plain, strict=True)
-    ]
-
-
-def _fulltext_documents(
-    note: int, passages: Sequence[int], entry: IndexEntry
-) -> Iterator[dict[str, Any]]:
-    source, found = entry.note, entry.passages
-    folders = source.path.split("/")[:-1]
-    about = " ".join((source.title, *folders, *source.aliases, *source.tags))
-    trails = list(dict.fromkeys(p.heading for p in found))
-    above, headings, *texts_of_note = _prepared_for_fulltext(
-        (
-            about[:_MOST_ABOVE],
-            " \n".join(heading.text for heading in source.headings),
-            *(trail[:_MOST_ABOVE] for trail in trails),
-            *(p.text for p in found),
-        )
-    )
-    day = f"{day_above_passage(source)} {words_for_day(source.created)}"
-    above = above._replace(words=f"{above.words} {day}")
-    heads = dict(zip(trails, texts_of_note, strict=False))
-    bodies = texts_of_note[len(trails) :]
-    shared: dict[str, Any] = {
-        "file": printable(source.path),
-        "note": note,
-        **_fulltext_numbers(source),
-    }
-    ours, alone = list(filter_facets(entry)), passage_observations(found, passages)
-    texts = _fulltexts_of_memories(headings, bodies, passages, alone)
-    for place, (number, passage) in enumerate(zip(passages, found, strict=True)):
-        first = alone.get(number, 0)
-        one = {**shared, "observation": first, "passage": number}
-        one["facets"] = [*ours, _ALONE] if first else ours
-        fields = {"head": [above, heads[passage.heading]], "body": [bodies[place]]}
-        if near := places_around_passage(found, place):
-            fields["near"] = [bodies[each] for each in near]
-        if first == number:
-            fields["whole"] = [above, *texts[first]]
-        yield {**one, **_fulltext_fields(fields)}
-    yield {**shared, "facets": ours, **_fulltext_fields({"whole": [above, *texts[0]]})}
-
-
-def _fulltexts_of_memories(
-    headings: _Prepared,
-    bodies: Sequence[_Prepared],
-    passages: Sequence[int],
-    alone: Mapping[int, int],
-) -> dict[int, list[_Prepared]]:
-    """The texts of the note itself (0), and of each observation in it that stands alone."""
-    texts = {0: [headings]}
-    for number, body in zip(passages, bodies, strict=True):
-        texts.setdefault(alone.get(number, 0), []).append(body)
-    return texts
-
-
-def _fulltext_fields(texts: Mapping[str, Sequence[_Prepared]]) -> dict[str, str]:
-    """The fields, and those for Chinese, Japanese and Korean where there is any."""
-    found: dict[str, str] = {}
-    for name, parts in texts.items():
-        found[name] = " ".join(part.words for part in parts)
-        if signs := " ".join(part.signs for part in parts if part.signs):
-            found[name + CJK_FIELD] = signs
-    return found
-
-
-def _fulltext_numbers(note: Note) -> dict[str, int | float]:
-    importance = note.number("importance")
-    values: dict[str, int | float] = {"importance": 0.5 if importance is None else importance}
-    if note.created:
-        values["created"] = int(note.created.timestamp())
-    return values
-
-
-def _fulltext_cjk_pieces(text: str) -> Iterator[str]:
-    """Every character and every pair of neighbours of each run."""
-    for run in CJK_RUN.findall(text):
-        yield from run
-        yield from (run[i : i + 2] for i in range(len(run) - 1))

@@ -14,7 +14,7 @@ from vaultmem.base.database import SQL_LIST, sql_list
 from vaultmem.index.embedded.catalog import Catalog
 from vaultmem.index.embedded.rows import words_of_link_text
 from vaultmem.index.embedded.text.fulltext import TextHits
-from vaultmem.index.filters import Filters, filters_as_sql
+from vaultmem.index.filters import Filters, filters_on_rows
 from vaultmem.notes.file_names import name_key
 
 _MOST_ROWS: Final = 2_000
@@ -46,7 +46,7 @@ class LinkTexts:
         """Of each note that links to a name: how many of the words its link has, and what part of
         the link's text they are. Whoever may not see the note learns nothing from its links."""
         bound = Filters(user=filters.user, home=filters.home, session=filters.session)
-        condition, values = filters_as_sql(bound)
+        condition, values = filters_on_rows(bound)
         sql = (
             "SELECT link_text.note, link_text.folded, count(DISTINCT word), sum(share) "
             f"FROM link_text JOIN note USING (note) WHERE word IN {SQL_LIST} AND {condition} "
@@ -59,7 +59,7 @@ class LinkTexts:
         """The note behind each name that means exactly one, of those that pass."""
         wanted = list(names)
         bases = {posixpath.basename(name) for name in wanted}
-        condition, values = filters_as_sql(filters)
+        condition, values = filters_on_rows(filters)
         sql = (
             "SELECT name.folded, note.note, note.path FROM name JOIN note USING (note) "
             f"WHERE name.folded IN {SQL_LIST} AND {condition}"
