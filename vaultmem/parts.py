@@ -19,35 +19,75 @@ from typing import TYPE_CHECKING, Final
 from vaultmem import config
 from vaultmem.base import lock
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.own_program import command_to_type, shell_line
 from vaultmem.errors import Away, VaultmemError
 from vaultmem.index import INDEX_FAILURES
-from vaultmem.storage.authorship import Authorship
-from vaultmem.storage.history import History
-from vaultmem.storage.session_folders import SessionFolders
+from vaultmem.storage.local_state.authorship import Authorship
+from vaultmem.storage.local_state.history import History
+from vaultmem.storage.local_state.session_folders import SessionFolders
+from vaultmem.storage.local_state.usage import Usage
 from vaultmem.storage.store import Store
-from vaultmem.storage.usage import Usage
+from vaultmem.storage.vault_settings.settings_watch import SettingsWatch
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from vaultmem.embedding.embedder import Embedder, ModelState
     from vaultmem.index import Filters, Index, IndexStatus
+    from vaultmem.indexing.kept_away import KeptAway
     from vaultmem.indexing.reconcile import ReconcileProgress, Reconciler, ReconcileReport
     from vaultmem.recall.recall import Recall
+    from vaultmem.storage.local_state.activity import ActivityLog
 
 log = logging.getLogger("vaultmem")
 
 # A vault of this size is looked through before a question that nobody follows the files for.
 SMALL_VAULT: Final = 2_000
 _LOOK_SECONDS: Final = 1.0  # and not again within this time
-_NOBODY_FOLLOWS: Final = (
-    "index_behind: nobody follows the files now; vaultmem index brings it up to date."
-)
+_NOBODY_FOLLOWS: Final = "index_behind: nobody follows the files now; {} brings it up to date."
 _OTHER_LANGUAGE: Final = (
     "partial_results: a running server searches words as {} ones, and this process is set to {}; "
     "start that server again to have its setting changed."
 )
+_PDFS_WAIT: Final = "index_behind: PDFs are not read yet ({:,}); {} reads them."
 _PATIENCE: Final = 1.0  # seconds that a question waits for an index that is being filled
+
+
+class ModelSetting:
+    """The setting `model`, which may be changed in the vault's file while a server runs."""
+
+    def __init__(self, root: Path, settings: config.Settings) -> None:
+        self._root = root
+        self._file = root / config.CONFIG
+        self.value, origin = settings.values["model"]
+        self._is_of_file = origin == "default" or origin.startswith(config.CONFIG)
+        self._stamp = self._stamp_of_file()
+        self._looked = time.monotonic()
+
+    def has_changed(self) -> bool:
+        """After a look at the file, now and then. A file that cannot be used changes nothing."""
+        if not self._is_of_file or time.monotonic() - self._looked < _LOOK_SECONDS:
+            return False
+        self._looked = time.monotonic()
+        if (stamp := self._stamp_of_file()) == self._stamp:
+            return False
+        self._stamp = stamp
+        settings = config.load(self._root)
+        if settings.is_misread or settings["model"] == self.value:
+            return False
+        self.value = settings["model"]
+        return True
+
+    def take(self, value: str) -> None:
+        """It was written by this process."""
+        self.value, self._stamp = value, self._stamp_of_file()
+
+    def _stamp_of_file(self) -> tuple[int, int, int] | None:
+        try:
+            found = self._file.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 @dataclass
@@ -59,18 +99,56 @@ class Freshness:
     skipped: int
 
 
+class LanguageGap:
+    """What the model does not know of the vault's languages, and how many answers of this process
+    may still say so."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.tellings = 0
+
+    def sentence(self, model: str) -> str:
+        """Where much of the vault is in languages that the model does not know."""
+        from vaultmem.recall.languages import meaning_gap
+
+        try:
+            languages, notes = self._parts.index.languages(), self._parts.index.size
+        except INDEX_FAILURES:
+            return ""
+        here = shell_line(["--vault", str(self._parts.store.root)])
+        change = command_to_type(f"models use multilingual {here}")
+        return meaning_gap(model, languages, notes, change)
+
+    def sentence_for_answer(self) -> str:
+        """The same for an answer, of which a few at most say so."""
+        loaded = self._parts.loaded_embedder()
+        if not self.tellings or loaded is None:
+            return ""
+        gap = self.sentence(loaded.name)
+        self.tellings -= bool(gap)
+        return gap
+
+
 class Parts:
     """The parts of one open vault, shared by all who work with it."""
 
-    def __init__(self, root: Path, settings: config.Settings) -> None:
+    def __init__(
+        self,
+        root: Path,
+        settings: config.Settings,
+        load: Callable[[], config.Settings] | None = None,
+    ) -> None:
         self.settings = settings
         self.store = Store(root, settings.excluding(config.REVIEW))
+        self.settings_watch = SettingsWatch(root, load) if load else None
         self.on_write: list[Callable[[Sequence[str]], None]] = []
         self.opened_at = dt.datetime.now(dt.UTC).replace(microsecond=0)
-        self._opening = threading.Lock()
+        self._opening, self._taking = threading.Lock(), threading.Lock()
         self._loading = threading.Lock()
         self._index: Index | None = None
         self._model: tuple[Embedder | None] | None = None
+        self._model_setting = ModelSetting(root, settings)
+        self.language_gap = LanguageGap(self)
         self._looked = float("-inf")
         self._awaited = ""  # the index that was waited for in vain
         self._behind: set[str] = set()  # written, and not in the index
@@ -86,8 +164,35 @@ class Parts:
         except INDEX_FAILURES:
             return False
 
+    def take_settings(self) -> bool:
+        """Follow the vault's settings, as far as they can change while it is open; says whether
+        other notes are memories now."""
+        if self.settings_watch is None:
+            return False
+        with self._taking:
+            found = self.settings_watch.changed(self.settings)
+            if found is None:
+                return False
+            before = self.store.paths.kept_away
+            self.settings = self.settings.followed_by(found)
+            self.store.take_settings(self.settings.excluding(config.REVIEW))
+        return self.store.paths.kept_away != before
+
     @property
     def index(self) -> Index:
+        """What is kept away is dropped from it before anything is asked of it."""
+        index = self._opened_index
+        self._kept_away.settle()
+        return index
+
+    @cached_property
+    def _kept_away(self) -> KeptAway:
+        from vaultmem.indexing.kept_away import KeptAway
+
+        return KeptAway(self.store, self._opened_index, lambda: self.activity)
+
+    @property
+    def _opened_index(self) -> Index:
         if self._index is None:
             from vaultmem.index import Index
 
@@ -105,7 +210,7 @@ class Parts:
     def reconciler(self) -> Reconciler:
         from vaultmem.indexing.reconcile import Reconciler
 
-        return Reconciler(self.store, self.index)
+        return Reconciler(self.store, self._opened_index, self.activity)
 
     @cached_property
     def recall(self) -> Recall:
@@ -131,6 +236,16 @@ class Parts:
         return usage
 
     @cached_property
+    def activity(self) -> ActivityLog:
+        from vaultmem.storage.local_state.activity import ActivityLog
+
+        with contextlib.suppress(VaultmemError):  # then nothing is put down
+            self.store.local()
+        activity = ActivityLog(self.store.state / "local" / "activity.db")
+        activity.away = self.store.own.trouble
+        return activity
+
+    @cached_property
     def session_folders(self) -> SessionFolders:
         return SessionFolders(self.store)
 
@@ -143,17 +258,20 @@ class Parts:
 
     @property
     def models_dir(self) -> OwnPath:
-        return self.store.kept / "index" / "models"
+        return self.store.state / "index" / "models"
 
     def embedder(self) -> Embedder | None:
-        """The model, loaded once; None when there is none."""
+        """The model, loaded once, and again when the setting has become another; None when there
+        is none."""
         from vaultmem.embedding import embedder as embed
 
         with self._loading:
+            if self._model_setting.has_changed():
+                self._model = None
             if self._model is None:
                 with contextlib.suppress(VaultmemError):  # it is not where most models are
                     self.store.local()
-                self._model = (embed.load_embedder(self.settings["model"], self.models_dir),)
+                self._model = (embed.load_embedder(self._model_setting.value, self.models_dir),)
             return self._model[0]
 
     def loaded_embedder(self) -> Embedder | None:
@@ -162,7 +280,22 @@ class Parts:
     def model_state(self) -> ModelState:
         from vaultmem.embedding import embedder as embed
 
-        return embed.embedder_state(self.settings["model"], self.models_dir)
+        self._model_setting.has_changed()
+        return embed.embedder_state(self._model_setting.value, self.models_dir)
+
+    def choose_model(self, setting: str) -> bool:
+        """Write it into the vault's settings; False: it was written so already."""
+        from vaultmem.storage.vault_settings.settings_edit import write_setting
+
+        with self._loading:
+            changed = write_setting(self.store.root, "model", setting)
+            self._model_setting.take(setting)
+            self._model = None
+        return changed
+
+    def pending_vectors(self, identity: str) -> int:
+        """How many passages have no vector of this model."""
+        return self.index.vectors.count_missing(identity)
 
     def is_followed(self) -> bool:
         with contextlib.suppress(Away):
@@ -175,8 +308,15 @@ class Parts:
         Where nobody follows the files, a small vault is looked at now. While whoever follows
         them fills the index, that is waited for, once and for a moment.
         """
-        if away := self.absence():
-            return away
+        return self.absence() or self._lag_after_catching_up() or self._pdfs_left_unread()
+
+    def _pdfs_left_unread(self) -> str:
+        waiting = self.store.pdfs.waiting
+        if not waiting or self.is_followed():
+            return ""
+        return _PDFS_WAIT.format(waiting, command_to_type("index"))
+
+    def _lag_after_catching_up(self) -> str:
         state = self.index.state()
         if not state.is_whole:
             return self._await_filled_index_part()
@@ -187,7 +327,7 @@ class Parts:
         if time.monotonic() - self._looked >= _LOOK_SECONDS:
             if not self.is_followed():
                 if self.index.size > SMALL_VAULT and not other:
-                    return _NOBODY_FOLLOWS
+                    return _NOBODY_FOLLOWS.format(command_to_type("index"))
                 self.bring_up_to_date()
                 other = ""
             self._looked = time.monotonic()
@@ -280,6 +420,7 @@ class Parts:
             self.recall.close()
         if self._index is not None:
             self._index.close()
-        if "usage" in self.__dict__:
-            self.usage.close()
+        for name in {"usage", "activity"} & self.__dict__.keys():
+            self.__dict__[name].close()
+        self.store.births.close()
         self.store.own.close()

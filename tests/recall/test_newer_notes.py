@@ -7,10 +7,10 @@ import pytest
 
 from tests.index.test_vector_graph import IDENTITY
 from tests.world import World
-from vaultmem.index import Filters
+from vaultmem.index import Filters, Replaced
 from vaultmem.recall import fusion
 from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranking
-from vaultmem.recall.newer_notes import NewerNotes, asks_about_past
+from vaultmem.recall.recency.newer_notes import NewerNotes, asks_about_past
 
 DIMENSION = 384
 _CHANCE = np.random.default_rng(3)
@@ -110,7 +110,11 @@ def test_of_three_that_are_alike_the_latest_comes_first(limits: World) -> None:
 def test_what_is_known_otherwise_stays_where_it_is(limits: World) -> None:
     ranking = _ranked(limits, **{"Work/Limits.md": 1.0, "Work/More limits.md": 0.8})
     notes = dict(limits.index.catalog.db.execute("SELECT path, note FROM note"))
-    NewerNotes(limits.index, IDENTITY, {notes["Work/Limits.md"]}).prefer(ranking)
+    sign = (notes["Work/Limits.md"], "replaced by", "nobody", "")
+    with limits.index.files.writing(5), limits.index.catalog.transaction() as db:
+        db.execute("INSERT INTO replacement VALUES (?, ?, ?, ?)", sign)
+        limits.index.catalog.next_revision()
+    NewerNotes(limits.index, IDENTITY).prefer(ranking)
     assert _order(limits, ranking)[0] == "Work/Limits.md"
 
 
@@ -135,6 +139,39 @@ def test_questions_about_the_past(question: str, past: bool) -> None:
     assert asks_about_past(question) == past
 
 
+def _all_replaced(world: World) -> Replaced:
+    """Whoever asks of one note is told the same as who asks of all."""
+    notes = world.index.catalog.column("SELECT note FROM note")
+    everything = world.index.lookup.replaced(notes)
+    for note in notes:
+        alone = world.index.lookup.replaced([note])
+        assert alone.by == {n: by for n, by in everything.by.items() if n == note}
+        assert alone.later == everything.later & {note}
+        assert alone.consolidated == everything.consolidated & {note}
+    return everything
+
+
+def test_signs_of_different_strength_about_one_note(world: World) -> None:
+    world.put("Work/Rota.md", "---\nsuperseded_by: '[[Duties]]'\n---\nWeekends by three.")
+    world.put("Work/Rota from April.md", "Weekends by two.")
+    world.put("Work/Rota from September.md", "Weekends by four.")
+    world.put("Work/Duties.md", "Replaces [[Rota from September]].")
+    world.put("Work/Summary.md", "---\nderived_from: ['[[Duties]]']\n---\nAll of it.")
+    world.sync.everything()
+    paths = dict(world.index.catalog.db.execute("SELECT note, path FROM note"))
+    found = _all_replaced(world)
+    assert {paths[old]: paths[by.note] for old, by in found.by.items()} == {
+        "Work/Rota.md": "Work/Duties.md",
+        "Work/Rota from April.md": "Work/Rota from September.md",
+        "Work/Rota from September.md": "Work/Duties.md",
+    }
+    assert {paths[note] for note in found.later} == {
+        "Work/Duties.md",
+        "Work/Rota from September.md",
+    }
+    assert {paths[note] for note in found.consolidated} == {"Work/Duties.md"}
+
+
 def test_names_and_bare_names_in_one_folder(world: World) -> None:
     texts = {
         "Work/Rota.md": "Weekends are shared by three.",
@@ -152,7 +189,7 @@ def test_names_and_bare_names_in_one_folder(world: World) -> None:
         world.put(path, text)
     world.sync.everything()
     paths = dict(world.index.catalog.db.execute("SELECT note, path FROM note"))
-    replaced = world.index.lookup.replaced().by
+    replaced = _all_replaced(world).by
     assert {paths[old]: paths[by.note] for old, by in replaced.items()} == {
         "Work/Rota.md": "Work/Rota from September.md",
         "Work/Rota from April.md": "Work/Rota from September.md",
@@ -169,7 +206,7 @@ def test_a_name_that_only_looks_later_must_say_it_as_well(world: World) -> None:
     world.sync.everything()
     notes = dict(world.index.catalog.db.execute("SELECT path, note FROM note"))
     old, new = (MemoryKey(notes[f"Plans/Sport {when}.md"]) for when in ("spring", "autumn"))
-    replaced = world.index.lookup.replaced()
+    replaced = _all_replaced(world)
     for score, first in ((0.1, old), (0.8, new)):
         ranking = fusion.fused(
             {"keyword": {old: LaneScore(1.0, 1, 1.0), new: LaneScore(score, 2, score)}},
@@ -184,7 +221,7 @@ def test_a_note_that_says_it_is_over_is_over_whatever_its_name(world: World) -> 
     world.put("Work/Rota.md", "---\nstatus: superseded\n---\nWeekends are shared by three.")
     world.put("Work/Rota from September.md", "Weekends are shared by four.")
     world.sync.everything()
-    (by,) = world.index.lookup.replaced().by.values()
+    (by,) = _all_replaced(world).by.values()
     assert by.note and by.in_own_words and not by.doubtful and not by.by_name
 
 

@@ -23,6 +23,7 @@ from vaultmem.index import (
 from vaultmem.notes.attributes import attributes_of
 from vaultmem.recall import fusion
 from vaultmem.recall.fusion import LaneScore, MemoryKey, Ranking
+from vaultmem.recall.languages import reads
 from vaultmem.recall.recall import Answer, Recall
 
 SCORES = st.floats(0.01, 30, allow_nan=False)
@@ -123,7 +124,7 @@ def test_only_what_is_more_than_usually_similar_counts() -> None:
 def test_a_model_of_english_has_no_say_about_other_scripts(
     query: str, model: str, counts: bool
 ) -> None:
-    assert fusion.reads(model, query) == counts
+    assert reads(model, query, {}) == counts
 
 
 # --- profiles -----------------------------------------------------------------------------------
@@ -228,8 +229,10 @@ def test_filters_let_pass_what_a_look_at_the_files_would(filled: World, filters:
     found = {hit.row.path for hit in ask(filled, words, filters=filters, limit=100).hits}
     expected = set()
     for path in filled.store.walk().notes:
-        note = filled.store.note(path)
-        if passes_filters(note, attributes_of(note, filled.store.settings), filters):
+        stored = filled.store.read(path)
+        note = filled.store.parse(stored)
+        made = filled.store.births.creation(note, stored.stat).seconds
+        if passes_filters(note, attributes_of(note, filled.store.settings), filters, made):
             expected.add(path)
     assert found <= expected
     everything = {

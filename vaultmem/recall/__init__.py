@@ -1,1 +1,1 @@
-"""A question to its hits."""
+"""Finding the notes that answer a question."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
@@ -37,8 +38,9 @@ def ask(
             continue
         note = store.parse(stored)
         attributes = attributes_of(note, store.settings)
-        if passes_filters(note, attributes, filters) and (
-            hit := _hit(note, stored.stat, attributes, words)
+        made = store.births.creation(note, stored.stat).seconds
+        if passes_filters(note, attributes, filters, made) and (
+            hit := _hit(note, stored.stat, attributes, words, made)
         ):
             found.append((hit.score, hit))
     found.sort(key=lambda pair: (-pair[0], pair[1].row.path))
@@ -77,8 +79,9 @@ def rows(
             continue
         note = store.parse(stored)
         attributes = attributes_of(note, store.settings)
-        if passes_filters(note, attributes, filters):
-            found.append(_row(note, stored.stat, attributes))
+        made = store.births.creation(note, stored.stat).seconds
+        if passes_filters(note, attributes, filters, made):
+            found.append(_row(note, stored.stat, attributes, made))
     return found
 
 
@@ -86,6 +89,8 @@ def _files(
     store: Store, warnings: list[str], paths: Collection[str] | None
 ) -> Iterator[StoredNote]:
     """The newest first, for as long as one can wait."""
+    if paths is not None and not paths:
+        return
     deadline = time.perf_counter() + _SECONDS
     listed = store.walk().notes
     wanted = listed if paths is None else listed.keys() & set(paths)
@@ -106,7 +111,7 @@ def _has_any(stored: StoredNote, words: Collection[str]) -> bool:
 
 
 def _hit(
-    note: Note, stamp: FileStamp, attributes: Mapping[str, str], words: list[str]
+    note: Note, stamp: FileStamp, attributes: Mapping[str, str], words: list[str], made: int
 ) -> Hit | None:
     whole = f"{note.title} {' '.join(note.aliases)} {' '.join(note.tags)}".casefold()
     best, text, place = 0.0, "", None
@@ -117,15 +122,15 @@ def _hit(
             best, text, place = share, printable(passage.text), passage
     if not best or place is None:
         return None
-    row = _row(note, stamp, attributes)
+    row = _row(note, stamp, attributes, made)
     lane = (Lane("scan", 1, best),)
     all_of_it = place.text == note.body.strip()
     shown = snippet(text, words)
     return Hit(row, best, text, shown, place.heading, place.block, lane, whole=all_of_it)
 
 
-def _row(note: Note, stamp: FileStamp, attributes: Mapping[str, str]) -> CatalogRow:
-    created, updated = note.created, note.updated
+def _row(note: Note, stamp: FileStamp, attributes: Mapping[str, str], made: int) -> CatalogRow:
+    updated = note.updated_by(dt.datetime.fromtimestamp(stamp.mtime_ns / 1e9, dt.UTC))
     names = ("type", "scope", "project", "user", "room", "session", "kind", "unclear")
     return CatalogRow(
         note=0,
@@ -133,10 +138,10 @@ def _row(note: Note, stamp: FileStamp, attributes: Mapping[str, str]) -> Catalog
         version=note_version(note.raw),
         id=note.id.upper(),
         key=note.string("key"),
-        title=printable(note.title),
+        title=printable(note.shown_title),
         **{name: attributes[name] for name in names},
         importance=note.number("importance"),
-        created=int(created.timestamp()) if created else None,
+        created=made,
         updated=int(updated.timestamp()) if updated else None,
         mtime_ns=stamp.mtime_ns,
         forgotten=note.flag("forgotten"),

@@ -31,9 +31,6 @@ _REPLACED: Final = 0.9
 _AS_WELL: Final = 0.5  # in parts of what the earlier one has, where both may hold
 _RRF: Final = 60  # how little the first ranks stand out, where ranks are added
 _MONTH: Final = 30 * 86_400
-_LETTERS: Final = re.compile(r"[^\W\d_]")
-_LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_ENGLISH: Final = re.compile(r"english|\ben\b|minilm-l6|-en-", re.IGNORECASE)
 
 PROFILES: Final = ("relevance", "seed")
 
@@ -130,7 +127,7 @@ class Lanes:
 
     def _rank(self, name: str, memory: MemoryKey) -> int:
         if name not in self._ranks:
-            order = sorted((-found.score, each) for each, found in self._found[name].items())
+            order = _best_first({each: f.score for each, f in self._found[name].items()})
             self._ranks[name] = {each: rank for rank, (_, each) in enumerate(order, 1)}
         return self._ranks[name][memory]
 
@@ -153,8 +150,8 @@ class Lanes:
 
 
 class Ranking(Sequence[Candidate]):
-    """Memories, best first; ties by their numbers, so always the same way. Most are never shown:
-    a candidate is made of one only when it is looked at."""
+    """Memories, best first; ties by their numbers, so always the same way, and of what happened
+    the latest first. Most are never shown: a candidate is made of one only when it is looked at."""
 
     def __init__(self, scores: dict[MemoryKey, float], lanes: Lanes) -> None:
         self._scores = scores
@@ -163,7 +160,7 @@ class Ranking(Sequence[Candidate]):
 
     @cached_property
     def _order(self) -> list[tuple[float, MemoryKey]]:
-        return sorted((-score, memory) for memory, score in self._scores.items())
+        return _best_first(self._scores)
 
     def set_score(self, memory: MemoryKey, score: float, *why: tuple[str, float]) -> None:
         self._scores[memory] = score
@@ -183,10 +180,10 @@ class Ranking(Sequence[Candidate]):
     def __getitem__(self, place: slice) -> list[Candidate]: ...
     def __getitem__(self, place: int | slice) -> Candidate | list[Candidate]:
         if isinstance(place, slice):
-            return [self._candidate(memory) for _, memory in self._order[place]]
-        return self._candidate(self._order[place][1])
+            return [self.candidate(memory) for _, memory in self._order[place]]
+        return self.candidate(self._order[place][1])
 
-    def _candidate(self, memory: MemoryKey) -> Candidate:
+    def candidate(self, memory: MemoryKey) -> Candidate:
         lanes = self._lanes
         boosts = self._boosts.get(memory, ())
         return Candidate(
@@ -198,6 +195,16 @@ class Ranking(Sequence[Candidate]):
             lanes.covered(memory),
             lanes.above(memory),
         )
+
+
+def _best_first(scores: Mapping[MemoryKey, float]) -> list[tuple[float, MemoryKey]]:
+    pairs = ((-score, memory) for memory, score in scores.items())
+    return sorted(pairs, key=lambda pair: (pair[0], *_place_among_equals(pair[1])))
+
+
+def _place_among_equals(memory: MemoryKey) -> tuple[int, int]:
+    """Later events have later numbers, as a rule: their journals are named by their days."""
+    return (-memory.note, -memory.observation) if memory.observation else memory
 
 
 # --- lanes -------------------------------------------------------------------------------------
@@ -289,16 +296,6 @@ def weights_for(meaning: float) -> dict[str, float]:
         "keyword": _WEIGHTS["keyword"] * (1 - meaning) ** _DECIDEDLY,
         "vector": _WEIGHTS["vector"] * meaning**_DECIDEDLY,
     }
-
-
-def reads(model: str, query: str) -> bool:
-    """Whether a model can say anything about this: one of English knows no other scripts."""
-    return not _ENGLISH.search(model) or _is_latin(query)
-
-
-def _is_latin(query: str) -> bool:
-    letters = len(_LETTERS.findall(query))
-    return not letters or len(_LATIN.findall(query)) * 2 > letters
 
 
 # --- what else counts ----------------------------------------------------------------------------

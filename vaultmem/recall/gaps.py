@@ -18,6 +18,7 @@ from vaultmem.notes.file_names import name_key
 from vaultmem.recall import file_scan
 from vaultmem.storage.store import Store
 
+_FEW: Final = 200  # notes that are read before one is written
 CHANGED: Final = "partial_results: the index was made anew meanwhile; ask once more."
 UNUSABLE: Final = "partial_results: the index cannot be used now ({})."
 
@@ -68,20 +69,27 @@ class Gaps:
         if not missing:
             return self._source.index.lookup.select(filters, order, limit, offset)
         rows = self._both(missing, filters, lambda i: i.lookup.select(filters, order)[0])
-        rows.sort(key=_ORDERS[order])
+        rows.sort(key=ORDERS[order])
         return rows[offset : offset + limit if limit >= 0 else None], len(rows)
 
-    def tags(self, filters: Filters) -> list[tuple[str, int]]:
+    def are_none(self) -> bool:
+        """Whether the index can be asked about all notes."""
+        return not self._missing()
+
+    def tags(self, filters: Filters, most: int = -1) -> tuple[list[tuple[str, int]], int]:
+        """The tags that most notes have, and how many tags there are."""
         missing = self._missing()
         if not missing:
-            return self._source.index.lookup.tags(filters)
+            return self._source.index.lookup.tags(filters, most)
         counts: Counter[str] = Counter()
         spelt: dict[str, str] = {}
         for row in self._both(missing, filters, lambda i: i.lookup.select(filters)[0]):
             folded = {tag.casefold(): tag for tag in row.tags}
             counts.update(folded.keys())
             spelt = folded | spelt
-        return sorted(((spelt[t], n) for t, n in counts.items()), key=lambda p: (-p[1], p[0]))
+        ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        shown = ranked if most < 0 else ranked[:most]
+        return [(spelt[folded], count) for folded, count in shown], len(ranked)
 
     def counts(self, column: str, filters: Filters) -> dict[str, int]:
         """How many notes there are of each scope, type or project, the most first."""
@@ -96,6 +104,13 @@ class Gaps:
             self._missing(), filters, lambda i: i.lookup.with_key(key, filters), word=key
         )
         return [row for row in found if row.key == key]
+
+    def with_words(self, words: bytes, first: str, filters: Filters) -> list[CatalogRow]:
+        """Notes that may have exactly this text, by its digest; its `first` word finds those that
+        the index lacks, unless they are so many that reading them would take long."""
+        missing = self._missing()
+        few = missing if len(missing) <= _FEW else []
+        return self._both(few, filters, lambda i: i.lookup.with_words(words, filters), word=first)
 
     def of_session(self, session: str, filters: Filters) -> list[CatalogRow]:
         """The notes that belong to a session, oldest first; `filters` say of which type."""
@@ -163,10 +178,14 @@ def _first(*values: float | None) -> float:
     return next((value for value in values if value is not None), 0)
 
 
+def _last_change(row: CatalogRow) -> float:
+    return _first(row.updated, row.created if row.id else None, row.mtime_ns // 1_000_000_000)
+
+
 # As the catalog has them in SQL.
-_ORDERS: Final[dict[str, Callable[[CatalogRow], Any]]] = {
-    "recent": lambda r: (-_first(r.updated, r.created, r.mtime_ns // 1_000_000_000), r.path),
-    "created": lambda r: (-_first(r.created, r.mtime_ns // 1_000_000_000), r.path),
+ORDERS: Final[dict[str, Callable[[CatalogRow], Any]]] = {
+    "recent": lambda r: (-_last_change(r), r.path),
+    "created": lambda r: (-_first(r.created), r.path),
     "importance": lambda r: (-_first(r.importance, 0.5), -_first(r.updated, r.created), r.path),
     "title": lambda r: (r.title.casefold(), r.path),
 }

@@ -14,6 +14,7 @@ from vaultmem.recall.dates import TimeRange
 from vaultmem.recall.evidence import Evidence, evidence_of
 from vaultmem.recall.fusion import MemoryKey, Ranked
 from vaultmem.recall.graph_lane import GraphLane
+from vaultmem.recall.languages import reads
 from vaultmem.recall.prompt_kind import own_by_vector
 
 if TYPE_CHECKING:
@@ -92,14 +93,14 @@ class LaneSearch:
         words = aside.result()
         if question.strategy == "hybrid" or not found.lanes:
             found.lanes["keyword"] = words
-        if words and not fusion.reads(embedder.name, question.text):
+        if words and not reads(embedder.name, question.text, self._index.languages()):
             found.lanes.pop("vector", None)
             found.lanes["keyword"] = words
         return found
 
     def _is_large(self) -> bool:
         try:
-            return self._index.has_at_least(_SMALL)
+            return self._index.size >= _SMALL
         except INDEX_FAILURES:
             return True
 
@@ -151,7 +152,8 @@ class LaneSearch:
             bound = question.filters.user or question.filters.home
             many = "some" if bound else missing  # how many there are is not theirs
             found.settled = False
-            found.warnings.append(f"partial_results: {many} passages have no vector yet.")
+            those = "1 passage has" if many == 1 else f"{many} passages have"
+            found.warnings.append(f"partial_results: {those} no vector yet.")
         alone = self._index.lookup.observations([hit[1] for hit in hits])
         found.usual = self._index.vectors.usual_similarity(vector, embedder.identity)
         best: dict[int, float] = {}

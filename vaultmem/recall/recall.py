@@ -22,7 +22,8 @@ from vaultmem.recall.dates import TimeRange, time_range, weight_of_time
 from vaultmem.recall.evidence import NO_EVIDENCE, Evidence, HitSigns
 from vaultmem.recall.fusion import PROFILES, Candidate, Lane, Ranking
 from vaultmem.recall.lanes import LaneSearch, LanesFound, Question
-from vaultmem.recall.newer_notes import NewerNotes, asks_about_past
+from vaultmem.recall.recency.later_outcomes import LaterOutcomes
+from vaultmem.recall.recency.newer_notes import NewerNotes, asks_about_past
 from vaultmem.recall.snippets import query_words, snippet
 from vaultmem.recall.winners import Hit, Winners
 from vaultmem.storage.store import Store
@@ -150,18 +151,19 @@ class Recall:
             fusion.prefer_days(ranking, self._fits(question, ranking, question.times), weight)
         elif "vector" in found.lanes and question.profile == "relevance":
             if not asks_about_past(question.text):
-                replaced = self.index.lookup.replaced()
-                settled = replaced.by.keys() | {by.note for by in replaced.by.values()}
-                NewerNotes(self.index, found.model, settled).prefer(ranking)
+                NewerNotes(self.index, found.model).prefer(ranking)
+        if question.profile == "relevance":
+            across = not question.times
+            LaterOutcomes(self.store, self.index).prefer(ranking, across=across)
         if question.profile == "seed":
             notes = {memory.note for memory, _ in ranking.scores()}
             fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time())
         return ranking
 
     def _step_back(self, question: Question, ranking: Ranking) -> None:
-        replaced = self.index.lookup.replaced()
+        notes = {memory.note for memory, _ in ranking.scores()}
+        replaced = self.index.lookup.replaced(notes)
         if replaced.by or replaced.consolidated:
-            notes = {memory.note for memory, _ in ranking.scores()}
             new = {replaced.by[note].note for note in notes & replaced.by.keys()} - notes
             hidden = new - self.index.lookup.passing(new, question.filters)
             fusion.step_back(ranking, replaced.without(hidden), question.text)
@@ -182,17 +184,12 @@ class Recall:
         """A question that finds nothing by a tag may have misspelt it."""
         if answer.hits or not filters.tags:
             return
-        from vaultmem.base.line_difference import close_names
-
-        known = [tag for tag, _ in self.index.lookup.tags(filters._replace(tags=()))]
-        folded = {tag.casefold(): tag for tag in known}
         for tag in filters.tags:
-            wanted = tag_key(tag)
-            if any(k == wanted or k.startswith(f"{wanted}/") for k in folded):
+            if self.index.lookup.has_tag(tag, filters):
                 continue
-            close = [f"#{folded[k]}" for k in close_names(wanted, folded, 3, 0.6)]
+            close = [f"#{name}" for name in self.index.lookup.tags_near(tag, filters)]
             near = f" Near it are: {', '.join(close)}." if close else ""
-            answer.warnings.append(f"There is no tag #{wanted} here.{near}")
+            answer.warnings.append(f"There is no tag #{tag_key(tag)} here.{near}")
 
 
 def _with_relevance(

@@ -7,16 +7,24 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from vaultmem.errors import Away, VaultmemError
-from vaultmem.index import CatalogRow, Filters, Index, PassagePlace, passes_binding_filters
+from vaultmem.index import (
+    NOTHING_REPLACED,
+    CatalogRow,
+    Filters,
+    Index,
+    PassagePlace,
+    passes_binding_filters,
+)
 from vaultmem.notes.attributes import attributes_of, own_property_lines
 from vaultmem.notes.markdown import text_without_comments
-from vaultmem.notes.note import Note, note_body, printable
+from vaultmem.notes.note import Note, note_body, one_line, printable
 from vaultmem.notes.passages import passages
 from vaultmem.recall.fusion import Candidate, Lane
 from vaultmem.recall.snippets import entry_text, matches, query_words, snippet
 from vaultmem.storage.store import Store
 
 UNNAMED: Final = "?"  # what replaced a note, where nobody says
+_HEAD: Final = 10_000  # bytes in which other names are looked for
 _ITEM: Final = re.compile(r"\s*[-*+] ")
 _CONTINUED: Final = re.compile(r"[^\S\n]*\S|\s*\n[ \t]+\S")
 
@@ -55,12 +63,15 @@ class Winners:
         self._filters = filters
         self._pages = _Pages(store, filters)
         self.stale: list[str] = []  # notes whose file is newer than the index
+        self._replaced = NOTHING_REPLACED
 
     def read(self, ranked: Sequence[Candidate]) -> Iterator[Hit]:
         rows = self._lookup.rows({each.memory.note for each in ranked})
         places = self._lookup.places(map(_passage, ranked))
         unplaced = [each.memory.note for each in ranked if _passage(each) not in places]
         first = self._lookup.first_passages(unplaced) if unplaced else {}
+        self._replaced = self._lookup.replaced(rows)
+        told: set[tuple[int, str]] = set()
         for each in ranked:
             if (row := rows.get(each.memory.note)) is None:
                 continue
@@ -69,10 +80,14 @@ class Winners:
             if self._pages.is_stale(row):
                 self.stale.append(row.path)
             if hit := hit or _unread(self._pages, row, place, each):
+                if hit.is_observation and hit.block:  # a journal found by its name shows its first
+                    if (row.note, hit.block) in told:
+                        continue
+                    told.add((row.note, hit.block))
                 yield self._with_successor(hit)
 
     def _with_successor(self, hit: Hit) -> Hit:
-        by = self._lookup.replaced().by.get(hit.row.note)
+        by = self._replaced.by.get(hit.row.note)
         if by is None or (hit.is_observation and hit.block):
             return hit
         visible = self._lookup.passing([by.note], self._filters)
@@ -93,6 +108,7 @@ class _Pages:
         self.store = store
         self._filters = filters
         self._read: dict[str, tuple[str, str, str] | None] = {}
+        self._aliased: set[str] = set()  # paths of notes that may have other names
         self.away = False  # the whole vault, not a note
 
     def of(self, row: CatalogRow) -> tuple[str, str, str] | None:
@@ -100,6 +116,8 @@ class _Pages:
         if row.path not in self._read:
             try:
                 stored = self.store.read(row.path)
+                if b"alias" in stored.raw[:_HEAD].lower():
+                    self._aliased.add(row.path)
                 body = note_body(stored.raw)
                 self._read[row.path] = stored.version, text_without_comments(body), body
             except VaultmemError as error:
@@ -113,6 +131,17 @@ class _Pages:
 
     def properties(self, row: CatalogRow) -> str:
         return own_property_lines(self.store.note(row.path))
+
+    def matched_alias(self, row: CatalogRow, words: list[str], shown: str) -> str:
+        """The other name by which a note was found, where nothing that is shown has it."""
+        if row.path not in self._aliased:
+            return ""
+        folded = f"{row.title} {shown}".casefold()
+        if not (missing := [word for word in words if word not in folded]):
+            return ""
+        aliases = self.store.note(row.path).aliases
+        best = max(aliases, key=lambda alias: matches(alias, missing), default="")
+        return best if matches(best, missing) else ""
 
     def anew(self, row: CatalogRow) -> Note | None:
         """A note that was changed since it was indexed; None where it became someone else's."""
@@ -147,6 +176,8 @@ def _hit(
     if alone and place:
         whole = _is_all_of_item(body, place)
     text = printable(text)
+    if alias := pages.matched_alias(row, words, text):
+        text = f"aliases: {one_line(alias)}\n\n{text}"
     return Hit(
         row=row,
         score=candidate.score,

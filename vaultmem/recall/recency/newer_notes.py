@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.index import INDEX_FAILURES, Index
@@ -36,22 +36,18 @@ def asks_about_past(question: str) -> bool:
 
 
 class NewerNotes:
-    """`settled` are notes of which it is known otherwise whether they hold."""
-
-    def __init__(self, index: Index, model: str, settled: Set[int] = frozenset()) -> None:
+    def __init__(self, index: Index, model: str) -> None:
         self._index = index
         self._model = model
-        self._settled = settled
 
     def prefer(self, ranking: Ranking) -> None:
         """An earlier one and a later one change places."""
-        best = [
-            hit
-            for hit in ranking[:_COMPARED]
-            if hit.passage and not hit.memory.observation and hit.memory.note not in self._settled
-        ]
+        best = [hit for hit in ranking[:_COMPARED] if hit.passage and not hit.memory.observation]
         with contextlib.suppress(*INDEX_FAILURES):  # then they stay as they are
-            days = self._index.lookup.days({hit.memory.note for hit in best})
+            notes = {hit.memory.note for hit in best}
+            replaced = self._index.lookup.replaced(notes)
+            settled = replaced.by.keys() | replaced.later  # of these it is known if they hold
+            days = self._index.lookup.days(notes - settled)
             dated = [hit for hit in best if hit.memory.note in days]
             if any(_may_replace(*pair, days) for pair in itertools.combinations(dated, 2)):
                 self._put_later_first(ranking, dated, days)

@@ -1,0 +1,1 @@
+"""What is later comes first, where it takes the place of what was."""
