@@ -104,6 +104,25 @@ def test_with_nothing_to_say_it_says_nothing(plain: Vault, prompt: str) -> None:
     assert plain.reminder(prompt, "s-1").context_block == ""
 
 
+def test_a_rule_of_a_project_is_said_where_no_project_is_known(vault: Vault) -> None:
+    rule = "We never deploy on Fridays: the payment provider answers nobody at the weekend."
+    vault.remember(rule, scope="project", project="Atlas")
+    vault.remember("The parking space in the yard is number 14.")
+    asked = "Shall we deploy on Friday?"
+    assert rule in vault.context(asked).context_block
+    assert rule in vault.context(asked, project="Atlas").context_block
+    assert rule not in vault.context(asked, project="Tern").context_block
+
+
+def test_a_rule_is_said_in_a_vault_of_a_few_notes_by_meaning_too(open_vault: Open) -> None:
+    vault = open_vault({"model": ""})
+    vault.remember("We never deploy on Fridays. The payment provider answers nobody then.")
+    vault.embed_all()
+    for asked in ("Shall we deploy on Friday?", "deploy the Atlas service on Friday"):
+        assert "never deploy" in vault.context(asked).context_block
+    assert vault.context("thanks").context_block == ""
+
+
 def test_facts_that_hold_now_are_said_and_closed_ones_are_not(vault: Vault) -> None:
     vault.assert_fact("AuthService", "deployed_version", "2.4.0", valid_from="2026-01-01")
     vault.assert_fact("AuthService", "deployed_version", "2.4.1", valid_from="2026-05-10")

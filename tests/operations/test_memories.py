@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.conftest import Open, snapshot
 from vaultmem import errors
 from vaultmem.notes.note import parse
-from vaultmem.operations.remember import derived_title
 from vaultmem.surfaces import render
 from vaultmem.vault import Vault
 
@@ -143,20 +142,6 @@ def test_n1_names_clash_nowhere_in_the_vault(vault: Vault, root: Path) -> None:
         "TOKEN RULES 4",
     ]
     assert vault.get(["token: rules?"]).memories[0].content == "b"
-
-
-def test_titles_come_from_the_text() -> None:
-    for text, title in (
-        ("# A heading\n\ntext", "A heading"),
-        ("- First item. Second sentence.", "First item"),
-        ("**Bold** start", "Bold** start"),
-        ("See [[Other note|that one]] first", "See that one first"),
-        ("\n\n---\nreal text", "real text"),
-        ("一つ目の文。二つ目の文。", "一つ目の文"),
-        ("***", "Memory"),
-    ):
-        assert derived_title(text) == title
-    assert len(derived_title("word " * 100).encode()) <= 80
 
 
 def test_a_key_updates_its_memory(open_vault: Open, root: Path) -> None:

@@ -145,7 +145,7 @@ def test_no_name_begins_a_line_of_ours(name: str) -> None:
 @pytest.mark.parametrize("path", ["a\nb.md", '"q".md', "a\u2028b.md", "plain.md", "a\x85\\n.md"])
 def test_history_knows_where_a_note_of_any_name_was(tmp_path: Path, path: str) -> None:
     from vaultmem.notes.note import parse
-    from vaultmem.storage.history import History
+    from vaultmem.storage.local_state.history import History
 
     kept, note = History(tmp_path), parse(b"text", path)
     kept.take(note, "update")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from vaultmem import errors
 from vaultmem.notes.masking import without_private
-from vaultmem.operations import restatement
 from vaultmem.operations.caller import Caller
+from vaultmem.operations.new_memories import restatement
 from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries
 from vaultmem.vault import Vault
 

@@ -325,12 +325,12 @@ def test_a_summary_is_made_of_the_log_decisions_first(open_vault: Open) -> None:
     vault.log("Count the grace period from first use\nBecause tabs share it.", type="decision")
     said = vault.end_session().summary.split("\n")
     assert said[:2] == [
-        "- decision: Count the grace period from first use",
-        "- bug: Tabs are logged out when tokens refresh",
+        "- Decided: Count the grace period from first use",
+        "- Learned: Tabs are logged out when tokens refresh",
     ]
-    assert len(said) == 9
+    assert len(said) == 5
     assert said[2].startswith("- note: Looked at file")
-    assert said[-1] == "- and 6 more in the log"
+    assert said[-1] == "- and 10 more in the log"
 
 
 def test_a_made_summary_follows_the_log_and_an_edited_one_stays(

@@ -10,11 +10,12 @@ import contextlib
 import datetime as dt
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ulid_transform import ulid_now
 
+from vaultmem.base.local_time import end_of_day, is_day, local_time, moment
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
 from vaultmem.index import FactRow, Filters, Relations
 from vaultmem.limits import Whole, bounded
@@ -27,7 +28,7 @@ from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.links import as_link, link_key, link_target, relation_key, without_link_brackets
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import Note, has_ended, moment, note_body, note_title, parse
+from vaultmem.notes.note import Note, has_ended, note_body, note_title, parse
 from vaultmem.operations.input import now_utc, require_share
 from vaultmem.operations.references import ULID, find_referenced_note, plain_reference
 from vaultmem.operations.writing import WritingGroup, Written
@@ -304,9 +305,10 @@ class KnownFacts(WritingGroup):
         if taken:
             return self._writing.create_note(folder, title, values, body)
         names = self._view.settings.properties
-        raw = note_from_nothing({k: v for k, v in values.items() if v}, body, names=names).raw
-        stored = self._view.store.create(f"{folder}/{title}.md", raw)
-        self._writing.record_write(stored.path, stored.version, "add", str(values["id"]))
+        made = note_from_nothing({k: v for k, v in values.items() if v}, body, names=names)
+        stored = self._view.store.create(f"{folder}/{title}.md", made.raw)
+        made = replace(made, path=stored.path)
+        self._writing.record_write(stored.path, stored.version, "add", made.id, after=made)
         return stored
 
     def entity_note_numbers(self, paths: Collection[str]) -> list[int]:
@@ -326,13 +328,26 @@ def _fact_view(subject: str, path: str, fact: Fact | FactRow) -> FactView:
         subject,
         fact.predicate,
         without_link_brackets(fact.object),
-        moment(fact.valid_from) or fact.valid_from or None,
-        moment(fact.valid_to) or fact.valid_to or None,
+        _shown_fact_date(fact.valid_from),
+        _shown_fact_date(fact.valid_to),
         fact.confidence,
         without_link_brackets(fact.provenance) or None,
         path,
         fact.block or None,
     )
+
+
+def _shown_fact_date(text: str) -> dt.datetime | str | None:
+    """A moment; a date as that date's midnight in UTC, so that it is the same date everywhere."""
+    return moment(text, dt.UTC if is_day(text) else None) or text or None
+
+
+def fact_day(value: dt.datetime | str | None) -> str:
+    """The day of a fact's beginning or end, here."""
+    if not isinstance(value, dt.datetime):
+        return (value or "")[:10]
+    is_date = value.time() == dt.time()
+    return (value if is_date else local_time(value)).date().isoformat()
 
 
 def _fact_object_keys(relations: Relations, name: str, filters: Filters) -> set[str]:
@@ -367,7 +382,7 @@ def _fact_predicate(text: str) -> str:
 
 
 def _fact_date(value: str | dt.date | None, name: str) -> str:
-    """As a note has it: a date, or a date and time in UTC."""
+    """As a note has it: a date, or a date and time. Midnight in UTC is how answers print a date."""
     if value is None or value == "":
         return ""
     if isinstance(value, dt.datetime):
@@ -376,8 +391,9 @@ def _fact_date(value: str | dt.date | None, name: str) -> str:
     at = moment(text)
     if at is None:
         raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text[:100]!r}.")
-    is_day = len(text) == 10 and yaml_writer.is_yaml_date(text)
-    return text if is_day else yaml_writer.yaml_moment(at)
+    day = text.removesuffix("T00:00:00Z")
+    is_day = len(day) == 10 and yaml_writer.is_yaml_date(day)
+    return day if is_day else yaml_writer.yaml_moment(at)
 
 
 def _end_of_facts_as_of(value: str | dt.date) -> dt.datetime:
@@ -385,4 +401,4 @@ def _end_of_facts_as_of(value: str | dt.date) -> dt.datetime:
     at = moment(text)
     if at is None:
         raise InvalidInput("as_of must be a date like 2026-01-31.")
-    return at + dt.timedelta(hours=23, minutes=59, seconds=59) if len(text) == 10 else at
+    return end_of_day(dt.date.fromisoformat(text)) if len(text) == 10 else at

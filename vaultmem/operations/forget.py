@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Sequence
-from typing import Final
 
+from vaultmem.base.local_time import moment_since
 from vaultmem.errors import Conflict, InvalidInput
 from vaultmem.index import CatalogRow
 from vaultmem.limits import WORD, bounded
 from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES, attributes_of
 from vaultmem.notes.edit import NoteEdit, RemoveProperty, SetProperty, edited_note
-from vaultmem.notes.note import Note, moment, note_version
+from vaultmem.notes.note import Note, note_version
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.input import now_utc, require_one_of
 from vaultmem.operations.results import (
@@ -26,9 +25,6 @@ from vaultmem.operations.results import (
 )
 from vaultmem.operations.writing import WritingGroup, Written
 from vaultmem.storage.paths import VOLATILE
-
-_DURATION: Final = re.compile(r"(\d{1,5})\s*(h|d|w)(?:ours?|ays?|eeks?)?\Z", re.IGNORECASE)
-_HOURS: Final = {"h": 1, "d": 24, "w": 168}
 
 
 class Forgetting(WritingGroup):
@@ -101,7 +97,9 @@ class Forgetting(WritingGroup):
         self._view.parts.history.take(note, "promote")
         after = edited_note(note, *changes)
         folder = self._writing.memory_folder("project", project)
-        return self._writing.place_note(folder, note.title, after, instead_of=note.path)
+        return self._writing.place_note(
+            folder, note.title, after, instead_of=note.path, action="promote"
+        )
 
     # --- clearing up ---------------------------------------------------------------------
 
@@ -160,9 +158,8 @@ class Forgetting(WritingGroup):
 def _prune_cutoff(older_than: str | None, now: dt.datetime) -> dt.datetime | None:
     if not older_than:
         return None
-    if match := _DURATION.match(older_than.strip()):
-        return now - dt.timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
-    if found := moment(older_than):
+    found = None if older_than.strip().isalpha() else moment_since(older_than, now)
+    if found:  # an age or a date: what is deleted is not left to a word
         return found
     raise InvalidInput(
         f"older_than must be a date like 2026-01-31 or an age like 30d, not {older_than!r}."

@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from vaultmem.base.local_time import look_up_zone
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import masking
+from vaultmem.notes.journal_text.plain_line import shortened
 from vaultmem.notes.tags import is_tag, tag_key, tag_of
 
 MOST_BYTES: Final = 1_000_000  # of one memory's text
+_CLEANED: Final = 20_000  # characters of a text that nobody chose
 _LONGEST_LINE: Final = {"session_id": 200, "project": 100, "room": 100, "title": 300}
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -39,6 +42,21 @@ class Input:
         except UnicodeEncodeError:
             raise InvalidInput(f"{what} has half a character (a lone surrogate) in it.") from None
         return text
+
+    def cleaned_text(self, text: str) -> str:
+        """Text that nobody is told about, such as a program's output: its beginning without what
+        is private, secret or cannot be shown; empty where it cannot be cleaned."""
+        plain = text[:_CLEANED]
+        if not plain.isprintable():
+            plain = "".join(s if s.isprintable() or s in "\n\t" else " " for s in plain)
+        try:
+            return self.clean_text(plain)
+        except InvalidInput:
+            return ""
+
+    def cleaned_line(self, text: str, most: int) -> str:
+        """The same on one line, cut at a word."""
+        return shortened(self.cleaned_text(text), most)
 
     def redact_text(self, text: str) -> str:
         if not self._settings["privacy.redact"]:
@@ -88,6 +106,8 @@ class Input:
 
 
 def now_utc() -> dt.datetime:
+    """Now, to the second. What is written of it is local time: the zone is looked up."""
+    look_up_zone()
     return dt.datetime.now(dt.UTC).replace(microsecond=0)
 
 

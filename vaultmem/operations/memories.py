@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
+from vaultmem.base.file_stamps import UNSETTLED_STAMP, FileStamp
+from vaultmem.base.local_time import local_now
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.index import INDEX_FAILURES
-from vaultmem.limits import OURS, SHOWN, bounded
+from vaultmem.limits import OURS, SHOWN, TASK, bounded
 from vaultmem.notes.edit import (
     AddItems,
+    AddTask,
     AppendText,
+    MarkTask,
     NoteEdit,
     RemoveItems,
     RemoveProperty,
@@ -21,14 +25,17 @@ from vaultmem.notes.edit import (
     SetProperty,
     edited_note,
     stamped_note,
+    task_change,
 )
-from vaultmem.notes.note import Note, note_bytes, note_version
+from vaultmem.notes.note import Note, note_bytes, note_version, printable
 from vaultmem.notes.passages import is_one_passage
 from vaultmem.notes.tags import bare_tag
 from vaultmem.operations import references
+from vaultmem.operations.edits.daily_notes import DailyNotes
+from vaultmem.operations.edits.text_change import TextChange
 from vaultmem.operations.input import Input, now_utc, require_share
+from vaultmem.operations.new_memories.remember import EntityRef, Remembering, entity_name
 from vaultmem.operations.references import ULID
-from vaultmem.operations.remember import EntityRef, Remembering, entity_name
 from vaultmem.operations.results import (
     FetchedMemories,
     Memory,
@@ -40,48 +47,11 @@ from vaultmem.operations.results import (
 )
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
-from vaultmem.operations.writing import WAYS_TO_CHANGE, Writing, WritingGroup
+from vaultmem.operations.writing import WAYS_TO_CHANGE, Writing, WritingGroup, Written
 
-
-@dataclass(frozen=True, slots=True)
-class TextChange:
-    """What is to become of a text: some words of it, all of it, or more at its end."""
-
-    new: str
-    old: str = ""
-    whole: bool = False
-    section: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        content: str | None,
-        old_text: str | None,
-        new_text: str | None,
-        append: str | None,
-        section: str | None,
-    ) -> TextChange | None:
-        """One way at a time; None where the text is not to change."""
-        ways = [content is not None, (old_text or new_text) is not None, append is not None]
-        if sum(ways) > 1:
-            raise InvalidInput(
-                "content, old_text with new_text, and append are three ways to change a text; "
-                "take one of them at a time."
-            )
-        if section and append is None:
-            raise InvalidInput("section says where to append; give the text in append.")
-        if content is not None:
-            return cls(content, whole=True)
-        if append is not None:
-            return cls(append, section=section or "")
-        if old_text is None and new_text is None:
-            return None
-        if not old_text or new_text is None:
-            raise InvalidInput(
-                "Give both: old_text, the words as they stand in the note, and new_text, what is "
-                "to stand there instead (empty to delete them)."
-            )
-        return cls(new_text, old=old_text)
+_TASK_REPEATS: Final = (
+    "task_repeats: the Tasks plugin makes the next one only where it is checked in Obsidian"
+)
 
 
 class Memories(WritingGroup):
@@ -92,8 +62,10 @@ class Memories(WritingGroup):
         input: Input,
         sessions: Sessions,
         remembering: Remembering,
+        daily: DailyNotes,
     ) -> None:
         super().__init__(view, writing, input)
+        self._daily = daily
         self._sessions = sessions
         self._remembering = remembering
 
@@ -137,8 +109,11 @@ class Memories(WritingGroup):
         stamp = self._view.store.stat(note.path)
         used = self._view.parts.usage.of([note_identity(note)]).get(note_identity(note))
         count = used.count if used else 0
-        settings, mtime = self._view.settings, stamp.mtime_ns if stamp else 0
-        return memory_of_note(note, settings, mtime, count), note
+        return self._memory_of_note(note, stamp or UNSETTLED_STAMP, count), note
+
+    def _memory_of_note(self, note: Note, stamp: FileStamp, count: int = 0) -> Memory:
+        made = self._view.store.births.creation(note, stamp).seconds
+        return memory_of_note(note, self._view.settings, stamp.mtime_ns, count, made)
 
     def _pages_of_memories(
         self, found: Sequence[tuple[Memory, Note | None]], offset: int, tokens: int | None
@@ -176,7 +151,7 @@ class Memories(WritingGroup):
         if seen is None:
             return None
         note = self._view.require_visible(self._view.store.note(seen.path))
-        journal = memory_of_note(note, self._view.settings, 0, 0)
+        journal = self._memory_of_note(note, UNSETTLED_STAMP)
         return replace(
             journal,
             id=seen.id,
@@ -202,7 +177,7 @@ class Memories(WritingGroup):
 
     # --- changing ------------------------------------------------------------------------
 
-    @bounded()
+    @bounded(task=TASK)
     def update(
         self,
         memory_id: str,
@@ -212,6 +187,8 @@ class Memories(WritingGroup):
         new_text: str | None = None,
         append: str | None = None,
         section: str | None = None,
+        task: str | None = None,
+        done: bool | None = None,
         importance: float | None = None,
         add_tags: Sequence[str] = (),
         remove_tags: Sequence[str] = (),
@@ -224,16 +201,21 @@ class Memories(WritingGroup):
         """Change what is named and nothing else.
 
         Of the text that is `old_text`, which must stand there once, or its end (`append`), or
-        all of it (`content`), where the caller has seen all of it. A surface that shows no
-        parts of memories says so: `shown_whole`.
+        a `task` line, added or, with `done`, checked or unchecked, or all of it (`content`),
+        where the caller has seen all of it. A surface that shows no parts of memories says so:
+        `shown_whole`. The daily note of today, `@today`, is made if it is not there.
         """
-        note = self._writing.note_to_change(memory_id)
-        words = TextChange.of(content, old_text, new_text, append, section)
+        draft = self._daily.draft(memory_id, expected_version)
+        note = draft.note if draft else self._writing.note_to_change(memory_id)
+        words = TextChange.of(content, old_text, new_text, append, section, task, done)
+        if words is not None and words.whole and draft:
+            raise InvalidInput(f"There is no {note.path} yet to be replaced; append to it.")
         if words is not None and words.whole:
             self._writing.require_no_private_passages(note)
             expected_version = self._whole_memory_reading(note, expected_version, shown_whole)
+        task_edit = self._memory_task_change(words)
         fields: dict[str, Sequence[NoteEdit]] = {
-            "content": self._memory_text_changes(note, words),
+            "content": (task_edit,) if task_edit else self._memory_text_changes(note, words),
             "importance": _memory_importance_changes(importance),
             "tags": self._memory_tag_changes(add_tags, remove_tags),
             "metadata": self._memory_metadata_changes(note, metadata or {}),
@@ -242,29 +224,41 @@ class Memories(WritingGroup):
         given = {name: changes for name, changes in fields.items() if changes}
         if not given:
             raise InvalidInput(
-                "Nothing to change was given; give old_text and new_text, append, content, "
+                "Nothing to change was given; give old_text and new_text, append, task, content, "
                 "importance, tags, metadata or related_entities."
             )
         changed: list[str] = []
-        written = self._writing.rewrite_note(
-            note, "update", self._updated_memory_fields(given, changed), expected_version
-        )
+        change = self._updated_memory_fields(given, changed)
+        line = task_change(note, task_edit) if task_edit else None
+        made = self._daily.make(draft, change) if draft else None
+        written = made or self._writing.rewrite_note(note, "update", change, expected_version)
         self._remembering.ensure_typed_entities(add_entities)
         if words is not None and words.whole:
             self._writing.mark_seen_whole(written, as_author=True)
-        searchable = self._writing.searchability(written) if changed else "text"
-        said = words.new if words is not None else ""
-        return Updated(
-            memory_id=note_identity(note),
-            path=written.path,
-            updated_fields=tuple(changed),
-            re_embedded="content" in changed and searchable == "now",
-            version=written.version,
-            warnings=(
-                *((written.behind,) if written.behind else ()),
-                *self._input.redaction_warnings(said, self._input.clean_text(said)),
-            ),
+        said = words.said if words is not None else ""
+        warnings = (
+            *self._input.redaction_warnings(said, self._input.clean_text(said)),
+            *((_TASK_REPEATS,) if line and line.comes_again else ()),
+            *self._daily.warnings(memory_id, draft if made else None, written.note),
         )
+        return Updated(
+            **self._receipt_of_update(note, written, changed, warnings),
+            task=printable(line.line) if line else None,
+            created=True if made else None,
+        )
+
+    def _receipt_of_update(
+        self, note: Note, written: Written, changed: Sequence[str], warnings: tuple[str, ...]
+    ) -> dict[str, Any]:
+        searchable = self._writing.searchability(written) if changed else "text"
+        return {
+            "memory_id": note_identity(note),
+            "path": written.path,
+            "updated_fields": tuple(changed),
+            "re_embedded": "content" in changed and searchable == "now",
+            "version": written.version,
+            "warnings": (*((written.behind,) if written.behind else ()), *warnings),
+        }
 
     def _updated_memory_fields(
         self, given: Mapping[str, Sequence[NoteEdit]], changed: list[str]
@@ -291,6 +285,13 @@ class Memories(WritingGroup):
             return (ReplaceText(words.old, self._input.clean_text(words.new, "new_text")),)
         text = self._remembering.memory_text(words.new)
         return (ReplaceBody(text + "\n") if words.whole else AppendText(text, words.section),)
+
+    def _memory_task_change(self, words: TextChange | None) -> AddTask | MarkTask | None:
+        if words is None or not words.is_task:
+            return None
+        if words.way == "new task":
+            return AddTask(self._input.clean_text(words.new, "The task"), words.section)
+        return MarkTask(words.new, words.done, local_now().date(), words.section)
 
     def _whole_memory_reading(self, note: Note, expected: str | None, shown_whole: bool) -> str:
         """The version of which the caller has seen all; refuses where it may not have."""

@@ -37,6 +37,7 @@ from vaultmem.recall.recall import Answer, Hit, with_journals
 from vaultmem.recall.snippets import query_words
 
 NOTHING_KNOWN: Final = "Nothing known about this."
+_COMPLETED: Final = 500  # names that a shell may offer
 NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
 
@@ -119,13 +120,15 @@ class Reader:
                 _explained_memory(*pair, found) for pair in zip(shown, memories, strict=True)
             )
             memories = tuple(explained)
+        # Here and not in `ask`: of a question that nobody asked, nobody reads the warnings.
+        gap = self._view.parts.language_gap.sentence_for_answer()
         return Recalled(
             memories=memories,
             total_matched=found.total,
             strategy_used=found.strategy,
             query_time_ms=round(found.milliseconds, 1),
             index=self._index_freshness(),
-            warnings=tuple(found.warnings),
+            warnings=(*found.warnings, gap) if gap else tuple(found.warnings),
             message=None if memories or not query.strip() else NOTHING_KNOWN,
             more=max(found.total - offset, len(found.hits)) - len(memories) or None,
             nearest=tuple(map(_near_miss, found.nearest))[:NEAREST],
@@ -235,21 +238,26 @@ class Reader:
         self._view.parts.authorship.tell(self._view.caller, row.path, row.version)
         return summary_of_row(row, self._view.visible_body(row) or "")
 
-    def tags(self) -> Tags:
+    @bounded()
+    def tags(self, *, limit: int | None = None) -> Tags:
+        """All tags, or those that most notes have."""
         lacks = self._view.gaps.look()
-        found = tuple(TagCount(*pair) for pair in self._view.gaps.tags(self._view.filters()))
-        return Tags(found, lacks())
+        most = -1 if limit is None else limit
+        found, total = self._view.gaps.tags(self._view.filters(), most)
+        shown = tuple(TagCount(*pair) for pair in found)
+        return Tags(shown, total if total > len(shown) else None, lacks())
 
     @bounded()
     def beginning(self, what: str, start: str) -> tuple[str, ...]:
         """Titles, tags, projects or entities that begin so, in the index as it is: for a shell,
         which asks while a person types."""
         lookup, mine = self._view.index.lookup, self._view.filters(include_forgotten=True)
+        entities = self._view.filters(type="entity")
         names: Mapping[str, Callable[[], Iterable[str]]] = {
-            "titles": lambda: lookup.titles(mine),
-            "tags": lambda: (tag for tag, _ in lookup.tags(mine)),
+            "titles": lambda: lookup.titles_beginning(start, mine, _COMPLETED),
+            "tags": lambda: lookup.tags_beginning(start, mine),
             "projects": lambda: lookup.counts("project", mine),
-            "entities": lambda: lookup.titles(self._view.filters(type="entity")),
+            "entities": lambda: lookup.titles_beginning(start, entities, _COMPLETED),
         }
         first = start.casefold()
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
@@ -342,4 +350,4 @@ def described_filters(filters: Filters) -> tuple[str, ...]:
 
 
 def _filter_day(seconds: int) -> str:
-    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{dt.datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M %Z}"

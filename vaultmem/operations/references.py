@@ -22,6 +22,9 @@ from vaultmem.storage.store import Store, StoredNote
 ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z", re.IGNORECASE)
 _LIKE_AN_ID: Final = re.compile(r"[0-7][0-9A-Z]{22,28}\Z", re.IGNORECASE)  # letters may be wrong
 Visible = Callable[[Note], bool]
+_COMPARED: Final = 3_000  # titles, letter by letter
+_FOLDERS: Final = 1_000  # that are looked into
+TODAY: Final = "@today"  # the daily note
 
 
 def plain_reference(ref: str) -> str:
@@ -33,6 +36,11 @@ def plain_reference(ref: str) -> str:
     if not ref:
         raise InvalidInput("Name a memory by its id, its path in the vault or its title.")
     return ref
+
+
+def names_today(ref: str) -> bool:
+    """Whether the daily note is meant; a note that is called Today goes before, without the @."""
+    return ref.strip().casefold() in (TODAY, TODAY[1:])
 
 
 def find_referenced_note(store: Store, index: Index | None, ref: str, visible: Visible) -> Note:
@@ -51,9 +59,8 @@ def find_referenced_note(store: Store, index: Index | None, ref: str, visible: V
     proposed = index.lookup.find(ref) if index else []
     notes = [note for note in _readable_references(store, proposed) if _is_referenced_by(note, ref)]
     if not any(map(visible, notes)) and not ULID.match(ref):
-        notes += _readable_references(
-            store, _paths_titled_by_reference(store, ref)
-        )  # the index may be behind
+        # The index may be behind.
+        notes += _readable_references(store, _paths_beside_index(store, index, ref))
     return _one_referenced_note(notes, ref, visible)
 
 
@@ -63,9 +70,12 @@ def _note_at_reference(store: Store, ref: str, visible: Visible) -> Note | None:
             with contextlib.suppress(NotFound):
                 note = store.note(path)
                 return note if visible(note) else None
-    file = store.paths.locate(ref)  # says what is wrong with a path that leads out of the vault
-    if file.is_file() and is_readable_name(ref):
-        raise NotFound(f"{ref} is no memory: it is a template, or the settings exclude it.")
+    store.paths.locate(ref)  # says what is wrong with a path that leads out of the vault
+    name = ref if is_readable_name(ref) else f"{ref}.md"
+    if not store.paths.is_memory(name):  # and never whether there is such a file
+        raise NotFound(
+            f"{ref} is no memory: it is a template, or the settings exclude it, or Obsidian's do."
+        )
     return None
 
 
@@ -80,8 +90,17 @@ def _one_referenced_note(notes: Iterable[Note], ref: str, visible: Visible) -> N
 
 
 def _is_referenced_by(note: Note, ref: str) -> bool:
-    named = {name_key(name) for name in (note.title, *note.aliases)}
+    named = {name_key(name) for name in (note.title, *note.aliases, note.shown_title)}
     return ref.upper() == note.id.upper() or ref == note.string("key") or name_key(ref) in named
+
+
+def _paths_beside_index(store: Store, index: Index | None, ref: str) -> list[str]:
+    """Notes with this title: of a small vault all, of a large one those just so in a folder that
+    the index knows."""
+    if index is None or index.size <= _COMPARED:
+        return _paths_titled_by_reference(store, ref)
+    paths = (f"{folder}{ref}.md" for folder in ("", *index.lookup.folders()[:_FOLDERS]))
+    return [path for path in paths if store.stat(path) is not None]
 
 
 def _paths_titled_by_reference(store: Store, ref: str) -> list[str]:
@@ -111,12 +130,11 @@ def _stored_references(store: Store, paths: Iterable[str]) -> Iterator[StoredNot
 
 def titles_near_reference(index: Index, ref: str, filters: Filters) -> list[str]:
     """Titles of a few notes that the reference may have meant."""
-    from vaultmem.base.line_difference import close_names
+    from vaultmem.base.differences.line_difference import close_names
 
     if _LIKE_AN_ID.match(ref):
         return index.lookup.titles_near_id(ref, filters)
-    titles = index.lookup.titles(filters)
-    close = close_names(ref, titles, 3, 0.6) if len(titles) < 3000 else []
+    close = close_names(ref, index.lookup.titles(filters, _COMPARED), 3, 0.6)
     if not close:
         hits = index.search_text(ref, filters, 3)
         rows = index.lookup.rows([note for note, _ in hits.notes])

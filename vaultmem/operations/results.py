@@ -59,7 +59,10 @@ class Remembered(Result):
     graph_edges_created: int
     searchable: str  # "now", "text" (by its words) or "soon"
     similar: tuple[Similar, ...] = ()
-    created: bool = True  # False: the memory with this key was updated
+    created: bool = True  # False: it is a memory that was there
+    status: str = (
+        "created"  # "updated" (by its key), "known" (the same text), "revived" (forgotten)
+    )
     project: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -222,6 +225,8 @@ class Updated(Result):
     re_embedded: bool
     version: str
     warnings: tuple[str, ...] = ()
+    task: str | None = None  # the line of the task that was added or checked
+    created: bool | None = None  # a daily note that was not there
 
 
 @dataclass(eq=False, repr=False)
@@ -337,6 +342,7 @@ class TagCount(Result):
 @dataclass(eq=False, repr=False)
 class Tags(Result):
     tags: tuple[TagCount, ...]
+    total: int | None = None  # where there are more than these
     warnings: tuple[str, ...] | None = None
 
 
@@ -354,22 +360,26 @@ def content_of(note: Note) -> str:
     return printable(public_part(note.body.removesuffix(end)))
 
 
-def memory_of_note(note: Note, settings: Settings, mtime_ns: int, count: int) -> Memory:
+def memory_of_note(
+    note: Note, settings: Settings, saved_ns: int, count: int, created: int
+) -> Memory:
+    """`created` are the seconds that `storage/creation.py` gives."""
     attributes = attributes_of(note, settings)
-    stamp = dt.datetime.fromtimestamp(mtime_ns / 1e9, dt.UTC).replace(microsecond=0)
+    saved = _result_moment(saved_ns // 1_000_000_000)
+    made = _result_moment(created)
     ours = {note.key_of(name) for name in (*PROPERTIES, "tag", "alias")}
     importance = note.number("importance")
     return Memory(
         id=note_identity(note),
         path=note.path,
-        title=note.title,
+        title=note.shown_title,
         content=content_of(note),
         type=attributes["type"],
         scope=attributes["scope"],
         tags=note.tags,
         version=note_version(note.raw),
-        created_at=note.created or stamp,
-        updated_at=note.updated or (note.created if note.id and note.created else stamp),
+        created_at=made,
+        updated_at=note.updated_by(saved) or (made if note.id else saved),
         importance=DEFAULT_IMPORTANCE if importance is None else importance,
         access_count=count,
         forgotten=note.flag("forgotten"),

@@ -5,21 +5,25 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ulid_transform import ulid_now
 
 from vaultmem.base import lock
+from vaultmem.base.local_time import local_time, look_up_zone
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import CatalogRow
 from vaultmem.limits import COUNT, WORD, bounded
 from vaultmem.notes import journal, sentences
 from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.journal_text.plain_line import first_line_of_note, shortened
 from vaultmem.notes.markdown import Observation
-from vaultmem.notes.note import Note, note_body, one_line, printable
+from vaultmem.notes.naming.derived_titles import short_title
+from vaultmem.notes.note import Note, note_body, one_line, parse, printable
+from vaultmem.operations.context.notebook import Notebook
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.writing import WritingGroup
 
@@ -27,6 +31,8 @@ _AROUND: Final = 10  # observations before and after one, unless told
 _MOST: Final = 1000  # in one answer
 _TOPICS: Final = 5
 _BLOCK: Final = re.compile(r"[a-z0-9-]+")
+_REQUEST: Final = 400  # characters of it as a journal's first line
+_TELLING: Final = 12  # bytes of a sentence that is more than a greeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,9 @@ class SessionSummary:
     @property
     def text(self) -> str:
         """As a person or an agent reads it."""
-        started = f" | Started: {self.started_at:%Y-%m-%d %H:%M}" if self.started_at else ""
+        started = (
+            f" | Started: {local_time(self.started_at):%Y-%m-%d %H:%M}" if self.started_at else ""
+        )
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.stored_by_type.items())
         recalled = f"{self.queries} queries, {self.memories_served} unique memories served"
         lines = [
@@ -118,7 +126,7 @@ class Sessions(WritingGroup):
         session = self.session_of(session_id)
         if not session or (not session_id and not self._view.caller.session):
             session = self._new_session()
-        path = self._open_session_journal(session, self._session_project(project), title)
+        path = self.open_journal(session, self._session_project(project), title)
         return StartedSession(session, path)
 
     @bounded(type=WORD)
@@ -139,16 +147,21 @@ class Sessions(WritingGroup):
         names = self._input.clean_tags(tags)
         session = self.session_of(session_id) or self._new_session()
         now = dt.datetime.now(dt.UTC)
+        look_up_zone()
         block = journal.new_entry_id(now)
         lines = journal.journal_entry(now, kind, text, names, block)
+
+        def add(note: Note) -> bytes:
+            return journal.append_journal_entry(note, lines)
+
         try:
-            path, *behind = self._append_to_session_journal(
-                self._open_session_journal(session), lines
+            path, *behind = self.change_journal(
+                self.open_journal(session, about=text), add, lambda: lines
             )
         except NotFound:  # moved or deleted by a person a moment ago
             self._view.parts.reconciler.everything()
-            path, *behind = self._append_to_session_journal(
-                self._open_session_journal(session), lines
+            path, *behind = self.change_journal(
+                self.open_journal(session, about=text), add, lambda: lines
             )
         warnings = (*filter(None, behind), *self._input.redaction_warnings(content, text))
         return LoggedObservation(block, session, path, warnings)
@@ -179,7 +192,7 @@ class Sessions(WritingGroup):
         if not notes and session != self.session_of(None):
             self.require_known(session)
         if not notes and given:
-            notes = [self._view.store.note(self._open_session_journal(session))]
+            notes = [self._view.store.note(self.open_journal(session))]
         path, said = None, "Nothing was logged in this session, so it has no journal."
         if notes:
             path, said = self._sum_up_session_journal(notes[-1], given)
@@ -301,6 +314,9 @@ class Sessions(WritingGroup):
         rows = self._view.gaps.of_session(session, self._view.filters(type="session"))
         return [row.path for row in rows]
 
+    def has_journal(self, session: str) -> bool:
+        return bool(self._session_journal_paths(session))
+
     def notes_at(self, paths: Iterable[str]) -> Iterator[Note]:
         for path in paths:
             try:
@@ -310,10 +326,15 @@ class Sessions(WritingGroup):
             if self._view.is_visible(note):
                 yield note
 
-    def _open_session_journal(
-        self, session: str, project: str | None = None, title: str | None = None
+    def open_journal(
+        self,
+        session: str,
+        project: str | None = None,
+        title: str | None = None,
+        about: str = "",
     ) -> str:
-        """The journal to write in. Two processes that need a new one take turns."""
+        """The journal to write in. Two processes that need a new one take turns. A new one is
+        named by its title, else by what the person first asked for, else by what it is `about`."""
         if found := self._session_journal_paths(session):
             return found[-1]
         file = self._view.store.local() / "journals.lock"
@@ -321,12 +342,17 @@ class Sessions(WritingGroup):
             self._view.gaps.warnings()
             if found := self._session_journal_paths(session):
                 return found[-1]
-            return self._new_session_journal(session, project, title)
+            return self._new_session_journal(session, project, title, about)
 
-    def _new_session_journal(self, session: str, project: str | None, title: str | None) -> str:
+    def _new_session_journal(
+        self, session: str, project: str | None, title: str | None, about: str
+    ) -> str:
         now = now_utc()
+        clock = local_time(now)
         project = self._session_project(None) if project is None else project
-        name = self._input.property_line(title or "", "title", 300) or "Session"
+        request = Notebook(self._view.parts, session).request
+        name = self._input.property_line(title or "", "title", 300)
+        name = name or session_name(request) or session_name(about) or "Session"
         values = {
             "id": ulid_now(),
             "type": "session",
@@ -337,27 +363,38 @@ class Sessions(WritingGroup):
             "source": self._view.caller.client,
             "created": now,
         }
-        folder = f"{self._view.settings['folders.sessions'].strip('/')}/{now:%Y}"
-        title = f"{now:%Y-%m-%d %H%M} {name}"
-        return self._writing.create_note(folder, title, values, f"## {journal.JOURNAL_LOG}\n").path
+        folder = f"{self._view.settings['folders.sessions'].strip('/')}/{clock:%Y}"
+        title = f"{clock:%Y-%m-%d %H%M} {name}"
+        first = first_line_of_note(request, _REQUEST)
+        body = "\n\n".join(filter(None, (first, f"## {journal.JOURNAL_LOG}\n")))
+        return self._writing.create_note(folder, title, values, body).path
 
     def _session_project(self, given: str | None) -> str:
         return self._view.own_project(self._input.property_line(given or "", "project", 100))
 
-    def _append_to_session_journal(self, path: str, lines: str) -> tuple[str, str]:
-        """Returns where it stands, and why the index lacks it.
+    def change_journal(
+        self, path: str, change: Callable[[Note], Note | bytes], added: Callable[[], str]
+    ) -> tuple[str, str]:
+        """`added` says afterwards what came to it. Returns where it stands, and why the index lacks it.
 
         No snapshot is kept: adding a line loses nothing, and journals grow line by line.
         """
-        known = ""
+        grown: Note | None = None
 
-        def append(note: Note) -> bytes:
-            nonlocal known
-            known = note.id
-            return journal.append_journal_entry(self._view.require_visible(note), lines)
+        def changed(note: Note) -> bytes:
+            nonlocal grown
+            made = change(self._view.require_visible(note))
+            after = made if isinstance(made, Note) else parse(made, path, note.names)
+            if journal.journal_summary(note):
+                after = journal.note_with_fresh_summary(note, after)
+            grown = after if after.raw != note.raw else None
+            return after.raw
 
-        stored = self._view.store.update(path, append)
-        self._writing.record_write(stored.path, stored.version, "log", known)
+        stored = self._view.store.update(path, changed)
+        if grown is None:
+            return stored.path, ""
+        made = (stored.path, stored.version, "log", grown.id)
+        self._writing.record_write(*made, added=added(), grown=grown)
         return stored.path, self._writing.index_written(stored, note_body(stored.raw))[0]
 
     def _sum_up_session_journal(self, note: Note, given: str) -> tuple[str, str]:
@@ -409,6 +446,15 @@ class Sessions(WritingGroup):
                 f"{kind!r} cannot be a type of observation: it is one word, like decision or bug."
             )
         return kind
+
+
+def session_name(said: str) -> str:
+    """Its first sentence that says something, cut where a title may end; empty where there is nothing that a
+    file could be named by."""
+    parts = re.split(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])", said.strip()[:1_000])
+    part = next((part for part in parts if len(part.encode()) >= _TELLING), said)
+    name = short_title(shortened(part, 200).removesuffix(" …"))
+    return safe_name(name) if any(map(str.isalnum, name)) else ""
 
 
 def _session_entry_view(seen: Observation, note: Note) -> ObservationView:

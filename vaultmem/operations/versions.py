@@ -9,14 +9,15 @@ from dataclasses import replace
 from vaultmem.errors import NotFound
 from vaultmem.limits import bounded
 from vaultmem.notes.edit import RemoveProperty
-from vaultmem.notes.file_names import is_canvas
+from vaultmem.notes.file_names import is_canvas, is_pdf
 from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.operations import references
 from vaultmem.operations.references import ULID
 from vaultmem.operations.results import Restored, Version, Versions, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
-from vaultmem.storage.history import GitVersion, Snapshot, history_key
+from vaultmem.storage.local_state.history import GitVersion, Snapshot, history_key
+from vaultmem.storage.no_memories import lies_kept_away
 
 
 class VersionHistory:
@@ -125,7 +126,8 @@ class VersionHistory:
             return self._restore_version_over(note, raw, snapshot.action)
         folder, _, name = path.rpartition("/")
         note = parse(raw, path, self._view.settings.properties)
-        written = self._writing.place_note(folder, name.removesuffix(".md"), note)
+        name = name.removesuffix(".md")
+        written = self._writing.place_note(folder, name, note, action="restore")
         place = self._view.parts.history.last_place_in_history(history_key(note))
         if place and place.trashed:
             self._view.store.trash.clear(place.trashed, raw)
@@ -179,8 +181,12 @@ class VersionHistory:
         kept = self._view.parts.history.snapshots(key)
         if not kept or not self._was_version_visible(kept[0], path):
             return False
+        if not self._view.store.paths.is_memory(path):
+            return False
         if not ULID.match(key):
             return self._view.store.stat(path) is None
+        if lies_kept_away(self._view.store, key):
+            return False
         try:
             references.find_referenced_note(
                 self._view.store, self._view.index, key, lambda note: True
@@ -199,6 +205,8 @@ def _references_to_versions(path: str) -> tuple[str, ...]:
 
 
 def _commit_as_read(commit: GitVersion) -> GitVersion:
+    if is_pdf(commit.path):
+        return commit._replace(raw=b"")  # of older ones no text is kept
     if not is_canvas(commit.path):
         return commit
     from vaultmem.notes.canvas import read_canvas

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vaultmem.base.local_time import end_of_day, local_time, moment
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow, Filters, Index, IndexDamaged
 from vaultmem.notes.attributes import attributes_of, belongs_to_caller
-from vaultmem.notes.note import Note, moment, note_body, printable
+from vaultmem.notes.note import Note, note_body, printable
 from vaultmem.operations import references
 from vaultmem.operations.caller import Caller
 from vaultmem.operations.input import require_share
@@ -19,6 +21,10 @@ from vaultmem.storage.store import Store
 
 if TYPE_CHECKING:
     from vaultmem.parts import Parts
+
+
+class NoNoteToday(NotFound):
+    """The daily note was not made yet."""
 
 
 class View:
@@ -33,8 +39,36 @@ class View:
     def index(self) -> Index:
         return self.parts.index
 
+    @property
+    def root(self) -> Path:
+        return self.store.root
+
     def visible_note(self, ref: str) -> Note:
         """The one note behind a reference that this caller may see."""
+        return self._note_of_today(ref) if references.names_today(ref) else self._note_named(ref)
+
+    def is_note_of_today_there(self, ref: str) -> bool:
+        try:
+            return bool(self._note_of_today(ref))
+        except NoNoteToday:
+            return False
+
+    def _note_of_today(self, ref: str) -> Note:
+        if ref.strip().casefold() != references.TODAY:
+            with contextlib.suppress(NotFound):
+                return self._note_named(ref)
+        from vaultmem.base.local_time import local_now
+        from vaultmem.storage.vault_settings.daily_notes import daily_note_settings
+
+        path = daily_note_settings(self.root).note_path(local_now())
+        if not self.store.is_there(path):
+            raise NoNoteToday(
+                f"There is no daily note of today yet. What is appended to {references.TODAY} "
+                f"makes it: {path}."
+            )
+        return self.require_visible(self.store.note(path))
+
+    def _note_named(self, ref: str) -> Note:
         index: Index | None
         try:
             self.parts.catch_up()
@@ -147,10 +181,12 @@ def _view_filter_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _view_filter_seconds(text: str | None, name: str, *, whole_day: bool = False) -> int | None:
+    """Days are this machine's; `before` a day means until its end."""
     if not text:
         return None
     found = moment(text)
     if found is None:
         raise InvalidInput(f"{name} must be a date like 2026-01-31, not {text!r}.")
-    seconds = int(found.timestamp())
-    return seconds + 86_399 if whole_day and len(text) <= 10 else seconds
+    if whole_day and len(text) <= 10:
+        found = end_of_day(local_time(found).date())
+    return int(found.timestamp())

@@ -17,7 +17,7 @@ from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note, note_bytes, note_version, parse, printable
 from vaultmem.operations.input import Input, now_utc
 from vaultmem.operations.view import View
-from vaultmem.storage.history import WriteRecord
+from vaultmem.storage.local_state.history import WriteRecord
 from vaultmem.storage.paths import VOLATILE
 from vaultmem.storage.store import StoredNote
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultmem")
 
-_BY_HAND: Final = ("edit", "restore")  # what a person did, or asked for
+_BY_HAND: Final = ("edit", "restore", "rename")  # what a person did, or asked for
 _SHORT: Final = 6_000  # bytes; more would keep the writer waiting
 _EMBEDDED_AT_ONCE: Final = 4  # passages
 WAYS_TO_CHANGE: Final = (
@@ -89,6 +89,11 @@ class Writing:
         file = self._view.store.local() / "keys.lock"
         return lock.locked(file, timeout=10, what="storing by key")
 
+    def text_lock(self, words: bytes) -> contextlib.AbstractContextManager[None]:
+        """Two callers with one new text take turns; with others only now and then."""
+        file = self._view.store.local() / f"same-text-{words[0] % 16:x}.lock"
+        return lock.locked(file, timeout=10, what="storing a text")
+
     def create_note(
         self,
         folder: str,
@@ -108,10 +113,17 @@ class Writing:
         return self.place_note(folder, title, made, as_author=as_author)
 
     def place_note(
-        self, folder: str, title: str, note: Note, *, instead_of: str = "", as_author: bool = False
+        self,
+        folder: str,
+        title: str,
+        note: Note,
+        *,
+        instead_of: str = "",
+        as_author: bool = False,
+        action: str = "add",
     ) -> Written:
         """Give a note a place in the vault; the volatile note that it replaces goes away."""
-        self._hold_folder_for_writing(folder)
+        self.hold_folder(folder)
         taken, raw = TakenNames(self._view.gaps.paths_named, instead_of), note.raw
         for _ in range(100):
             path = f"{folder.rstrip('/')}/{unique_name(title, taken)}.md".lstrip("/")
@@ -122,11 +134,23 @@ class Writing:
                 continue
             if instead_of:
                 self._view.store.discard(instead_of)
-            self.record_write(stored.path, stored.version, "add", note.id)
+            placed = replace(note, path=stored.path)
+            self.record_write(stored.path, stored.version, action, note.id, after=placed)
             if as_author:
                 self._mark_written_author(stored.path, note.body, stored.version)
-            return self._written_note(stored, replace(note, path=stored.path), instead_of)
+            return self._written_note(stored, placed, instead_of)
         raise Busy(f"No free name could be found for {title!r}; try another title.")
+
+    def make_note(self, before: Note, after: Note, action: str) -> Written:
+        """A note at the path that it is given, with its first change; going back leads to what
+        it was before that."""
+        self.require_writable()
+        stored = self._view.store.create(after.path, after.raw)
+        self._view.parts.history.take(before, action)
+        self.record_write(stored.path, stored.version, "add", after.id)
+        if not before.text.strip():
+            self._mark_written_author(stored.path, after.body, stored.version)
+        return self._written_note(stored, after)
 
     # --- changes ---------------------------------------------------------------------------
 
@@ -159,12 +183,13 @@ class Writing:
     ) -> Written:
         """A change of the caller's own making: who knew all of the text still does."""
         self.require_writable()
-        self._hold_folder_for_writing(note.path.rpartition("/")[0])
+        self.hold_folder(note.path.rpartition("/")[0])
         wrote = known = False
-        after = note
+        before = after = note
 
         def remembered(current: Note) -> bytes:
-            nonlocal wrote, known, after
+            nonlocal wrote, known, before, after
+            before = current
             made = change(self._view.require_visible(current))
             after = made if isinstance(made, Note) else parse(made, note.path, note.names)
             raw = after.raw if isinstance(made, Note) else made
@@ -185,7 +210,7 @@ class Writing:
             self._mark_written_seen(note.path, current.body, error.version)
             raise
         if wrote:
-            self.record_write(stored.path, stored.version, action, after.id)
+            self.record_write(stored.path, stored.version, action, after.id, before, after)
         if known and of_its_own:
             self._mark_written_seen(stored.path, after.body, stored.version)
         return self._written_note(stored, after)
@@ -202,11 +227,11 @@ class Writing:
             place = self._view.store.remove(note.path, expect=expect)
             self._view.parts.authorship.drop(note)
             self._view.parts.history.trashed(note, place)
-            self.record_write(note.path, "", action, note.id)
+            self.record_write(note.path, "", action, note.id, before=note)
         self.index_paths([note.path])
         return place
 
-    def _hold_folder_for_writing(self, folder: str) -> None:
+    def hold_folder(self, folder: str) -> None:
         """While this process works in a session's folder nobody takes the session for dead."""
         if folder.startswith(VOLATILE):
             self._view.parts.session_folders.hold(folder.removeprefix(VOLATILE))
@@ -223,11 +248,28 @@ class Writing:
             self.index_paths(gone)
         return len(gone)
 
-    def record_write(self, path: str, made: str, action: str, id: str) -> None:
-        """Let the next commit say who wrote this version, and what for."""
-        if not path.startswith(VOLATILE):
-            client = self._view.caller.client
-            self._view.parts.history.wrote(WriteRecord(path, made, action, id, client))
+    def record_write(
+        self,
+        path: str,
+        made: str,
+        action: str,
+        id: str,
+        before: Note | None = None,
+        after: Note | None = None,
+        *,
+        added: str = "",
+        grown: Note | None = None,
+    ) -> None:
+        """Let the next commit, and whoever asks what happened, know who wrote this version and
+        what for. Of one that has only `grown`, `added` is what came to it."""
+        if path.startswith(VOLATILE):
+            return
+        client = self._view.caller.client
+        self._view.parts.history.wrote(WriteRecord(path, made, action, id, client))
+        if self._view.store.paths.is_memory(path):
+            from vaultmem.operations.happened.happenings import put_down_write
+
+            put_down_write(self._view, path, made, action, id, before, after, added, grown)
 
     # --- what the caller knows of a text ---------------------------------------------------
 

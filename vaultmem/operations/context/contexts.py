@@ -7,6 +7,7 @@ preferences, and what hooks put before an agent unasked.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -28,11 +29,14 @@ from vaultmem.operations.context.task_memories import (
     LOOKED_AT,
     TaskMemories,
     is_of_project,
+    is_same_project,
     is_undecided,
+    outermost_folders,
 )
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.read import Reader
 from vaultmem.operations.view import View
+from vaultmem.recall.gaps import ORDERS
 from vaultmem.recall.graph_lane import GraphLane
 from vaultmem.recall.recall import Answer
 
@@ -46,6 +50,7 @@ _AT_START: Final = 6  # preferences
 _OF_PROJECT: Final = 4  # notes
 _LAST: Final = 2  # sessions
 _READ: Final = 60  # notes
+_NAMED: Final = 120  # notes that have a project's name, perhaps in their title
 _FEW_LACKING: Final = 0.1  # passages without a vector, in parts of the notes
 _LEAST_TIME: Final = 0.3  # seconds; in less no model is opened
 _UNASKED: Final = 1_500  # tokens; of 10,000 characters Claude Code shows the beginning only
@@ -155,7 +160,8 @@ class Contexts:
     def _found(self, query: str, until: float) -> Answer:
         """By meaning too, where the model is open; opening it takes time, which is spent only
         where words cannot decide."""
-        if self._view.parts.loaded_embedder():
+        model = self._view.parts.loaded_embedder()
+        if model and (model.is_open or not until):
             return self._ask(query, "hybrid")
         found = self._ask(query, "keyword")
         seconds = until - time.monotonic()
@@ -197,6 +203,18 @@ class Contexts:
         threading.Thread(target=open_model, name="opening", daemon=True).start()
         return opened.wait(seconds)
 
+    def open_meaning(self) -> None:
+        """Open the model and the vectors aside, where there are any, for who asks next."""
+        model = self._view.parts.loaded_embedder()
+        if model is None or not model.is_open:
+            threading.Thread(target=self._open_meaning, name="opening", daemon=True).start()
+
+    def _open_meaning(self) -> None:
+        with contextlib.suppress(VaultmemError, *INDEX_FAILURES):
+            if model := self._view.parts.embedder():
+                anything = model.embed_query("What is known?")
+                self._view.index.vectors.search(anything, model.identity, self._view.filters(), 1)
+
     def _related(self, query: str, project: str | None, limit: int) -> Iterator[ContextItem]:
         if query:
             found = self._reader.recall(query, strategy="keyword", project=project, limit=limit)
@@ -209,9 +227,11 @@ class Contexts:
             names = GraphLane(self._view.index, self._view.filters()).known_names(query)
         except INDEX_FAILURES:
             return
+        from vaultmem.operations.facts import fact_day
+
         for name in names[:_ITEMS]:
             for fact in self._facts_of(name)[:_AT_START]:
-                since = f" (since {str(fact.valid_from)[:10]})" if fact.valid_from else ""
+                since = f" (since {fact_day(fact.valid_from)})" if fact.valid_from else ""
                 said = without_link_brackets(fact.object)
                 text = f"{fact.subject} {fact.predicate} {said}{since}"
                 yield self._item(f"{fact.path}#{fact.block}", fact.subject, text)
@@ -232,18 +252,42 @@ class Contexts:
 
     def _of_project(self, project: str) -> Iterator[ContextItem]:
         """What is told of it first: what is open, an overview, decisions that hold."""
-        rows = self._rows(order="recent")
-        mine = [row for row in rows if is_of_project(row, project) and row.type != "session"]
-        held = self._holding(mine[:_READ])
+        rows = [row for row in self._newest_of(project) if row.type != "session"]
+        held = self._holding(rows[:_READ])
         if opened := open_points([(row, self._view.visible_body(row) or "") for row in held]):
             yield self._item(f"open:{opened.path}", opened.title, opened.text)
         for row in telling_first(held, project)[:_OF_PROJECT]:
             if text := self._view.visible_body(row):
                 yield self._item(row.id or row.path, row.title, text)
 
+    def _newest_of(self, project: str) -> list[CatalogRow]:
+        """The newest notes of a project, by its property, its folder or its name."""
+        view, found = self._view, dict[str, CatalogRow]()
+        if not view.gaps.are_none():
+            rows = view.gaps.select(view.filters(), "recent")[0]
+            return [row for row in rows if is_of_project(row, project)]
+        titled: Iterable[CatalogRow] = ()
+        try:
+            lookup = view.index.lookup
+            named = [name for name in lookup.counts("project", view.filters()) if name]
+            folders = outermost_folders(lookup.folders(), project)
+            hits = view.index.search_text(project, view.filters(), _NAMED).notes
+            titled = lookup.rows(note for note, _ in hits).values()
+        except INDEX_FAILURES:
+            named, folders = [project], []
+        names = [name for name in named if is_same_project(name, project)]
+        wanted = [view.filters(project=name) for name in names]
+        wanted += [view.filters(folder=folder) for folder in folders]
+        for filters in wanted:
+            rows = view.gaps.select(filters, "recent", 2 * _READ)[0]
+            found |= {row.path: row for row in rows}
+        found |= {row.path: row for row in titled}
+        mine = (row for row in found.values() if is_of_project(row, project))
+        return sorted(mine, key=ORDERS["recent"])
+
     def _holding(self, rows: Sequence[CatalogRow]) -> list[CatalogRow]:
         """Those that no other note replaced."""
-        replaced = replaced_notes(self._view, by_name=False)  # the days of a log are all true
+        replaced = replaced_notes(self._view, rows, by_name=False)  # the days of a log are all true
         return [row for row in rows if row.note not in replaced]
 
     def _summed_up(self, project: str | None, most: int) -> Iterator[ContextItem]:
@@ -271,9 +315,6 @@ class Contexts:
             if (text := self._view.visible_body(row)) and told < most:
                 told += 1
                 yield self._item(row.id or row.path, row.title, text)
-
-    def _rows(self, order: str) -> list[CatalogRow]:
-        return self._view.gaps.select(self._view.filters(), order)[0]
 
     # --- sections asked for ------------------------------------------------------------------
 

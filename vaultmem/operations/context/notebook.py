@@ -1,6 +1,8 @@
-"""What a session was shown and what was logged of it, so that nothing is said twice.
+"""What a session was shown and what was logged of it, so that nothing is said twice, and what its
+journal needs to know before there is one: what was asked for, and where.
 
-This machine's own state: losing it costs a repetition.
+This machine's own state: losing it costs a repetition. Texts in it are without secrets and
+private passages.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vaultmem.base import small_files
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.file_names import safe_name
-from vaultmem.storage.session_folders import HOOKS_FOLDER
+from vaultmem.storage.local_state.session_folders import HOOKS_FOLDER
 
 if TYPE_CHECKING:
     from vaultmem.parts import Parts
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 # What clients call a session by: no secret looks so, and nothing has to be loaded to know it.
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOST: Final = 500
+_TEXTS: Final = ("request", "folder", "unanswered")
 _LONG: Final = 30 * 86_400  # seconds
 
 
@@ -29,6 +32,13 @@ class Notebook:
     def __init__(self, parts: Parts, session: str) -> None:
         self.memories: list[str] = []
         self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
+        self.request = ""  # the person's first, by which the journal is named
+        self.folder = ""  # where the agent worked then
+        self.unanswered = ""  # the last prompt, until the agent stops
+        self.exchanges = 0  # prompts that were answered
+        self.todo: list[str] = []  # what is open on the agent's list
+        self.tasks: dict[str, str] = {}  # the same, where the client names them by number
+        self.steps: list[str] = []  # what the last answer left to do
         self._folder = parts.store.local() / HOOKS_FOLDER
         self._file = self._folder / f"{_file_name(parts, session)}.json" if session else None
         with contextlib.suppress(OSError, VaultmemError, ValueError, AttributeError, TypeError):
@@ -36,6 +46,19 @@ class Notebook:
                 data = small_files.parse_json(self._file.read(small_files.MOST_BYTES))
                 self.memories = [str(item) for item in data.get("memories", [])]
                 self.lines = [str(item) for item in data.get("lines", [])]
+                self._read_work(data.get("work") or {})
+
+    def _read_work(self, data: dict[str, Any]) -> None:
+        for name in _TEXTS:
+            setattr(self, name, str(data.get(name) or ""))
+        self.exchanges = int(data.get("exchanges") or 0)
+        self.todo = [str(item) for item in data.get("todo") or ()]
+        self.steps = [str(item) for item in data.get("steps") or ()]
+        self.tasks = {str(key): str(item) for key, item in (data.get("tasks") or {}).items()}
+
+    def _work(self) -> dict[str, Any]:
+        named = (*_TEXTS, "exchanges", "todo", "steps", "tasks")
+        return {name: value for name in named if (value := getattr(self, name))}
 
     def has_line(self, text: str) -> bool:
         return _mark(text) in self.lines
@@ -44,9 +67,11 @@ class Notebook:
         self.lines.append(_mark(text))
 
     def save(self) -> None:
-        if self._file is None or not (self.memories or self.lines):
+        work = self._work()
+        if self._file is None or not (self.memories or self.lines or work):
             return
-        kept = {"memories": self.memories[-_MOST:], "lines": self.lines[-_MOST:]}
+        kept: dict[str, Any] = {"memories": self.memories[-_MOST:], "lines": self.lines[-_MOST:]}
+        kept |= {"work": work} if work else {}
         with contextlib.suppress(OSError, VaultmemError):
             self._file.write(json.dumps(kept).encode())
 

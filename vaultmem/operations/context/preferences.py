@@ -7,7 +7,7 @@ Checklists and runbooks are procedures: what is done, not how someone wants it d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from typing import Final
 
@@ -157,7 +157,7 @@ class PreferenceNotes:
     def rows(self) -> list[CatalogRow]:
         """Who the user is, then what they want, the most important first."""
         rows = self._all() if self._size() <= _FEW else list(self._candidates())[:_MOST_READ]
-        replaced = replaced_notes(self._view)
+        replaced = replaced_notes(self._view, rows)
         once = {row.path: row for row in rows if row.note not in replaced}.values()
         held = [row for row in once if self._is_one(row)]
         return sorted(held, key=lambda row: (IDENTITY not in row.tags, -_importance(row)))
@@ -202,12 +202,12 @@ class PreferenceNotes:
         return is_preference(note, attributes_of(note, self._view.settings))
 
 
-def replaced_notes(view: View, *, by_name: bool = True) -> Set[int]:
-    """Notes that do not hold any more, as far as the caller may know, but for those of which it
-    only looks so."""
+def replaced_notes(view: View, rows: Iterable[CatalogRow], *, by_name: bool = True) -> Set[int]:
+    """Those of these notes that do not hold any more, as far as the caller may know, but for those
+    of which it only looks so."""
     lookup = view.index.lookup
     try:
-        by = lookup.replaced().by
+        by = lookup.replaced(row.note for row in rows).by
         visible = lookup.passing({each.note for each in by.values()}, view.filters())
     except INDEX_FAILURES:
         return frozenset()

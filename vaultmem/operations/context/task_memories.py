@@ -32,6 +32,7 @@ from vaultmem.operations.read import journal_observation
 from vaultmem.operations.view import View
 from vaultmem.recall.fusion import names_mark
 from vaultmem.recall.recall import Answer, Hit
+from vaultmem.recall.snippets import entry_text
 
 LOOKED_AT: Final = 30  # hits
 MOST: Final = 5  # memories about a task, beside preferences
@@ -58,7 +59,10 @@ _NAME: Final = re.compile(r"\w*\d|\w*[a-z]\w*[A-Z]|\w+_\w|[A-ZÀ-ÖØ-Þ]")
 _PROJECTS: Final = re.compile(
     r"projects?|projekte?|projetos?|projets?|proyectos?|progett[oi]", re.IGNORECASE
 )
-_JOURNAL_LINE: Final = re.compile(r"(?:Wrote|Edited|Ran|Read|Looked for|Used|Asked:|Answered:) ")
+_JOURNAL_LINE: Final = re.compile(
+    r"(?:Wrote|Edited|Ran|Read|Looked for|Used|Asked:|Answered:|Left to do:) "
+    r"|\A\W*(?:test|check|build|deploy|migrate|commit|push|command|failure): (?:Test run )?`"
+)
 
 
 class Found(NamedTuple):
@@ -138,7 +142,7 @@ class TaskMemories:
         """What replaced a note: itself where that is not known, None where it holds."""
         lookup = self._view.index.lookup
         try:
-            by = lookup.replaced().by.get(row.note)
+            by = lookup.replaced([row.note]).by.get(row.note)
             if by is None or names_mark(self.text, by.mark):
                 return None
             if by.doubtful and all(hit.row.note != by.note for hit in hits):
@@ -155,8 +159,8 @@ class TaskMemories:
         """Whether a preference is about what the task is about."""
         hits = (pair for pair in enumerate(answer.hits, 1) if pair[1].row.path == each.row.path)
         place, hit = next(hits, (0, None))
-        if hit is None or not _is_for(each.row, project):
-            return False
+        if hit is None or (project and not _is_for(each.row, project)):
+            return False  # without a project to compare with, what it says decides alone
         return place <= _PLACE and _nearness(hit, answer) >= _BEARS
 
     def _for_kind(self, project: str) -> Iterator[Found]:
@@ -239,7 +243,7 @@ def _best(found: Sequence[Found]) -> list[Found]:
 
 def _nearness(hit: Hit, answer: Answer) -> float:
     lanes = {lane.name: lane.score for lane in hit.lanes}
-    if "vector" in lanes:
+    if "vector" in lanes and answer.evidence.settled:  # of a few notes nothing is usual
         return lanes["vector"] - answer.evidence.usual
     best = answer.hits[0].score or 1.0
     return _BEARS if hit.score / best >= _BY_WORDS else 0.0
@@ -247,7 +251,7 @@ def _nearness(hit: Hit, answer: Answer) -> float:
 
 def _is_noise(hit: Hit) -> bool:
     """A journal as a whole, and those of its lines that hooks wrote."""
-    return hit.is_journal or bool(hit.block and _JOURNAL_LINE.search(hit.passage[:80]))
+    return hit.is_journal or bool(hit.block and _JOURNAL_LINE.search(entry_text(hit.passage)[:80]))
 
 
 # --- projects ------------------------------------------------------------------------------------
@@ -272,6 +276,21 @@ def is_of_project(row: CatalogRow, project: str) -> bool:
     own = _folded(project_of(row))
     folders = {_folded(part) for part in row.path.split("/")[:-1]}
     return own == wanted or wanted in folders or (not own and _has_word(row.title, wanted))
+
+
+def is_same_project(name: str, project: str) -> bool:
+    return _folded(name) == _folded(project)
+
+
+def outermost_folders(folders: Sequence[str], project: str) -> list[str]:
+    """The folders that have a project's name, but for those inside others."""
+    wanted, found = _folded(project), dict[str, None]()
+    for folder in folders:
+        parts = folder.strip("/").split("/")
+        names = [_folded(part) for part in parts]
+        if wanted in names:
+            found["/".join(parts[: names.index(wanted) + 1])] = None
+    return list(found)
 
 
 def _named_project(task: str, hits: Sequence[Hit]) -> str:

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ulid_transform import ulid_now
-
 from vaultmem.config import PROPERTIES
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.index import INDEX_FAILURES
@@ -27,9 +25,11 @@ from vaultmem.notes.edit import (
     note_from_nothing,
     stamped_note,
 )
-from vaultmem.notes.file_names import cut_name, safe_name
+from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.frontmatter import WritableValue
-from vaultmem.notes.note import Note
+from vaultmem.notes.naming.derived_titles import derived_title
+from vaultmem.notes.naming.title_origin import new_id
+from vaultmem.notes.note import Note, words_digest
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.facts import KnownFacts
 from vaultmem.operations.input import (
@@ -39,11 +39,12 @@ from vaultmem.operations.input import (
     require_share,
     source_text,
 )
+from vaultmem.operations.new_memories.known_texts import KnownTexts, remembered_links
 from vaultmem.operations.results import Remembered, Similar, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, WritingGroup, Written
 from vaultmem.recall.recall import query_words
-from vaultmem.storage.authorship import same_words
+from vaultmem.storage.local_state.authorship import same_words
 from vaultmem.storage.paths import VOLATILE
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vaultmem")
 
-_TITLE_BYTES: Final = 80
 _RELATION: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
 _NO_NAME: Final = re.compile(r"[\[\]|#^\n\r]")
 _SIMILAR: Final = 3
@@ -59,10 +59,6 @@ _ALIKE: Final = 0.5  # share of words in common that makes two texts similar
 _NEAR: Final = (
     0.89  # similarity of meaning that does: paraphrases have .92, neighbours in topic .87
 )
-_LEADING: Final = re.compile(r"^(?:\s|#{1,6}\s|[-*+>]\s|\d+[.)]\s|[*_`~]+)+")
-_LONG_LINE: Final = 2_000  # characters in which a title is looked for
-_LINK: Final = re.compile(r"\[\[([^\[\]]*)\]\]")
-_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
 
 EntityRef = Mapping[str, str]
 
@@ -85,6 +81,7 @@ class Remembering(WritingGroup):
     def __init__(self, view: View, writing: Writing, input: Input, facts: KnownFacts) -> None:
         super().__init__(view, writing, input)
         self._facts = facts
+        self._known = KnownTexts(view, writing)
 
     @bounded(type=WORD, scope=WORD)
     def remember(
@@ -152,11 +149,14 @@ class Remembering(WritingGroup):
         similar = self._view.parts.aside.submit(
             self._similar_to_remembered, text
         )  # it never raises
-        with self._writing.key_lock() if lines["key"] else contextlib.nullcontext():
-            if known := self._remembered_under_key(values):
+        words = words_digest(text)
+        with self._writing.key_lock() if lines["key"] else self._writing.text_lock(words):
+            if not lines["key"] and (same := self._known.find(text, words, values, lines["title"])):
+                done = self._known.again(same, values, lines["title"], similar)
+            elif known := self._remembered_under_key(values):
                 stated = values if source else {**values, "source": ""}
-                words = Restatement(text, expected_version, keys_alone)
-                done = self._remember_again(known, words, stated, similar)
+                again = Restatement(text, expected_version, keys_alone)
+                done = self._remember_again(known, again, stated, similar)
             elif expected_version:
                 raise NotFound(f"There is no memory with the key {key!r} any more.")
             else:
@@ -200,7 +200,7 @@ class Remembering(WritingGroup):
         entities: Sequence[EntityRef],
         similar: Future[tuple[Similar, ...]],
     ) -> Remembered:
-        values = {"id": ulid_now(), **values, "created": now_utc()}
+        values = {"id": new_id("" if title else name), **values, "created": now_utc()}
         if title and safe_name(name) != name:
             values["aliases"] = [name]
         home = [str(values[place] or "") for place in ("scope", "project", "session")]
@@ -224,9 +224,7 @@ class Remembering(WritingGroup):
         given = ("type", "importance", "confidence", "room", "source")
         new = [name for name in given if values[name] not in (None, "", note.get(name))]
         changes += [SetProperty(name, values[name]) for name in new]
-        changes += [
-            AddItems(name, tuple(items)) for name, items in _remembered_entity_links(values)
-        ]
+        changes += [AddItems(name, tuple(items)) for name, items in remembered_links(values)]
         tags = cast(list[str], values["tags"] or [])
         if tags:
             changes.append(AddItems("tags", tuple(tags)))
@@ -256,7 +254,7 @@ class Remembering(WritingGroup):
 
     def _remembered_body(self, note: Note, words: Restatement) -> tuple[str, bool]:
         """The body with the text that is stored anew, and whether lines of a person are in it."""
-        from vaultmem.operations import restatement  # seldom needed, and not light
+        from vaultmem.operations.new_memories import restatement  # seldom needed, and not light
 
         known = self._view.parts.authorship
         last = known.stored(note)
@@ -299,15 +297,16 @@ class Remembering(WritingGroup):
         return Remembered(
             memory_id=str(values["id"]),
             path=written.path,
-            title=written.path.rpartition("/")[2].removesuffix(".md"),
+            title=written.note.shown_title,
             type=str(values["type"]),
             scope=str(values["scope"]),
             version=written.version,
             embedding_generated=searchable == "now",
-            graph_edges_created=sum(len(links) for _, links in _remembered_entity_links(values)),
+            graph_edges_created=sum(len(links) for _, links in remembered_links(values)),
             searchable=searchable,
             similar=tuple(others[:_SIMILAR]),
             created=created,
+            status="created" if created else "updated",
             project=str(values["project"] or "") or None,
             warnings=(written.behind,) if written.behind else (),
         )
@@ -376,21 +375,6 @@ def _title_to_remember(title: str) -> str:
     return title
 
 
-def derived_title(text: str) -> str:
-    """The first sentence or line, without its Markdown, short enough for a file name."""
-    for line in text.strip().splitlines():
-        plain = _LINK.sub(_link_text_to_remember, _LEADING.sub("", line[:_LONG_LINE])).strip()
-        if plain.strip("-= "):
-            sentence = _SENTENCE.split(plain, 1)[0].rstrip(" .,;:。")
-            return cut_name(sentence, _TITLE_BYTES) or "Memory"
-    return "Memory"
-
-
-def _link_text_to_remember(link: re.Match[str]) -> str:
-    target, bar, display = link[1].partition("|")
-    return display if bar else target
-
-
 def entity_name(name: str) -> str:
     name = _NO_NAME.sub(" ", name.strip().removeprefix("[[").removesuffix("]]")).strip()
     if not name:
@@ -417,16 +401,6 @@ def _withdrawn_by_remembering(
     for name in ("forgotten", "forgotten_at", "forgotten_reason"):
         if note.key_of(name) is not None:
             yield RemoveProperty(name)
-
-
-def _remembered_entity_links(
-    values: Mapping[str, WritableValue],
-) -> list[tuple[str, tuple[WritableValue, ...]]]:
-    return [
-        (name, tuple(value))
-        for name, value in values.items()
-        if isinstance(value, list) and value and str(value[0]).startswith("[[")
-    ]
 
 
 def _share_to_remember(value: float | None, name: str) -> float | None:

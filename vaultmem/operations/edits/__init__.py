@@ -1,0 +1,1 @@
+"""Changes of a part of a note: text appended, words replaced, tasks, the daily note of today."""

@@ -1,0 +1,1 @@
+"""What happened to the notes, by whom, and in which words."""
