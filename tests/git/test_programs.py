@@ -466,7 +466,7 @@ def test_no_command_and_no_agent_runs_one(hostile: Hostile, run: Run) -> None:
     ):
         ran = run(*command, *at, env=env)
         assert "Traceback" not in ran.err, ran.err
-    ran = run("init", str(hostile.root), "--git", env=env)
+    ran = run("init", str(hostile.root), "--git", "--with", "templates", env=env)
     assert "not committed yet" in ran.out + ran.err
     for name in ("SessionStart", "SessionEnd"):
         event = {"hook_event_name": name, "session_id": "s", "cwd": str(hostile.root)}

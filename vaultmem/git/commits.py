@@ -9,19 +9,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem.base import durable
+from vaultmem.base.own_program import command_to_type
 from vaultmem.config import STATE
 from vaultmem.errors import OutsideVault, Unavailable, VaultmemError
 from vaultmem.git.merge_tree import MergePlan, is_note
 from vaultmem.git.repo import DIFF, Change, Repo, Upstream, commit_message_file
 from vaultmem.notes.note import parse, printable
-from vaultmem.storage.history import History, WriteRecord
+from vaultmem.storage.local_state.history import History, WriteRecord
+from vaultmem.storage.no_memories import shared_file
 from vaultmem.storage.store import TRASH, Store
 
 _MANY_GONE: Final = 20  # notes; fewer than that anyone may delete at a stroke
 _EMPTIED: Final = "most notes are gone at once; if that is meant, commit it yourself: git commit -a"
 _MACHINE_LOCAL: Final = (f"{STATE}/", f"{TRASH}/", ".obsidian/workspace")
 FROM_STDIN: Final = ("--pathspec-from-file=-", "--pathspec-file-nul")
-_AGENT: Final = "agent@vaultmem.invalid"
+AGENT_ADDRESS: Final = "agent@vaultmem.invalid"
+OF_AGENTS: Final = " (vaultmem)"  # after an agent's name
 _NAMED, _TOLD = 10, 200  # files, and writes, that a commit message names
 
 
@@ -81,7 +84,7 @@ class LocalCommits:
 
     def _version_on_disk_to_commit(self, change: Change) -> str:
         try:
-            return "" if change.gone else self._store.read(change.path).version
+            return "" if change.gone else shared_file(self._store, change.path).version
         except VaultmemError:
             return ""
 
@@ -123,13 +126,13 @@ class LocalCommits:
             return "someone is typing in it"
         if not change.gone and is_note(change.path):
             try:
-                note = parse(self._store.read(change.path).raw, change.path)
+                note = parse(shared_file(self._store, change.path).raw, change.path)
             except OutsideVault:
                 return ""  # in a hidden folder: no note, just a file
             except VaultmemError as error:
                 return str(error)
             if any(problem.kind == "conflict-markers" for problem in note.problems):
-                return "it has conflict markers; vaultmem resolve, or edit it"
+                return f"it has conflict markers; {command_to_type('resolve')}, or edit it"
         return ""
 
     def _paths_typed_too_late_to_commit(self, changes: list[Change]) -> set[str]:
@@ -188,7 +191,7 @@ def pathspec_bytes(paths: Iterable[str]) -> bytes:
 
 def commit_author(client: str | None) -> str:
     name = " ".join(printable(client or "").replace("<", "").replace(">", "").split())
-    return f"{name or 'agent'} (vaultmem) <{_AGENT}>"
+    return f"{name or 'agent'}{OF_AGENTS} <{AGENT_ADDRESS}>"
 
 
 def commit_subject(

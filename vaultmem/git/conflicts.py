@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from vaultmem.base import line_difference
+from vaultmem.base.differences import line_difference
 from vaultmem.base.line_ends import with_unix_line_ends
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import InvalidInput, NotFound, Unavailable, VaultmemError
 from vaultmem.git import merge
 from vaultmem.git.merge_tree import is_note
@@ -231,7 +232,9 @@ class Settlement:
             return near[0]
         if near:
             raise InvalidInput(f"{ref!r} could be any of these: {', '.join(near)}")
-        raise NotFound(f"{ref!r} is in no conflict. Those there are: vaultmem conflicts")
+        raise NotFound(
+            f"{ref!r} is in no conflict. Those there are: {command_to_type('conflicts')}"
+        )
 
     def _id_in_conflict(self, path: str) -> str:
         try:
@@ -271,9 +274,9 @@ class Settlement:
 
     def _how_to_end_conflicts(self, repo: Repo, left: int) -> str | None:
         if left:
-            return f"vaultmem conflicts shows the other {left}"
+            return f"{command_to_type('conflicts')} shows the other {left}"
         if (self._view.store.local() / "git-merge").stat():
-            return "vaultmem sync finishes the merge"
+            return f"{command_to_type('sync')} finishes the merge"
         if repo.is_rebasing:
             return "git rebase --continue finishes the rebase"
         return "git commit finishes the merge"
@@ -372,7 +375,7 @@ def _conflict_diff(old: str, new: str, ours: bytes, theirs: bytes, labels: tuple
 
 
 def _conflict_command(path: str) -> str:
-    return f"vaultmem resolve {path!r} --ours, --theirs or --both"
+    return f"{command_to_type('resolve')} {path!r} --ours, --theirs or --both"
 
 
 def _is_conflict_titled(path: str, key: str) -> bool:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-USAGE = "Use: vaultmem merge-driver BASE OURS THEIRS [MARKER-SIZE] [PATH]; git calls it so."
+USAGE = "Use: merge-driver BASE OURS THEIRS [MARKER-SIZE] [PATH]; git calls it so."
 
 
 def run_merge_driver(arguments: Sequence[str]) -> int:
@@ -47,7 +47,11 @@ def _merge_versions_as_driver(
     for line in done.lost:
         _say_as_merge_driver(path, line)
     if not done.blended:
-        _say_as_merge_driver(path, "two different notes have this name; vaultmem sync keeps both")
+        from vaultmem.base.own_program import command_to_type
+
+        _say_as_merge_driver(
+            path, f"two different notes have this name; {command_to_type('sync')} keeps both"
+        )
     elif done.raw != versions[1]:
         target.write_bytes(done.raw)
     return 0 if done.clean else 1

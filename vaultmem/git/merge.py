@@ -7,7 +7,6 @@ the older `updated`, then by their bytes): whoever merges gets the same bytes.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -25,7 +24,6 @@ OURS, THEIRS, BOTH = "ours", "theirs", "both"
 _UNREADABLE: Final = frozenset(
     ("malformed-frontmatter", "duplicate-key", "unclosed-frontmatter", "binary", "conflict-markers")
 )
-_NEVER: Final = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,10 @@ class _MergeSides:
         sides: Sequence[Note],
         names: Mapping[str, str],
     ) -> None:
-        order = [(side.updated or _NEVER, each) for side, each in zip(sides, raw, strict=True)]
+        order = [
+            (merge_properties.updated_as_written(side), each)
+            for side, each in zip(sides, raw, strict=True)
+        ]
         self.swapped = order[1] < order[0]
         self.raw = raw[::-1] if self.swapped else raw
         old = None if base is None else base.decode("utf-8", "surrogateescape")

@@ -15,6 +15,7 @@ from typing import Any, Final
 import yaml
 
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.local_time import moment
 from vaultmem.errors import InvalidInput, NoteMalformed
 from vaultmem.notes import yaml_writer
 from vaultmem.notes.frontmatter import MalformedFrontmatter, PropertyValue, read_frontmatter
@@ -25,7 +26,7 @@ from vaultmem.notes.frontmatter_edit import (
 )
 from vaultmem.notes.line_merge import merged_order
 from vaultmem.notes.masking import public_value
-from vaultmem.notes.note import Note, moment, printable
+from vaultmem.notes.note import Note, printable
 
 _MISSING: Final = object()
 _WORDS: Final = re.compile(r"[,\s]+")
@@ -104,10 +105,16 @@ def _property_name(key: str, base: PropertySide, first: PropertySide, second: Pr
     return (one if other in (None, old) else other) or other or old or key
 
 
+def updated_as_written(note: Note | None) -> dt.datetime:
+    """What the note's clock showed when a program changed it last. It is compared as it stands:
+    machines in two zones must merge to the same bytes."""
+    found = moment(note.string("updated"), dt.UTC) if note else None
+    return found or dt.datetime.min.replace(tzinfo=dt.UTC)
+
+
 def _newer_property_side(first: PropertySide, second: PropertySide) -> int | None:
     """Which of two sides an agent changed last: 0, 1 or None."""
-    never = dt.datetime.min.replace(tzinfo=dt.UTC)
-    one, other = ((side.note and side.note.updated) or never for side in (first, second))
+    one, other = (updated_as_written(side.note) for side in (first, second))
     return None if one == other else int(other > one)
 
 
@@ -156,7 +163,7 @@ def _are_property_values_equal(a: PropertyValue, b: PropertyValue) -> bool:
 
 
 def _property_by_time(one: PropertyValue, other: PropertyValue, latest: bool) -> PropertyValue:
-    a, b = moment(str(one)), moment(str(other))
+    a, b = moment(str(one), dt.UTC), moment(str(other), dt.UTC)
     if a is None or b is None:
         return None if a is b else (other if a is None else one)
     return (one if (a > b) == latest else other) if a != b else max(str(one), str(other))

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultmem.errors import InvalidInput, VaultmemError
-from vaultmem.git import merge
+from vaultmem.errors import VaultmemError
+from vaultmem.git import joining, merge
 from vaultmem.git.repo import DIFF, Repo, merge_driver_command
 from vaultmem.notes import file_names
 from vaultmem.notes.edit import AddItems, edit_note
@@ -48,8 +48,18 @@ class _TreeFile(NamedTuple):
 
 
 class TreeMerge:
-    def __init__(self, repo: Repo, ours: str, theirs: str, properties: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        repo: Repo,
+        ours: str,
+        theirs: str,
+        properties: Mapping[str, str],
+        *,
+        apart: bool = False,
+    ) -> None:
+        """`apart`: the two have no commit in common."""
         self.repo = repo
+        self.apart = apart
         self.commits = (ours, theirs)
         self.names = properties
         self.plan = MergePlan()
@@ -71,17 +81,14 @@ class TreeMerge:
     ) -> tuple[str, dict[str, dict[int, _TreeFile]], list[tuple[str, str, str]]]:
         settings = merge_driver_settings(REFUSE)
         done = self.repo.git(
-            *("merge-tree", "--write-tree", "-z", *self.commits),
+            *("merge-tree", "--write-tree", "-z"),
+            *(["--allow-unrelated-histories"] if self.apart else []),
+            *self.commits,
             check=False,
             settings=settings,
             timeout=None,
         )
         if done.code > 1 or done.code < 0:
-            if "unrelated histories" in done.err:
-                raise InvalidInput(
-                    "The remote has a history of its own, so nothing was merged. Join the two, "
-                    "once, with: git pull --no-rebase --allow-unrelated-histories"
-                )
             raise VaultmemError(f"git merge-tree said: {done.git_reason()}")
         fields = done.out.decode("utf-8", "surrogateescape").split("\0")
         files: dict[str, dict[int, _TreeFile]] = {}
@@ -109,6 +116,12 @@ class TreeMerge:
     def _merge_file_in_tree(
         self, path: str, base: _TreeFile | None, ours: _TreeFile, theirs: _TreeFile
     ) -> None:
+        if base is None and self.apart:
+            if oid := joining.version_of_both(self.repo, path, *self.commits):
+                base = _TreeFile(ours.mode, oid)
+            elif not is_note(path):
+                self._keep_both_files_in_tree(path, ours, theirs)
+                return
         raw = None if base is None else self.repo.blob_bytes(base.oid)
         versions = raw, self.repo.blob_bytes(ours.oid), self.repo.blob_bytes(theirs.oid)
         if not is_note(path):
@@ -144,6 +157,21 @@ class TreeMerge:
             FileOutcome(
                 path, f"two notes had this name; the younger is {posixpath.basename(name)} now"
             )
+        )
+
+    def _keep_both_files_in_tree(self, path: str, ours: _TreeFile, theirs: _TreeFile) -> None:
+        """Two files of one name and no common past, which are no notes: the remote's stays, as
+        others have it already; this machine's lies beside it, or among its commits."""
+        self.plan.put[path] = (theirs.mode, theirs.oid)
+        if joining.is_hidden(path):
+            kept = f"git show {self.commits[0][:10]}:{path}"
+            self.plan.lost.append(FileOutcome(path, f"the remote's is used; yours: {kept}"))
+            return
+        name = joining.name_beside(path, self._names_in_merged_tree() | self.plan.put.keys())
+        self.plan.put[name] = (ours.mode, ours.oid)
+        yours = posixpath.basename(name)
+        self.plan.answers.append(
+            FileOutcome(path, f"two files had this name; yours is {yours} now")
         )
 
     def _keep_edited_file_in_tree(
@@ -210,17 +238,21 @@ class TreeMerge:
     def _free_path_in_merged_tree(self, path: str) -> str:
         """A name that no file of either side has, nor one given just now."""
         if self._taken is None:
-            listed = (
-                name
-                for commit in self.commits
-                for name in self.repo.git("ls-tree", "-r", "-z", "--name-only", commit).names
-            )
             self._taken = {
-                file_names.name_key(_title_in_tree(name)) for name in listed if is_note(name)
+                file_names.name_key(_title_in_tree(name))
+                for name in self._names_in_merged_tree()
+                if is_note(name)
             }
         title = file_names.unique_name(_title_in_tree(path), self._taken)
         self._taken.add(file_names.name_key(title))
         return posixpath.join(posixpath.dirname(path), title + ".md")
+
+    def _names_in_merged_tree(self) -> set[str]:
+        return {
+            name
+            for commit in self.commits
+            for name in self.repo.git("ls-tree", "-r", "-z", "--name-only", commit).names
+        }
 
 
 def merge_driver_settings(outer: str) -> dict[str, str]:

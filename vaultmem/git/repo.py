@@ -24,24 +24,31 @@ from typing import Any, Final
 
 from vaultmem import config
 from vaultmem.base import own_program
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import Busy, InvalidInput, Unavailable
 from vaultmem.git.trust import (
     LOCKS,
     LOOKING,
     SHARING,
+    UNASKED,
     Trust,
     config_lines,
     followed_git_file,
     hooks_folder,
     require_plain_name,
 )
-from vaultmem.storage.history import GitVersion
+from vaultmem.storage.local_state.history import GitVersion
 
 OLDEST_GIT: Final = (2, 38)  # the first that merges without touching the files
 LOOKING_SECONDS: Final = 60.0
 _FINDING_SECONDS: Final = 15.0  # a file of the repository may be a pipe that nobody writes to
 LOCK_SECONDS: Final = 5.0
 DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames")
+_NO_IDENTITY: Final = (
+    "git does not know who you are. Tell it with these two commands: "
+    'git config --global user.name "Your Name" && '
+    "git config --global user.email you@example.com"
+)
 _UNDER_WAY: Final = (
     ("rebase-merge", "A rebase", "git rebase --continue, or git rebase --abort"),
     ("rebase-apply", "A rebase", "git rebase --continue, or git rebase --abort"),
@@ -49,6 +56,10 @@ _UNDER_WAY: Final = (
     ("REVERT_HEAD", "A revert", "git revert --continue, or --abort"),
     ("BISECT_LOG", "A bisect", "git bisect reset"),
 )
+
+
+class NoGitIdentity(InvalidInput):
+    """Nothing can be committed yet; all of it can once the person has said who they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,7 @@ class Repo:
         asked = self.git("rev-parse", *wanted, check=False, timeout=_FINDING_SECONDS)
         if asked.code:
             raise InvalidInput(
-                f"{root} is not in a git repository. Start one with: vaultmem init {root} --git"
+                f"{root} is not in a git repository. Start one with: {command_to_type('init')} {root} --git"
             )
         top, self.prefix, folder = asked.out.decode("utf-8", "surrogateescape").split("\n")[:3]
         self.folder = (root / folder).resolve()
@@ -127,16 +138,18 @@ class Repo:
         self,
         *arguments: str,
         settings: Mapping[str, str] = MappingProxyType({}),
+        environment: Mapping[str, str] = MappingProxyType({}),
         timeout: float | None = None,
         **how: Any,
     ) -> GitResult:
         """Change the repository or go to its remote, as the person would; after `require`."""
         self.trust.require_trusted()
         if self.trust.is_given:
-            locks, env = {"core.quotepath": "off"}, config.git_environment({})
+            locks, usual = {"core.quotepath": "off"}, {}
         else:
             locks = {**LOCKS, "core.hooksPath": self.trust.hooks_path}
-            env = config.git_environment({}, SHARING)
+            usual = SHARING
+        env = config.git_environment({**UNASKED, **environment}, usual)
         return self._run_git(arguments, {**locks, **settings}, env, timeout, **how)
 
     def _run_git(
@@ -191,6 +204,9 @@ class Repo:
         found = self.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", check=False)
         return found.text if found.code == 0 else ""
 
+    def tree_oid(self, commit: str) -> str:
+        return self.git("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}", check=False).text
+
     def git_setting(self, name: str) -> str:
         """One of the person's own settings of git; empty without it."""
         return self.git("config", "--get", name, check=False).text
@@ -220,7 +236,7 @@ class Repo:
         if where and not self.git(*asked, input=where, environment=plain, check=False).code:
             raise InvalidInput(
                 f"The repository around {self.root} ignores it. "
-                f"Give the vault one of its own: vaultmem init {self.root} --git"
+                f"Give the vault one of its own: {command_to_type('init')} {self.root} --git"
             )
         for name, what, ending in _UNDER_WAY:
             if self.git_file(name).exists():
@@ -229,13 +245,15 @@ class Repo:
         branch = self.git("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
         if branch.code:
             raise InvalidInput("No branch is checked out here. Go back to yours: git switch main")
-        only = {"user.useConfigOnly": "true"}
-        if self.git("var", "GIT_COMMITTER_IDENT", check=False, settings=only).code:
-            raise InvalidInput(
-                "git does not know who you are. Tell it: git config --global user.name NAME, "
-                "and git config --global user.email ADDRESS"
-            )
+        self.require_identity()
         return branch.text
+
+    def require_identity(self) -> None:
+        """The person's name, which git would guess from the machine's where it can."""
+        only = {"user.useConfigOnly": "true"}
+        for role in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            if self.git("var", role, check=False, settings=only).code:
+                raise NoGitIdentity(_NO_IDENTITY)
 
     @cached_property
     def git_version(self) -> tuple[int, ...]:
@@ -259,8 +277,13 @@ class Repo:
         configured = bool(remote and name) and remote != "."
         if not configured:
             remotes = self.git("remote").text.split()
-            if not remotes or (len(remotes) > 1 and "origin" not in remotes):
+            if not remotes:
                 return None
+            if len(remotes) > 1 and "origin" not in remotes:
+                raise InvalidInput(
+                    f"There are several remotes ({', '.join(remotes)}), and the branch {branch} "
+                    f"names none of them. Share it with one, once: git push -u {remotes[0]} {branch}"
+                )
             remote = "origin" if "origin" in remotes else remotes[0]
             name = f"refs/heads/{branch}"
         require_plain_name(remote, "remote")

@@ -17,9 +17,10 @@ from typing import Final
 
 from vaultmem.base import lock
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.own_program import command_to_type
 from vaultmem.config import STATE
 from vaultmem.errors import InvalidInput, Unavailable, VaultmemError
-from vaultmem.git import commits
+from vaultmem.git import commits, joining
 from vaultmem.git.commits import (
     FROM_STDIN,
     Committed,
@@ -34,7 +35,7 @@ from vaultmem.git.merge_tree import (
     is_note,
     merge_driver_settings,
 )
-from vaultmem.git.remote import Remote
+from vaultmem.git.remote import HEADS, Remote, RemoteBranches, RemoteTrouble
 from vaultmem.git.repo import Repo, merge_driver_command
 from vaultmem.git.trust import require_plain_name
 from vaultmem.index import INDEX_FAILURES
@@ -42,7 +43,8 @@ from vaultmem.limits import bounded
 from vaultmem.notes.file_names import is_readable_name
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
-from vaultmem.storage.history import History
+from vaultmem.storage.local_state.history import History
+from vaultmem.storage.no_memories import shared_file
 from vaultmem.storage.store import TRASH, Store
 
 QUIET_SECONDS: Final = 30.0  # the longest wait for someone who is typing
@@ -55,11 +57,13 @@ ATTEMPTS: Final = 5  # to merge and push while others push too
 
 @dataclass
 class SyncReport:
-    """What a sync did. `status`: done, conflicts (a person must choose), waiting or offline."""
+    """What a sync did. `status`: done, conflicts (a person must choose), waiting, offline, or
+    refused (the remote takes no push)."""
 
     status: str = "done"
     branch: str = ""
     remote: str | None = None
+    shared: bool = False  # the remote has all that is committed here, seen just now
     committed: list[Committed] = field(default_factory=list)
     pulled: list[str] = field(default_factory=list)  # notes and files that came or changed
     pushed: bool = False
@@ -116,8 +120,8 @@ class Sharing:
         if not paths:
             return
         try:
-            road = self._view.parts.reconciler
-            done = road.everything() if len(paths) > _MANY else road.these(paths)
+            reconciler = self._view.parts.reconciler
+            done = reconciler.everything() if len(paths) > _MANY else reconciler.these(paths)
             report.indexed = len(done.touched)
         except INDEX_FAILURES as error:
             report.messages.append(f"The index is behind: {error}")
@@ -157,8 +161,9 @@ class Share:
                 "There is no remote, so the notes are committed here alone. "
                 "Name one with: git remote add origin ADDRESS"
             )
-        elif self._fetch_to_share(remote):
+        else:
             self._merge_and_push_to_share(remote)
+            self.report.shared = report.status == "done" and bool(self.repo.head)
         if start != self.repo.head and report.status != "conflicts":
             report.pulled = self._paths_pulled_by_share(start)
         return report
@@ -173,7 +178,11 @@ class Share:
         return remote
 
     def _plan_of_shared_merge(self, ours: str, theirs: str) -> MergePlan:
-        return TreeMerge(self.repo, ours, theirs, self.store.settings.properties).merge_plan()
+        apart = joining.are_apart(self.repo, ours, theirs)
+        if apart:
+            joining.require_joinable(self.repo, theirs, self.report.remote or "")
+        names = self.store.settings.properties
+        return TreeMerge(self.repo, ours, theirs, names, apart=apart).merge_plan()
 
     def _paths_pulled_by_share(self, start: str) -> list[str]:
         """What others changed: everything that differs now, less what was committed here."""
@@ -182,19 +191,41 @@ class Share:
 
     # --- sharing ---------------------------------------------------------------------------
 
-    def _fetch_to_share(self, remote: Remote) -> bool:
-        done = remote.fetch_remote()
+    def _fetch_to_share(self, remote: Remote) -> str | None:
+        """The commit that the remote has now, and we too; empty where it has no such branch."""
+        done, branches = remote.look_at_remote()
         if done.code == 0:
-            return True
-        self._report_share_offline(done.git_reason())
-        return False
+            self._take_branch_of_remote(remote, branches)
+            theirs = branches.commits.get(remote.upstream.ref, "")
+            if not theirs or self.repo.commit_oid(remote.upstream.tracking) == theirs:
+                return theirs
+            done = remote.fetch_remote()
+            if done.code == 0:
+                return self.repo.commit_oid(remote.upstream.tracking)
+        self._report_share_failed("offline", remote.why_remote_failed(done))
+        return None
 
-    def _report_share_offline(self, why: str) -> None:
-        self.report.status = "offline"
-        self.report.messages.append(
-            f"The remote did not answer as hoped ({why}). What is here is committed; "
-            "the next sync shares it."
-        )
+    def _take_branch_of_remote(self, remote: Remote, branches: RemoteBranches) -> None:
+        """A branch whose name nobody chose is shared with the one that others use, however git
+        named that: else each machine would keep a history of its own. What git writes itself
+        when an empty remote is cloned, or one whose own branch is not there, is no choice."""
+        upstream, main = remote.upstream, branches.main
+        was_shared = upstream.configured and self.repo.commit_oid(upstream.tracking)
+        if was_shared or upstream.ref in branches.commits or not main:
+            return
+        named = {"main", "master", self.repo.git_setting("init.defaultBranch")}
+        if {self.report.branch, upstream.ref.removeprefix(HEADS)} <= named:
+            name = main.removeprefix(HEADS)
+            tracking = f"refs/remotes/{upstream.remote}/{name}"
+            remote.upstream = replace(upstream, ref=main, tracking=tracking, configured=False)
+            told = f"The remote's branch is {name}; {self.report.branch} here is shared with it."
+            self.report.messages.append(told)
+
+    def _report_share_failed(self, status: str, trouble: RemoteTrouble) -> None:
+        self.report.status = status
+        kept = "What is here is committed" if self.repo.head else "Nothing was lost"
+        told = f"{trouble.what} {kept}; the next sync shares it. {trouble.cure}"
+        self.report.messages.append(told.rstrip())
 
     def _merge_and_push_to_share(self, remote: Remote) -> None:
         """Merge and push until both sides are the same, or somebody must be asked."""
@@ -202,28 +233,30 @@ class Share:
             if attempt:
                 time.sleep(random.uniform(0, 0.2 * attempt))
                 self.commits.commit_local_changes()
-                if not self._fetch_to_share(remote):
-                    return
-            if not self._merge_fetched_to_share(remote):
+            if (theirs := self._fetch_to_share(remote)) is None:
+                return
+            if not self._merge_fetched_to_share(remote, theirs):
                 if self.report.status != "waiting":
                     return
-            elif self._push_shared_head(remote):
+            elif self._push_shared_head(remote, theirs):
                 self.report.status = "done"
                 return
-            if self.report.status == "offline":
+            if self.report.status in ("offline", "refused"):
                 return
         self.report.status = "waiting"
         others = "Others were faster each time; sync again in a moment."
         self.report.messages.append(self._trouble or others)
 
-    def _merge_fetched_to_share(self, remote: Remote) -> bool:
-        theirs, ours = self.repo.commit_oid(remote.upstream.tracking), self.repo.head
+    def _merge_fetched_to_share(self, remote: Remote, theirs: str) -> bool:
+        ours = self.repo.head
         if not theirs or theirs == ours or self._does_shared_commit_contain(ours, theirs):
             return True
         refuse_own_state(self.repo, ours, theirs)
         if not ours or self._does_shared_commit_contain(theirs, ours):
             return self._fast_forward_to_shared(theirs)
         plan = self._plan_of_shared_merge(ours, theirs)
+        if self._says_nothing_of_its_own(plan, ours, theirs):
+            return self._take_shared_history(theirs)
         if plan.clashes:
             self._leave_clashes_of_share(plan, theirs)
             return False
@@ -233,6 +266,21 @@ class Share:
         asked = ["commit-tree", plan.tree, "-p", ours, "-p", theirs, *signed, "-F", "-"]
         commit = self.repo.act(*asked, input=message.encode("utf-8", "replace"))
         return self._fast_forward_to_shared(commit.text)
+
+    def _says_nothing_of_its_own(self, plan: MergePlan, ours: str, theirs: str) -> bool:
+        """Whether a history of our own came to nothing that the remote lacks."""
+        if plan.clashes or plan.lost or plan.tree != self.repo.tree_oid(theirs):
+            return False
+        return joining.are_apart(self.repo, ours, theirs)
+
+    def _take_shared_history(self, theirs: str) -> bool:
+        """Begin where the others are, instead of with a first commit that says the same."""
+        with self.store.writing():
+            asked = ["checkout", "--quiet", "--no-track", "-B", self.report.branch, theirs, "--"]
+            done = self.repo.act(*asked, check=False)
+        self.report.status = "waiting" if done.code else "done"
+        self._trouble = _files_in_the_way_of_share(done.err) if done.code else ""
+        return done.code == 0
 
     def _does_shared_commit_contain(self, commit: str, other: str) -> bool:
         asked = self.repo.git("merge-base", "--is-ancestor", other, commit, check=False)
@@ -259,16 +307,24 @@ class Share:
                 if path is not None and replace(outcome, path=path) not in told:
                     told.append(replace(outcome, path=path))
 
-    def _push_shared_head(self, remote: Remote) -> bool:
+    def _push_shared_head(self, remote: Remote, theirs: str) -> bool:
         head = self.repo.head
-        if not head or head == self.repo.commit_oid(remote.upstream.tracking):
-            return True  # the same, or an empty vault with nothing to share yet
+        if not head:
+            self.report.messages.append("Nothing is committed yet, so there is nothing to share.")
+            return True
+        if head == theirs:
+            remote.keep_branch_of_remote()
+            return True
         done = remote.push_remote()
         if done.code == 0:
             self.report.pushed = True
             return True
-        if not any(said in done.err for said in _PUSH_RACES):
-            self._report_share_offline(done.git_reason())
+        if any(said in done.err for said in _PUSH_RACES):
+            return False
+        if refused := remote.why_remote_refused(done):
+            self._report_share_failed("refused", refused)
+        else:
+            self._report_share_failed("offline", remote.why_remote_failed(done))
         return False
 
     # --- when a person must choose ---------------------------------------------------------
@@ -280,12 +336,13 @@ class Share:
         if not self.leave_conflicts:
             self.report.messages.append(
                 "Nothing was merged, because someone must choose. Have the two texts put into "
-                "the notes with: vaultmem sync"
+                f"the notes with: {command_to_type('sync')}"
             )
             return
         self._mark.write(theirs.encode("ascii"))
         with self.store.writing():
-            asked = ["merge", "--no-commit", "--no-ff", "--quiet", theirs]
+            asked = ["merge", "--no-commit", "--no-ff", "--quiet", "--allow-unrelated-histories"]
+            asked.append(theirs)
             done = self.repo.act(*asked, check=False, settings=self._settings_of_shared_merge())
             if not self.repo.git_file("MERGE_HEAD").exists():
                 self._mark.remove()
@@ -318,7 +375,7 @@ class Share:
         if not self._mark.stat() or self._mark.read() != theirs.encode("ascii"):
             raise InvalidInput(
                 "A merge is under way here that vaultmem did not start. Finish it with git commit "
-                "(vaultmem conflicts shows what is open), or undo it with git merge --abort"
+                f"({command_to_type('conflicts')} shows what is open), or undo it with git merge --abort"
             )
         plan = self._plan_of_shared_merge(self.repo.head, theirs)
         if {*self.repo.unmerged_stages()} - {*plan.clashes}:
@@ -344,7 +401,7 @@ class Share:
         if path is None or not is_note(path):
             return False
         try:
-            raw = self.store.read(path).raw
+            raw = shared_file(self.store, path).raw
         except VaultmemError:
             return False
         lines = raw.splitlines()
@@ -365,9 +422,9 @@ class Share:
         if changes:
             subject = commits.counted_changes(changes, "to be committed")
             report.committed.append(Committed(subject, tuple(c.path for c in changes)))
-        if remote and self._fetch_to_share(remote):
-            theirs, ours = self.repo.commit_oid(remote.upstream.tracking), self.repo.head
-            if theirs and ours and not self._does_shared_commit_contain(ours, theirs):
+        if remote and (theirs := self._fetch_to_share(remote)):
+            ours = self.repo.head
+            if ours and not self._does_shared_commit_contain(ours, theirs):
                 plan = self._plan_of_shared_merge(ours, theirs)
                 report.pulled = self.repo.paths_changed_between(ours, plan.tree)
                 report.conflicts = [self.repo.vault_path(path) or path for path in plan.clashes]

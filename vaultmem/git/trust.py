@@ -39,6 +39,13 @@ LOCKS: Final[Mapping[str, str]] = {
 LOOKING: Final = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 # Other ways to a remote are programs; a person's own GIT_ALLOW_PROTOCOL comes first.
 SHARING: Final = {"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh", "GIT_PROXY_COMMAND": ""}
+# Nobody may be there to answer: what would ask for a name or a password fails instead.
+UNASKED: Final = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+}
 _SCHEMES: Final = frozenset(("file", "git", "http", "https", "ssh", "git+ssh", "ssh+git"))
 
 # Settings that name a program which git, or a program that git starts, would run while it
