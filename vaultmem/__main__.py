@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what is around it takes long to load
 import os
-import signal
 import sys
 
 import vaultmem.base.parent_process  # noqa: F401 (it looks first of all who started us)
@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 
 
 def run() -> NoReturn:
-    signal.signal(signal.SIGINT, _stop)  # nothing is open yet
+    _signal.signal(_signal.SIGINT, _stop)  # nothing is open yet
     if sys.argv[1:2] == ["merge-driver"]:  # git calls it for every note: it starts without the rest
         from vaultmem.git.driver import run_merge_driver as merge_driver
 
         sys.exit(merge_driver(sys.argv[2:]))
+    from vaultmem.front.way_in import try_engine
+
+    done = try_engine(sys.argv[1:])
+    if done is not None:
+        sys.exit(done)
     from vaultmem.surfaces.cli import main
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     code = main()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # everything is done
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # everything is done
     sys.exit(code)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from vaultmem import config
 from vaultmem.notes.file_names import safe_name
@@ -18,32 +20,39 @@ from vaultmem.parts import Parts
 
 if TYPE_CHECKING:
     from vaultmem.git.conflicts import Settlement
+    from vaultmem.git.first_commits import VaultCommits
     from vaultmem.git.share import Sharing
     from vaultmem.indexing.follower import Follower
     from vaultmem.indexing.reconcile import ReconcileReport
     from vaultmem.operations.context.contexts import Contexts
+    from vaultmem.operations.edits.daily_notes import DailyNotes
+    from vaultmem.operations.edits.note_edits import NoteEdits
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
     from vaultmem.operations.graph import Graph
+    from vaultmem.operations.happened.activity import HappenedHere
     from vaultmem.operations.input import Input
     from vaultmem.operations.memories import Memories
+    from vaultmem.operations.new_memories.remember import Remembering
     from vaultmem.operations.projects import ProjectNotes
     from vaultmem.operations.read import Reader
-    from vaultmem.operations.remember import Remembering
+    from vaultmem.operations.session_work import SessionWork
     from vaultmem.operations.sessions import Sessions
     from vaultmem.operations.versions import VersionHistory
     from vaultmem.operations.writing import Writing
-    from vaultmem.storage.history import GitVersion
+    from vaultmem.storage.local_state.activity import DistantChanges
+    from vaultmem.storage.local_state.history import GitVersion
     from vaultmem.transfer.operations import Transfer
-    from vaultmem.upkeep.consolidate import Consolidation
+    from vaultmem.upkeep.consolidation.consolidate import Consolidation
     from vaultmem.upkeep.maintenance import Maintenance
+    from vaultmem.upkeep.renaming import Renaming
     from vaultmem.upkeep.review import Review
     from vaultmem.upkeep.status import Health
     from vaultmem.upkeep.template import VaultPlan
 
 Operation = TypeVar("Operation")
 Operations = TypeVar("Operations")
-_WRITER = ("view", "_writing", "_input")
+_WRITER = ("view", "_writing", "cleaning")
 
 
 class _Group(cached_property[Operations]):
@@ -75,6 +84,26 @@ class _Offered(Generic[Operation]):
         return self if vault is None else self._found(vault)
 
 
+Lender = Callable[[Path, config.Settings, Caller], "Vault"]
+_lender: ContextVar[Lender | None] = ContextVar("lender", default=None)
+
+
+@contextlib.contextmanager
+def lending(lender: Lender | None) -> Iterator[None]:
+    """Whoever opens a vault in this thread or task is lent one that is open already."""
+    token = _lender.set(lender)
+    try:
+        yield
+    finally:
+        _lender.reset(token)
+
+
+def _commits_of(root: Path) -> VaultCommits:
+    from vaultmem.git.first_commits import VaultCommits
+
+    return VaultCommits(root)
+
+
 class Vault:
     """An open vault, and everything one can do with the memories in it.
 
@@ -85,6 +114,7 @@ class Vault:
 
     def __init__(self, parts: Parts, caller: Caller) -> None:
         self.parts = parts
+        parts.store.births.open_commits = partial(_commits_of, parts.store.root)
         self.view = View(parts, caller)
 
     @classmethod
@@ -102,11 +132,18 @@ class Vault:
         if strict:
             settings.require_valid()
         pinned = Caller(user=settings["user"], project=settings["project"])
-        return cls(Parts(root, settings), caller or pinned)
+        if lend := _lender.get():
+            return cast(Self, lend(root, settings, caller or pinned))
+        load = partial(config.load, root, flags)
+        return cls(Parts(root, settings, load), caller or pinned)
 
     def for_caller(self, caller: Caller) -> Self:
         """The same open vault for someone else."""
         return type(self)(self.parts, caller)
+
+    def take_settings(self) -> bool:
+        """Follow the vault's settings; raises Unavailable while something is wrong with them."""
+        return self.parts.take_settings()
 
     def close(self) -> None:
         self.parts.close()
@@ -144,23 +181,37 @@ class Vault:
         """Who wants to be told which notes were written here."""
         return self.parts.on_write
 
+    def tell_gaps(self, times: int) -> None:
+        """So many answers of this process may say what meaning does not know."""
+        self.parts.language_gap.tellings = times
+
     # --- the groups ----------------------------------------------------------------------
 
     _writing: _Group[Writing] = _Group("operations.writing.Writing", "view")
-    _input: _Group[Input] = _Group("operations.input.Input", "settings")
+    cleaning: _Group[Input] = _Group("operations.input.Input", "settings")
     _reader: _Group[Reader] = _Group("operations.read.Reader", "view")
     _facts: _Group[KnownFacts] = _Group("operations.facts.KnownFacts", *_WRITER)
     _graph: _Group[Graph] = _Group("operations.graph.Graph", "view", "_facts")
     _projects: _Group[ProjectNotes] = _Group("operations.projects.ProjectNotes", *_WRITER)
     _remembering: _Group[Remembering] = _Group(
-        "operations.remember.Remembering", *_WRITER, "_facts"
+        "operations.new_memories.remember.Remembering", *_WRITER, "_facts"
+    )
+    _daily: _Group[DailyNotes] = _Group(
+        "operations.edits.daily_notes.DailyNotes", "view", "_writing"
     )
     _forgetting: _Group[Forgetting] = _Group("operations.forget.Forgetting", *_WRITER)
     _versions: _Group[VersionHistory] = _Group(
         "operations.versions.VersionHistory", "view", "_writing", "_commits_in_vault"
     )
+    _happened: _Group[HappenedHere] = _Group(
+        "operations.happened.activity.HappenedHere", "view", "_changes_elsewhere"
+    )
     _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
+    session_work: _Group[SessionWork] = _Group(
+        "operations.session_work.SessionWork", *_WRITER, "_sessions"
+    )
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
+    _renaming: _Group[Renaming] = _Group("upkeep.renaming.Renaming", "view", "_writing")
     _health: _Group[Health] = _Group("upkeep.status.Health", "view")
     _maintenance: _Group[Maintenance] = _Group("upkeep.maintenance.Maintenance", "parts")
     _sharing: _Group[Sharing] = _Group("git.share.Sharing", "view", "_writing")
@@ -179,30 +230,43 @@ class Vault:
     def _memories(self) -> Memories:
         from vaultmem.operations.memories import Memories
 
-        return Memories(self.view, self._writing, self._input, self._sessions, self._remembering)
+        with_others = (self._sessions, self._remembering, self._daily)
+        return Memories(self.view, self._writing, self.cleaning, *with_others)
+
+    @cached_property
+    def _note_edits(self) -> NoteEdits:
+        from vaultmem.operations.edits.note_edits import NoteEdits
+
+        return NoteEdits(self.view, self._memories)
 
     @cached_property
     def _consolidation(self) -> Consolidation:
-        from vaultmem.upkeep.consolidate import Consolidation
+        from vaultmem.upkeep.consolidation.consolidate import Consolidation
 
-        return Consolidation(self.view, self._writing, self._input, self._sessions, self._review)
+        return Consolidation(self.view, self._writing, self.cleaning, self._sessions, self._review)
 
     @cached_property
     def _transfer(self) -> Transfer:
         from vaultmem.transfer.operations import Transfer
 
-        return Transfer(self.view, self._writing, self._input)
+        return Transfer(self.view, self._writing, self.cleaning)
 
     def _commits_in_vault(self, path: str) -> list[GitVersion]:
         from vaultmem.git import repo
 
         return repo.note_commits(self.root, path)
 
+    def _changes_elsewhere(self, since: float, looked_from: float) -> DistantChanges:
+        from vaultmem.git import elsewhere
+
+        return elsewhere.distant_changes(self.root, since, looked_from)
+
     # --- what they offer -----------------------------------------------------------------
 
     recall = _Offered(lambda vault: vault._reader.recall)
     list = _Offered(lambda vault: vault._reader.list)
     recent = _Offered(lambda vault: vault._reader.recent)
+    activity = _Offered(lambda vault: vault._happened.activity)
     tags = _Offered(lambda vault: vault._reader.tags)
     beginning = _Offered(lambda vault: vault._reader.beginning)
 
@@ -210,6 +274,11 @@ class Vault:
     get = _Offered(lambda vault: vault._memories.get)
     source = _Offered(lambda vault: vault._memories.source)
     update = _Offered(lambda vault: vault._memories.update)
+    append = _Offered(lambda vault: vault._note_edits.append)
+    replace = _Offered(lambda vault: vault._note_edits.replace)
+    add_task = _Offered(lambda vault: vault._note_edits.add_task)
+    check_task = _Offered(lambda vault: vault._note_edits.check_task)
+    tasks = _Offered(lambda vault: vault._note_edits.tasks)
     rewrite = _Offered(lambda vault: vault._memories.rewrite)
     tag = _Offered(lambda vault: vault._memories.tag)
     forget = _Offered(lambda vault: vault._forgetting.forget)
@@ -229,6 +298,7 @@ class Vault:
     session_summary = _Offered(lambda vault: vault._sessions.session_summary)
     context = _Offered(lambda vault: vault._contexts.context)
     reminder = _Offered(lambda vault: vault._contexts.reminder)
+    open_meaning = _Offered(lambda vault: vault._contexts.open_meaning)
 
     assert_fact = _Offered(lambda vault: vault._facts.assert_fact)
     facts = _Offered(lambda vault: vault._facts.facts)
@@ -247,8 +317,11 @@ class Vault:
     review_items = _Offered(lambda vault: vault._review.review_items)
     approve = _Offered(lambda vault: vault._review.approve)
     dismiss = _Offered(lambda vault: vault._review.dismiss)
+    rename = _Offered(lambda vault: vault._renaming.rename)
+    undo_rename = _Offered(lambda vault: vault._renaming.undo_rename)
     status = _Offered(lambda vault: vault._health.status)
     behind = _Offered(lambda vault: vault._health.behind)
+    pdfs_without_reader = _Offered(lambda vault: vault._health.pdfs_without_reader)
 
     index_now = _Offered(lambda vault: vault._maintenance.index_now)
     embed_all = _Offered(lambda vault: vault._maintenance.embed_all)
@@ -259,6 +332,7 @@ class Vault:
     load_model = _Offered(lambda vault: vault._maintenance.load_model)
     models = _Offered(lambda vault: vault._maintenance.models)
     pull_model = _Offered(lambda vault: vault._maintenance.pull_model)
+    use_model = _Offered(lambda vault: vault._maintenance.use_model)
     import_model = _Offered(lambda vault: vault._maintenance.import_model)
 
     sync = _Offered(lambda vault: vault._sharing.sync)
@@ -277,8 +351,7 @@ class Vault:
         from vaultmem.indexing.follower import Follower
 
         parts, writable = self.parts, not self.settings["read_only"]
-        if self.caller.session and writable:
-            parts.session_folders.serve(safe_name(self.caller.session))
+        self.serve_session()
         upkeep = self._rounds_of_vault if self.settings["upkeep.review"] and writable else None
         return Follower(
             parts.reconciler,
@@ -291,6 +364,15 @@ class Vault:
             retry=parts.retry,
         )
 
+    def serve_session(self) -> None:
+        """Hold the session of this caller, so that nobody takes it for over."""
+        if self.caller.session and not self.settings["read_only"]:
+            self.parts.session_folders.serve(safe_name(self.caller.session))
+
+    def leave_session(self) -> None:
+        if self.caller.session and not self.settings["read_only"]:
+            self.parts.session_folders.leave(safe_name(self.caller.session))
+
     def _rounds_of_vault(self, stopping: threading.Event) -> None:
         from vaultmem.upkeep import review
 
@@ -298,11 +380,11 @@ class Vault:
         review.review_rounds(mine.upkeep, lambda: self.revision, stopping)
 
 
-def plan_vault(folder: str, *, git: bool, examples: bool) -> VaultPlan:
+def plan_vault(folder: str, *, git: bool, examples: bool, pieces: Sequence[str] = ()) -> VaultPlan:
     from vaultmem.upkeep import template
 
     return template.plan_vault_files(
-        Path(folder).expanduser().absolute(), git=git, examples=examples
+        Path(folder).expanduser().absolute(), git=git, examples=examples, pieces=pieces
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 
 from tests.conftest import Open, snapshot
 from tests.transfer import exports
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.transfer.importing import Imported
 from vaultmem.vault import Vault
@@ -310,7 +312,7 @@ def test_project_is_the_home_of_what_has_none(vault: Vault, away: Path) -> None:
 
 def test_a_wrong_word_is_put_right(vault: Vault, away: Path) -> None:
     path = exports.chatgpt(away / "conversations.json")
-    with pytest.raises(InvalidInput, match="try: vaultmem import chatgpt "):
+    with pytest.raises(InvalidInput, match=re.escape(f"try: {command_to_type('import chatgpt ')}")):
         vault.import_("claude", path)
     with pytest.raises(InvalidInput, match="did you mean 'chatgpt'"):
         vault.import_("chatgtp", path)
@@ -318,7 +320,7 @@ def test_a_wrong_word_is_put_right(vault: Vault, away: Path) -> None:
         vault.import_("notion", path)
     with pytest.raises(NotFound, match="There is no file or folder"):
         vault.import_("mem0", away / "none.json")
-    with pytest.raises(InvalidInput, match="try: vaultmem import folder"):
+    with pytest.raises(InvalidInput, match=re.escape(f"try: {command_to_type('import folder')}")):
         vault.import_("basic-memory", exports.folder(away / "plain"))
     with pytest.raises(InvalidInput, match="--into and --files are for"):
         vault.import_("chatgpt", path, into="Elsewhere")

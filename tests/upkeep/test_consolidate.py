@@ -20,7 +20,7 @@ from vaultmem.embedding.embedder import load_embedder
 from vaultmem.notes import journal, sentences
 from vaultmem.notes.note import parse
 from vaultmem.surfaces import render
-from vaultmem.upkeep import clusters, drafts
+from vaultmem.upkeep.consolidation import clusters, drafts
 from vaultmem.vault import Vault
 
 AUTH = (

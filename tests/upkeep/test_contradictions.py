@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.upkeep.contradictions import contradiction, keeps_apart
-from vaultmem.upkeep.statements import says_all, says_same, statement, statement_stems
+from vaultmem.upkeep.consolidation.contradictions import contradiction, keeps_apart
+from vaultmem.upkeep.consolidation.statements import says_all, says_same, statement, statement_stems
 
 CONTRADICTING = [
     (

@@ -17,8 +17,8 @@ from vaultmem import errors
 from vaultmem.config import REVIEW
 from vaultmem.notes import sentences
 from vaultmem.notes.note import parse
-from vaultmem.upkeep import drafts
-from vaultmem.upkeep.comparison import comparisons_by_home
+from vaultmem.upkeep.consolidation import drafts
+from vaultmem.upkeep.consolidation.comparison import comparisons_by_home
 from vaultmem.vault import Vault
 
 # e an event, s and p lasting memories, v one of the session alone, l an observation.

@@ -18,9 +18,11 @@ def vault(tmp_path: Path) -> Path:
     """Notes of a person and of an agent, changed, moved, trashed and restored."""
     root = tmp_path / "vault"
     (root / ".vaultmem").mkdir(parents=True)
-    (root / "Own.md").write_text("A person's note about the orchard. [[Edited]] #own\n")
+    own = root / "Own.md"
+    own.write_text("---\ntype: draft\n---\n")  # of a kind that no new index has
     flags = {"typing.quiet_seconds": 0.0, "model": "off"}
     with Vault.open(root, flags, caller=Caller(client="agent")) as opened:
+        opened.index_now()
         made = {
             name: opened.remember(f"The {name} memory is about quinces.", title=name)
             for name in ("Kept", "Changed", "Moved", "Pruned", "Edited")
@@ -31,6 +33,7 @@ def vault(tmp_path: Path) -> Path:
         opened.assert_fact("Orchard", "has", "quinces")
         opened.log("Quinces were picked.", session_id="s-1")
         (root / made["Moved"].path).rename(root / "Elsewhere.md")
+        own.write_text("A person's note about the orchard. [[Edited]] #own\n")
         with (root / made["Edited"].path).open("a") as file:
             file.write("And a person's line.\n")
         opened.index_now()

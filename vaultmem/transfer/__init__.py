@@ -1,4 +1,4 @@
-"""In from other systems, out to files."""
+"""Importing from other systems, and exporting to files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCES: Final = {
     "chatgpt": "ChatGPT's data export: the zip, its folder, or conversations.json.",
     "claude": "Claude's data export: the zip, its folder, or conversations.json.",
     "folder": "A folder of Markdown notes.",
-    "jsonl": "Lines of JSON, as `vaultmem export jsonl` writes them.",
+    "jsonl": "Lines of JSON, as vaultmem writes them (`export jsonl`).",
 }
 TARGETS: Final = {
     "jsonl": "A line of JSON for each note; - for standard output.",

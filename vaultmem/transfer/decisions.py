@@ -25,6 +25,8 @@ from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.links import link_key, relation_key
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.masking import without_private
+from vaultmem.notes.naming.derived_titles import derived_title
+from vaultmem.notes.naming.title_origin import marked_id
 from vaultmem.notes.note import Note, note_version, parse, printable
 from vaultmem.operations.facts import ambiguous_entity
 from vaultmem.operations.input import now_utc
@@ -157,7 +159,9 @@ class Decisions:
         if todo.action == "gone" and not self.again:
             return todo
         owner = (draft.values.get("user", ""), draft.values.get("project", ""))
-        id_ = drafts.stable_id(draft.born, draft.key, *owner)
+        stable = drafts.stable_id(draft.born, draft.key, *owner)
+        derived = draft.title == derived_title(draft.body)
+        id_ = marked_id(stable, draft.title if derived else "")
         raw = self._decided_bytes(draft, {"id": id_})
         path = self.paths.free_path(folder, draft.title)
         return replace(todo, action="add", path=path, id=id_, raw=raw)
@@ -246,7 +250,7 @@ class Decisions:
             raw = self._bytes_fit_for_decision(raw)
             self.cleaning.redacted += raw != record.raw
         note = parse(raw, path, self._view.settings.properties)
-        if is_note and not self._view.store.paths.is_note(path):
+        if is_note and not self._view.store.paths.is_place_for_note(path):
             raise UnfitRecord("it would be no note here: its place is for templates, or excluded")
         if is_note and not self._view.is_visible(note):
             raise UnfitRecord("it belongs to another user or project")

@@ -16,14 +16,15 @@ from typing import Final
 from ulid_transform import bytes_to_ulid
 
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.local_time import local_time
 from vaultmem.errors import InvalidInput
 from vaultmem.notes import journal, yaml_writer
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.markdown import Fact, markdown_outline
+from vaultmem.notes.naming.derived_titles import derived_title
 from vaultmem.notes.note import parse
 from vaultmem.notes.tags import as_tags
-from vaultmem.operations.remember import derived_title
 from vaultmem.transfer.sources.records import (
     EntityRecord,
     MemoryRecord,
@@ -127,7 +128,7 @@ def journal_drafts(
         if number > 1:
             began = max(began, next((s.at for s in said if s.at), began))
         name = " ".join(talk.title.split())[:200] or "Conversation"
-        title = f"{began:%Y-%m-%d %H%M} {derived_title(name)}{part}"
+        title = f"{local_time(began):%Y-%m-%d %H%M} {derived_title(name)}{part}"
         values: dict[str, WritableValue] = {
             "key": key if number == 1 else f"{key}#{number}",
             "type": "session",
@@ -176,7 +177,9 @@ def _journal_draft_entry(
     at: dt.datetime, kind: str, text: str, tags: tuple[str, ...], block: str
 ) -> str:
     tail = "".join(f"#{tag} " for tag in tags) + f"^{block}"
-    return "\n".join([f"- **{at:%H:%M:%S}** {kind}: {tail}", *journal.indented_verbatim(text)])
+    return "\n".join(
+        [f"- **{local_time(at):%H:%M:%S}** {kind}: {tail}", *journal.indented_verbatim(text)]
+    )
 
 
 def _timed_draft_turns(

@@ -23,7 +23,7 @@ from ulid_transform import ulid_now
 from vaultmem.base import durable
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
 from vaultmem.notes.attributes import attributes_of
-from vaultmem.notes.file_names import is_canvas
+from vaultmem.notes.file_names import is_only_read
 from vaultmem.notes.masking import without_private
 from vaultmem.notes.note import Note, printable
 from vaultmem.notes.tags import tag_key
@@ -136,10 +136,10 @@ class Exporting:
             yield _export_line(stored, note, self._view)
 
     def _notes_to_export(self, listing: Listing) -> Iterator[tuple[StoredNote, Note]]:
-        """The notes that were asked for and that the caller may see. A canvas is no note, and is
+        """The notes that were asked for and that the caller may see. A canvas or a PDF is no note, and is
         exported as the other files are."""
         kept = (path for path in listing.notes if not path.startswith(VOLATILE))
-        paths = sorted(path for path in kept if not is_canvas(path))
+        paths = sorted(path for path in kept if not is_only_read(path))
         for number, path in enumerate(paths, 1):
             try:
                 stored = self._view.store.read(path)
@@ -169,7 +169,7 @@ class Exporting:
                     )
             if self._is_whole_export:
                 for path in sorted(listing.files):
-                    if path in listing.notes and not is_canvas(path):
+                    if path in listing.notes and not is_only_read(path):
                         continue
                     self._add_to_export(archive, path)
         self.left += [
@@ -209,7 +209,7 @@ class Exporting:
 
 def _export_zip_info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
     seconds = max(_FIRST, min(mtime_ns // 1_000_000_000, _LAST))
-    made = dt.datetime.fromtimestamp(seconds, dt.UTC)
+    made = dt.datetime.fromtimestamp(seconds)  # a zip has the clock's time
     info = zipfile.ZipInfo(path, made.timetuple()[:6])
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
@@ -219,7 +219,8 @@ def _export_zip_info(path: str, mtime_ns: int) -> zipfile.ZipInfo:
 def _export_line(stored: StoredNote, note: Note, view: View) -> str:
     """The memory as the tools show it, and its properties as they stand in the file, so that
     the note can be made again."""
-    shown = asdict(memory_of_note(note, view.settings, stored.stat.mtime_ns, 0))
+    made = view.store.births.creation(note, stored.stat).seconds
+    shown = asdict(memory_of_note(note, view.settings, stored.stat.mtime_ns, 0, made))
     fields = {k: v for k, v in shown.items() if v is not None and k not in _LINE_WITHOUT}
     head = printable(without_private(note.text[: note.body_start]))
     return json.dumps(_exported_property({**fields, "frontmatter": head}), ensure_ascii=False)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from vaultmem.base import lock
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import Busy, Conflict, Unavailable, VaultmemError
 from vaultmem.notes.note import Note, note_version
 from vaultmem.operations.writing import WritingGroup
@@ -111,7 +112,7 @@ class Importing(WritingGroup):
         if self._view.parts.reconciler.everything().withheld:
             raise Unavailable(
                 "The vault looks empty, and its index knows of many notes; so nothing was "
-                "imported. If they are really gone: vaultmem index --rebuild"
+                f"imported. If they are really gone: {command_to_type('index')} --rebuild"
             )
 
     def _open_import_ledger(self, stack: ExitStack, dry_run: bool) -> Ledger | None:

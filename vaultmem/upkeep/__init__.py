@@ -1,1 +1,1 @@
-"""Looking after a vault."""
+"""Looking after a vault: making it, checking it, tidying it."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import posixpath
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vaultmem.base import small_files
 from vaultmem.base.file_stamps import UNSETTLED_STAMP
+from vaultmem.base.own_program import command_to_type
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NoteMalformed, VaultmemError
 from vaultmem.indexing import changes
-from vaultmem.indexing.reconcile import known_stamps
 from vaultmem.notes import file_names
 from vaultmem.notes.links import LinkMap
 from vaultmem.notes.masking import mask_private
 from vaultmem.notes.note import Note
 from vaultmem.storage.listing import Listing, original_of_copies
+from vaultmem.storage.pdf import pdf_texts
 from vaultmem.storage.store import Store
 
 if TYPE_CHECKING:
@@ -33,20 +35,35 @@ class Finding:
     message: str
     fix: str
 
+    @property
+    def is_information(self) -> bool:
+        """Nothing wrong: a link to what is not written yet, a note that was changed just now, or
+        whose name could be better."""
+        return self.problem in INFORMATION
+
+
+INFORMATION: Final = frozenset(
+    ("index-behind", "dead-link", "outdated-title", "unread-pdf", "pdf-library")
+)
 
 # What to do about a problem that reading a note brought to light.
 _FIXES = {
     "malformed-frontmatter": "Correct the properties at the top of the note.",
     "duplicate-key": "Keep one of the two lines.",
     "unclosed-frontmatter": "Put a line with --- below the properties.",
-    "conflict-markers": "vaultmem resolve, or remove the lines with <<<<<<<, ======= and >>>>>>>.",
+    "conflict-markers": "{resolve}, or remove the lines with <<<<<<<, ======= and >>>>>>>.",
     "not-utf8": "Save the note as UTF-8.",
     "binary": "Move the file out of the vault, or give it another ending.",
     "too-many-tags": "Tag the note with what it is about.",
     "too-long": "Split the note, or keep the text as an attachment.",
     "malformed-canvas": "Draw it anew in Obsidian, or bring back an older version of the file.",
     "large-canvas": "Make several canvases of it.",
+    "unread-pdf": "Nothing has to be done. What is to be found of it can be said in a note.",
 }
+
+
+def _fix_of_problem(kind: str) -> str:
+    return _FIXES[kind].format(resolve=command_to_type("resolve"))
 
 
 def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
@@ -58,20 +75,24 @@ def examine_vault(store: Store, *, secrets: bool = False) -> list[Finding]:
             Finding(wrong.place, "settings", wrong.message, wrong.advice)
             for wrong in store.settings.problems
         ),
+        *(Finding(p.place, "obsidian", p.message, p.cure) for p in store.paths.obsidian.problems),
         *_unread_findings(listing),
         *_own_link_findings(store),
         *unreadable,
         *(
-            Finding(note.path, problem.kind, problem.message, _FIXES[problem.kind])
+            Finding(note.path, problem.kind, problem.message, _fix_of_problem(problem.kind))
             for note in notes
             for problem in note.problems
         ),
         *_id_findings(notes, listing),
         *_name_findings(listing),
+        *_title_findings(notes),
         *_link_findings(notes, listing),
         *_leftover_findings(listing),
+        *_pdf_findings(listing),
         *_merge_driver_findings(store),
         *_git_program_findings(store),
+        *_git_identity_findings(store),
         *_namesake_findings(),
     ]
 
@@ -81,11 +102,14 @@ def examine_index(store: Store, index: Index) -> list[Finding]:
     listing = store.walk()
     known, skips = index.inventory.known(), index.inventory.skips()
     unseen = [path for path, _ in listing.unread]
-    look = changes.compare_stamps(known_stamps(known, skips), listing.notes, unseen)
+    look = changes.compare_stamps(changes.known_stamps(known, skips), listing.notes, unseen)
     # What could not be read is tried again at every look, and no news.
     behind = [p for p in look.suspects if p not in skips or skips[p].stat != UNSETTLED_STAMP]
     gone = [path for path in look.missing if path in known]
-    message, cure = "The index does not know this note as it is now.", "vaultmem doctor --fix"
+    message, cure = (
+        "The index does not know this note as it is now.",
+        command_to_type("doctor --fix"),
+    )
     found = [Finding(path, "index-behind", message, cure) for path in behind]
     message = "The index has this note, but it is gone."
     return [*found, *(Finding(path, "index-behind", message, cure) for path in gone)]
@@ -94,7 +118,7 @@ def examine_index(store: Store, index: Index) -> list[Finding]:
 def unindexed_notes(store: Store, index: Index, findings: Iterable[Finding]) -> list[Finding]:
     """Notes that the index has left out for a reason that nobody has named yet."""
     named = {found.path for found in findings}
-    cure = "Change the note, then: vaultmem index"
+    cure = f"Change the note, then: {command_to_type('index')}"
     return [
         Finding(path, "not-indexed", skip.reason, cure)
         for path, skip in index.inventory.skips().items()
@@ -122,7 +146,7 @@ def _notes_to_examine(store: Store, listing: Listing) -> tuple[list[Note], list[
         try:
             notes.append(store.note(path))
         except NoteMalformed as error:
-            failed.append(Finding(path, "not-indexed", str(error), _FIXES["too-long"]))
+            failed.append(Finding(path, "not-indexed", str(error), _fix_of_problem("too-long")))
         except VaultmemError as error:
             failed.append(Finding(path, "unreadable", str(error), "Check the file's permissions."))
     return notes, failed
@@ -182,7 +206,7 @@ def _id_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                     yield Finding(note.path, "duplicate-id", message, fix)
     for path in sorted(copies):
         message = f"A sync service's conflict copy of {_name_of_copied_original(path)!r}."
-        cure = "vaultmem conflicts shows both; vaultmem resolve."
+        cure = f"{command_to_type('conflicts')} shows both; {command_to_type('resolve')}."
         if file_names.is_canvas(path):
             cure = "Look at both in Obsidian, and delete one."
         yield Finding(path, "conflict-copy", message, cure)
@@ -207,6 +231,15 @@ def _name_findings(listing: Listing) -> Iterator[Finding]:
             yield Finding(path, "name-clash", message, "Rename one of the two in Obsidian.")
 
 
+def _title_findings(notes: list[Note]) -> Iterator[Finding]:
+    """Titles that were taken from a text that was corrected since."""
+    for note in notes:
+        if note.shown_title != note.title:
+            message = f"Its text says now: {note.shown_title}"
+            cure = command_to_type(f"rename {shlex.quote(note.path)}")
+            yield Finding(note.path, "outdated-title", message, cure)
+
+
 def _link_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
     links = LinkMap(listing.files)
     for note in notes:
@@ -219,8 +252,8 @@ def _link_findings(notes: list[Note], listing: Listing) -> Iterator[Finding]:
                 yield Finding(note.path, "ambiguous-link", message, fix)
             elif not found and not link.place and f"[[{link.target}]]" not in facts:
                 # A property or a fact may name an entity that has no note yet.
-                message = f"[[{link.target}]] leads nowhere."
-                fix = "Make the note, or correct the link."
+                message = f"[[{link.target}]] leads to no note yet."
+                fix = "Nothing has to be done. Follow the link in Obsidian to make the note."
                 yield Finding(note.path, "dead-link", message, fix)
 
 
@@ -237,7 +270,7 @@ def _merge_driver_findings(store: Store) -> Iterator[Finding]:
         message = (
             "In this clone git does not know how to merge notes, so it would break properties."
         )
-        yield Finding(".git/config", "merge-driver", message, "vaultmem doctor --fix")
+        yield Finding(".git/config", "merge-driver", message, command_to_type("doctor --fix"))
 
 
 def _git_program_findings(store: Store) -> Iterator[Finding]:
@@ -254,11 +287,34 @@ def _git_program_findings(store: Store) -> Iterator[Finding]:
             return  # without git nothing runs
 
 
+def _git_identity_findings(store: Store) -> Iterator[Finding]:
+    """Whether a vault that is to be shared waits for a name to commit under."""
+    from vaultmem.git import repo
+
+    if (store.root / ".git").exists() and repo.is_merge_driver_registered(store.root):
+        try:
+            repo.Repo(store.root).require_identity()
+        except repo.NoGitIdentity as error:
+            what, _, cure = error.message.partition(". ")
+            yield Finding(".git", "git-identity", f"{what}, so nothing is committed.", cure)
+        except VaultmemError:
+            return
+
+
 def _leftover_findings(listing: Listing) -> Iterator[Finding]:
     for path in listing.temporaries:
         message = "A temporary file that a stopped process may have left."
-        cure = "vaultmem doctor --fix removes it after an hour."
+        cure = f"{command_to_type('doctor')} --fix removes it after an hour."
         yield Finding(path, "leftover-file", message, cure)
+
+
+def _pdf_findings(listing: Listing) -> Iterator[Finding]:
+    """One for all: a vault of papers is nothing wrong."""
+    number = 0 if pdf_texts.can_read_pdfs() else sum(map(file_names.is_pdf, listing.files))
+    if number:
+        some = "1 PDF is" if number == 1 else f"{number:,} PDFs are"
+        message = f"{some} not searched, because the library that reads them is not installed."
+        yield Finding(".", "pdf-library", message, pdf_texts.HOW_TO_READ_PDFS)
 
 
 def _namesake_findings() -> Iterator[Finding]:

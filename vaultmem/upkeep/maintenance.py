@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultmem.errors import InvalidInput, OutsideVault
 from vaultmem.limits import FilePath, bounded
+from vaultmem.operations.results import Result
 
 if TYPE_CHECKING:
     from vaultmem.embedding.models import ModelInfo
@@ -16,6 +18,17 @@ if TYPE_CHECKING:
     from vaultmem.parts import Parts
     from vaultmem.upkeep.doctor import Finding
     from vaultmem.upkeep.verification import Verified
+
+
+@dataclass(eq=False, repr=False)
+class UsedModel(Result):
+    setting: str
+    model: str
+    state: str
+    installed: bool  # just now
+    changed: bool  # the setting was another one
+    pending: int  # passages that have no vector of it yet
+    followed: bool  # a running server makes them
 
 
 class Maintenance:
@@ -28,7 +41,15 @@ class Maintenance:
     def index_now(
         self, *, rebuild: bool = False, progress: ReconcileProgress | None = None
     ) -> ReconcileReport:
-        return self._parts.bring_up_to_date(rebuild=rebuild, progress=progress)
+        report = self._parts.bring_up_to_date(rebuild=rebuild, progress=progress)
+        total, done = self._parts.store.pdfs.waiting, 0
+        while path := self._parts.reconciler.read_pdf():
+            done += 1
+            if path not in report.added:
+                report.changed.append(path)
+            if progress:
+                progress(min(done, total), total)
+        return report
 
     @bounded()
     def embed_all(self, progress: ReconcileProgress | None = None) -> int:
@@ -45,6 +66,8 @@ class Maintenance:
                 progress(min(done, total), total)
         while self._parts.reconciler.sentences.embed_some(embedder):
             pass
+        if done:
+            self._parts.index.vectors.prepare_search(embedder.identity)
         return done
 
     # --- health --------------------------------------------------------------------------
@@ -98,7 +121,39 @@ class Maintenance:
     def models(self) -> list[ModelInfo]:
         from vaultmem.embedding import models
 
-        return models.available_models(self._parts.models_dir)
+        used = self._parts.model_state()
+        return [
+            replace(info, in_use=used.state == "ready" and info.identity == used.identity)
+            for info in models.available_models(self._parts.models_dir)
+        ]
+
+    @bounded()
+    def use_model(self, name: str) -> UsedModel:
+        """Make a model the one of this vault, and install it first where it comes as a package.
+
+        The setting is written when the model is there, so that whatever fails or is stopped
+        before leaves everything as it was. Vectors of other models stay for when they are wanted
+        again; what has none of this model is embedded by whoever follows the files, or on demand.
+        """
+        from vaultmem.upkeep import model_choice
+
+        setting = model_choice.setting_for_model(name)
+        model_choice.require_choice_in_file(self._parts.settings)
+        installed = model_choice.make_model_ready(setting, self._parts.models_dir)
+        changed = self._parts.choose_model(setting)
+        state = self._parts.model_state()
+        pending = 0
+        if state.state == "ready":
+            pending = self._parts.pending_vectors(state.identity)
+        return UsedModel(
+            setting=setting,
+            model=state.name,
+            state=state.state,
+            installed=installed,
+            changed=changed,
+            pending=pending,
+            followed=self._parts.is_followed(),
+        )
 
     @bounded()
     def pull_model(self, name: str) -> ModelInfo:

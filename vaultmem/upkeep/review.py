@@ -19,6 +19,7 @@ from functools import partial
 from typing import Final
 
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.local_time import local_time
 from vaultmem.base.words import topic_words
 from vaultmem.config import REVIEW
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
@@ -28,7 +29,7 @@ from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.edit import AppendToSection, NoteEdit, ReplaceSection, SetProperty, edit_note
 from vaultmem.notes.links import as_link, link_target
 from vaultmem.notes.markdown import markdown_section, property_links, text_without_comments
-from vaultmem.notes.note import Note, note_body, one_line
+from vaultmem.notes.note import Note, note_body, note_title, one_line
 from vaultmem.operations.caller import Caller
 from vaultmem.operations.input import now_utc
 from vaultmem.operations.results import DEFAULT_IMPORTANCE as _USUAL
@@ -37,7 +38,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.store import Store
 from vaultmem.upkeep import duplicates
-from vaultmem.upkeep.comparison import Disagreement, comparisons_by_home, review_mark
+from vaultmem.upkeep.consolidation.comparison import Disagreement, comparisons_by_home, review_mark
 from vaultmem.upkeep.sources import Sources
 
 log = logging.getLogger("vaultmem")
@@ -294,16 +295,15 @@ class Review:
         return f"{self._review_link(row)}: replaced" + (f" by {by}" if by else "")
 
     def _review_of_stale(self, row: CatalogRow) -> str:
-        why = (
-            f"importance {_review_weight(row):g}, unchanged since {_reviewed_change(row):%Y-%m-%d}"
-        )
+        why = f"importance {_review_weight(row):g}, unchanged since {local_time(_reviewed_change(row)):%Y-%m-%d}"
         return f"{self._review_link(row)}: {why}, never asked for"
 
     def _review_link(self, row: CatalogRow) -> str:
         if _NO_LINK.search(row.path) or one_line(row.path) != row.path:
             return f"`{one_line(row.path).replace('`', ' ')}`"
-        alone = len(self._view.index.lookup.find(row.title)) <= 1
-        return f"[[{row.title if alone else row.path.removesuffix('.md')}]]"
+        title = note_title(row.path)
+        alone = len(self._view.index.lookup.find(title)) <= 1
+        return f"[[{title if alone else row.path.removesuffix('.md')}]]"
 
     # --- the list ------------------------------------------------------------------------
 

@@ -10,17 +10,25 @@ from typing import Final
 
 from ulid_transform import ulid_to_timestamp
 
+from vaultmem.base.local_time import local_time
 from vaultmem.errors import VaultmemError
 from vaultmem.index import CatalogRow
 from vaultmem.notes import journal
 from vaultmem.notes.attributes import MEMORY_TYPES, attributes_of
-from vaultmem.notes.file_names import is_canvas, name_key, safe_name
+from vaultmem.notes.file_names import is_only_read, name_key, safe_name
 from vaultmem.notes.markdown import text_without_comments
-from vaultmem.notes.note import Note, note_body, one_line, printable, property_links
+from vaultmem.notes.note import (
+    Note,
+    note_body,
+    note_title,
+    one_line,
+    printable,
+    property_links,
+)
 from vaultmem.operations.results import note_identity
 from vaultmem.operations.view import View
-from vaultmem.upkeep.comparison import Disagreement
-from vaultmem.upkeep.drafts import EPOCH, SourceMemory
+from vaultmem.upkeep.consolidation.comparison import Disagreement
+from vaultmem.upkeep.consolidation.drafts import EPOCH, SourceMemory
 
 _MOST: Final = 20_000  # the latest ones are looked at
 _MOST_JOURNALS: Final = 1_000
@@ -43,7 +51,7 @@ class Sources:
             source
             for row in rows.values()
             if one_line(row.path) == row.path and not _NO_LINK.search(row.path)
-            if not is_canvas(row.path)  # nothing could be marked in it as drawn from
+            if not is_only_read(row.path)  # nothing could be marked in it as drawn from
             for source in self._sources_of_row(row, derived.get(row.path), used)
         ]
         return sorted(found, key=lambda source: (source.moment, source.id))
@@ -95,7 +103,7 @@ class Sources:
             scope=kept["scope"],
             project=kept["project"],
             user=kept["user"],
-            occasion=session or f"{started:%Y-%m-%d}",
+            occasion=session or f"{local_time(started):%Y-%m-%d}",
             tags=note.tags,
             importance=note.number("importance"),
             used=_is_source_used(note.path, "", used),
@@ -125,7 +133,7 @@ class Sources:
 
     def linked_source(self, source: SourceMemory) -> SourceMemory:
         """With its link: the title, or where two notes share it the path."""
-        title = source.title or source.path.rpartition("/")[2].removesuffix(".md")
+        title = note_title(source.path)
         alone = len(self._view.index.lookup.find(title)) <= 1
         name = title if alone else source.path.removesuffix(".md")
         anchor = f"#^{source.block}" if source.block else ""
@@ -158,7 +166,7 @@ def _source_of_row(
         scope=row.scope,
         project=row.project,
         user=row.user,
-        occasion=row.session.casefold() or f"{started:%Y-%m-%d}",
+        occasion=row.session.casefold() or f"{local_time(started):%Y-%m-%d}",
         tags=row.tags,
         importance=row.importance,
         used=_is_source_used(row.path, "", used),

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
+from vaultmem.front import way_in
 from vaultmem.index import INDEX_FAILURES, INDEX_FILLING, INDEX_READY, IndexStatus
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES
+from vaultmem.notes.file_names import is_pdf
 from vaultmem.operations.results import Result
 from vaultmem.operations.view import View
 
@@ -31,6 +33,7 @@ class Connection(Result):
     version: str
     read_only: bool
     reason: str | None = None  # why it is degraded
+    without_engine: str | None = None  # why a window had to be a server by itself
 
 
 @dataclass(eq=False, repr=False)
@@ -75,6 +78,14 @@ class IndexHealth(Result):
     model_state: str
     model_reason: str
     following: str
+    language_gap: str | None = None  # what the model does not know of the notes' languages
+
+
+@dataclass(eq=False, repr=False)
+class PdfHealth(Result):
+    read: int
+    waiting: int  # until somebody reads them: a running server, or vaultmem index
+    unread: Mapping[str, int]  # by the reason
 
 
 @dataclass(eq=False, repr=False)
@@ -90,6 +101,7 @@ class Status(Result):
     storage: Storage
     index: IndexHealth
     current_session: CurrentSession | None = None
+    pdfs: PdfHealth | None = None
     settings: Mapping[str, Effective] | None = None
     settings_problems: tuple[str, ...] = ()
 
@@ -116,14 +128,17 @@ class Health:
         try:
             index = self._index_status_of_caller(index, model)
             counts, session = self._status_memory_counts(type), self._session_health()
+            pdfs = self._pdf_health()
         except INDEX_FAILURES as error:
             counts, session, trouble = _NOTHING_COUNTED, None, trouble or str(error)
+            pdfs = None
         return Status(
             connection=self._connection_health(trouble),
             counts=counts,
             storage=self._storage_health(model),
-            index=_index_health(index, model, following),
+            index=_index_health(index, model, following, self._language_gap(model)),
             current_session=session,
+            pdfs=pdfs,
             settings={n: Effective(s.value, s.origin) for n, s in settings.values.items()},
             settings_problems=tuple(problem.message for problem in settings.problems),
         )
@@ -137,7 +152,11 @@ class Health:
             version=__version__,
             read_only=self._view.caller.read_only or bool(self._view.settings["read_only"]),
             reason=trouble or None,
+            without_engine=way_in.reason_for_no_engine() or None,
         )
+
+    def _language_gap(self, model: ModelState) -> str:
+        return self._view.parts.language_gap.sentence(model.name) if model.state == "ready" else ""
 
     def behind(self) -> int | None:
         """How many notes the index does not know as they are now; None in a vault so large that
@@ -155,14 +174,14 @@ class Health:
             unseen = self._status_paths_of_others([path for path, _ in index.skipped])
             return index._replace(skipped=tuple(s for s in index.skipped if s[0] not in unseen))
         mine = self._view.filters(include_forgotten=True)
-        notes, _, passages = self._view.index.lookup.extent(mine)
+        mine_of_it = self._view.index.lookup.extent(mine)
         missing = index.passages - index.embedded
         if missing and model.identity:
             missing = self._view.index.vectors.count_missing(model.identity, mine)
         return index._replace(
-            notes=notes,
-            passages=passages,
-            embedded=max(0, passages - missing),
+            notes=mine_of_it.notes,
+            passages=mine_of_it.passages,
+            embedded=max(0, mine_of_it.passages - missing),
             skipped=tuple(self._view.index.lookup.problems(mine)),
         )
 
@@ -180,30 +199,49 @@ class Health:
             total=total,
             by_scope=dict.fromkeys(MEMORY_SCOPES, 0) | by_scope,
             by_type=dict.fromkeys(MEMORY_TYPES, 0) | by_type,
-            forgotten=sum(lookup.counts("scope", everything).values()) - total,
+            forgotten=lookup.count(everything) - total,
             entities=lookup.counts("type", self._view.filters()).get("entity", 0),
-            relationships=lookup.relationships(self._view.filters()),
+            relationships=lookup.extent(self._view.filters()).relations,
         )
 
     def _storage_health(self, model: ModelState) -> Storage:
         if self._view.is_bound():
-            size = self._view.index.lookup.extent(self._view.filters(include_forgotten=True))[1]
+            mine = self._view.filters(include_forgotten=True)
+            size = self._view.index.lookup.extent(mine).bytes
         else:
             files = (self._view.store.state / "index").path.rglob("*")
             size = sum(file.stat().st_size for file in files if file.is_file())
         ready = model.state == "ready"
         return Storage(size, model.dimensions if ready else None, model.name if ready else None)
 
+    def _pdf_health(self) -> PdfHealth | None:
+        """Not for one who is bound: whose they are nobody can say of them."""
+        number, waiting, unread = self._view.index.inventory.pdfs()
+        if self._view.is_bound() or not number:
+            return None
+        return PdfHealth(max(0, number - waiting - sum(unread.values())), waiting, unread)
+
+    def pdfs_without_reader(self) -> int:
+        """How many PDFs there are that nothing here can read, in a vault that is not too large to
+        look."""
+        from vaultmem.storage.pdf import pdf_texts
+
+        if pdf_texts.can_read_pdfs() or self._view.index.size > _QUICKLY_LOOKED_THROUGH:
+            return 0
+        return sum(map(is_pdf, self._view.store.walk().files))
+
     def _session_health(self) -> CurrentSession | None:
         session = self._view.caller.session
         if not session:
             return None
         mine = self._view.filters(include_forgotten=True)
-        count = self._view.index.lookup.counts("session", mine).get(session, 0)
+        count = self._view.index.journals.count_of_session(session, mine)
         return CurrentSession(session, count, self._view.parts.opened_at)
 
 
-def _index_health(index: IndexStatus, model: ModelState, following: str) -> IndexHealth:
+def _index_health(
+    index: IndexStatus, model: ModelState, following: str, language_gap: str
+) -> IndexHealth:
     return IndexHealth(
         revision=index.revision,
         notes=index.notes,
@@ -215,4 +253,5 @@ def _index_health(index: IndexStatus, model: ModelState, following: str) -> Inde
         model_state=model.state,
         model_reason=model.reason,
         following=following,
+        language_gap=language_gap or None,
     )

@@ -14,11 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import VaultmemError
 from vaultmem.index import index_differences
 from vaultmem.notes.note import Note, note_version, parse
-from vaultmem.storage import history
-from vaultmem.storage.history import History, WriteRecord
+from vaultmem.storage.local_state import history
+from vaultmem.storage.local_state.history import History, WriteRecord
 from vaultmem.storage.paths import VOLATILE
 from vaultmem.storage.store import TRASH, Store
 from vaultmem.upkeep.doctor import Finding
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileProgress
 
 REPAIRABLE: Final = ("write-gone", "index-differs", "vector-damaged")
-_REPAIR: Final = "vaultmem doctor --verify --repair"
+_REPAIR: Final = "doctor --verify --repair"
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,12 @@ class Verification:
         texts = {path: note.body for path, note in self._notes.items()}
         with _index_made_to_verify(self.store, index, progress) as anew:
             for path, wrong in index_differences(index, anew, texts):
-                yield Finding(path, "index-differs", f"The note {wrong}.", _REPAIR)
+                yield Finding(path, "index-differs", f"The note {wrong}.", command_to_type(_REPAIR))
         if broken := index.vectors.damaged():
             message = f"{broken:,} of the vectors are damaged; what they stand for is hard to find."
-            yield Finding(".vaultmem/index/vectors.db", "vector-damaged", message, _REPAIR)
+            yield Finding(
+                ".vaultmem/index/vectors.db", "vector-damaged", message, command_to_type(_REPAIR)
+            )
 
 
 def repair_findings(past: History, index: Index, findings: Sequence[Finding]) -> list[Finding]:
@@ -145,8 +148,12 @@ def _trash_files_to_verify(folder: Path) -> list[Path]:
 
 def _unverified_note_finding(path: str, id_: str, kept: bool) -> Finding:
     message = "An agent's note was acknowledged, and is neither in the vault nor in its trash."
-    back = f"vaultmem restore {id_} brings back an older text of it. " if kept and id_ else ""
-    fix = f"{back}If you deleted it yourself, take it off the list: {_REPAIR}"
+    back = (
+        f"{command_to_type('restore')} {id_} brings back an older text of it. "
+        if kept and id_
+        else ""
+    )
+    fix = f"{back}If you deleted it yourself, take it off the list: {command_to_type(_REPAIR)}"
     return Finding(path, "write-gone", message, fix)
 
 

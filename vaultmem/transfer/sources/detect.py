@@ -10,6 +10,7 @@ from typing import Final
 
 from vaultmem.base import small_files
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import InvalidInput, VaultmemError
 from vaultmem.notes.note import parse
 from vaultmem.transfer import SOURCES
@@ -111,7 +112,7 @@ def wrong_source(path: Path, source: str, expected: str, why: str) -> InvalidInp
     if found and found != source:
         return InvalidInput(
             f"{name} does not look like {expected}. It looks like {found}; "
-            f"try: vaultmem import {found} {shlex.quote(str(path))}"
+            f"try: {command_to_type('import')} {found} {shlex.quote(str(path))}"
         )
     return InvalidInput(
         f"{name} does not look like {expected}. {why}{_detect_by_notes(path)}".rstrip()

@@ -22,7 +22,7 @@ from vaultmem.transfer.sources.records import (
     word_values,
 )
 
-EXPECTED: Final = 'lines of JSON with a "content" each, as `vaultmem export jsonl` writes them'
+EXPECTED: Final = 'lines of JSON with a "content" each, as vaultmem writes them (`export jsonl`)'
 
 
 def read_export(reading: OpenedExport) -> Iterator[Record]:

@@ -141,7 +141,7 @@ def _mempalace_graph(tables: Tables) -> Iterator[Record]:
 
 
 def _mempalace_day(value: Any) -> str:
-    """As facts have it: a date, or a moment in UTC."""
+    """As facts have it: a date, or a date and time."""
     found = moment_value(value)
     if found is None:
         return ""

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from vaultmem.base import small_files
+from vaultmem.base.local_time import moment
 from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.markdown import Fact
-from vaultmem.notes.note import moment
 
 _MILLISECONDS: Final = 100_000_000_000  # numbers above are no seconds: that is the year 5138
 _MICROSECONDS: Final = _MILLISECONDS * 1000
@@ -168,10 +168,11 @@ def share_value(value: Any) -> float | None:
 
 
 def moment_value(value: Any) -> dt.datetime | None:
-    """A moment: seconds, milliseconds or microseconds since 1970, or a date as text."""
+    """A moment: seconds, milliseconds or microseconds since 1970, or a date as text, in UTC, which
+    is what programs write without saying so."""
     if isinstance(value, str):
         plain = value.strip()
-        if found := moment(plain):
+        if found := moment(plain, dt.UTC):
             return _likely_record_moment(found)
         try:
             value = float(plain)

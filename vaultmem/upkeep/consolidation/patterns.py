@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem.notes import sentences
-from vaultmem.upkeep.comparison import Comparison
-from vaultmem.upkeep.drafts import SourceMemory, occasions
-from vaultmem.upkeep.statements import statement
+from vaultmem.upkeep.consolidation.comparison import Comparison
+from vaultmem.upkeep.consolidation.drafts import SourceMemory, occasions
+from vaultmem.upkeep.consolidation.statements import statement
 
 _SESSIONS: Final = 3  # in so many something comes up before it is a pattern
 _MOST: Final = 20

@@ -13,9 +13,15 @@ from typing import Final, NamedTuple
 
 from vaultmem.notes import sentences
 from vaultmem.upkeep import duplicates
-from vaultmem.upkeep.contradictions import Difference, contradiction, keeps_apart
-from vaultmem.upkeep.drafts import SourceMemory, is_said
-from vaultmem.upkeep.statements import SaidSentence, says_all, says_same, statement, statement_stems
+from vaultmem.upkeep.consolidation.contradictions import Difference, contradiction, keeps_apart
+from vaultmem.upkeep.consolidation.drafts import SourceMemory, is_said
+from vaultmem.upkeep.consolidation.statements import (
+    SaidSentence,
+    says_all,
+    says_same,
+    statement,
+    statement_stems,
+)
 
 _SENTENCES: Final = 12  # of a memory that are compared
 _SHORT: Final = 3  # sentences of a memory that is replaced as a whole

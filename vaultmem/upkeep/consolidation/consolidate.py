@@ -14,24 +14,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from ulid_transform import ulid_now
-
 from vaultmem.base import lock
 from vaultmem.errors import VaultmemError
 from vaultmem.limits import CONSOLIDATIONS, bounded
 from vaultmem.notes.edit import SetProperty, edited_note, new_note_bytes
 from vaultmem.notes.file_names import name_key, safe_name, unique_name
 from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.naming.derived_titles import derived_title
+from vaultmem.notes.naming.title_origin import new_id
 from vaultmem.operations.input import Input, now_utc, require_one_of
-from vaultmem.operations.remember import derived_title
 from vaultmem.operations.sessions import Sessions
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import TakenNames, Writing, WritingGroup
-from vaultmem.storage.history import history_key
-from vaultmem.upkeep import clusters, drafts, patterns
-from vaultmem.upkeep.comparison import Comparison, Disagreement, Double, comparisons_by_home
-from vaultmem.upkeep.drafts import MemoryDraft, SourceMemory
-from vaultmem.upkeep.patterns import Pattern
+from vaultmem.storage.local_state.history import history_key
+from vaultmem.upkeep.consolidation import clusters, drafts, patterns
+from vaultmem.upkeep.consolidation.comparison import (
+    Comparison,
+    Disagreement,
+    Double,
+    comparisons_by_home,
+)
+from vaultmem.upkeep.consolidation.drafts import MemoryDraft, SourceMemory
+from vaultmem.upkeep.consolidation.patterns import Pattern
 from vaultmem.upkeep.review import Review, review_marks
 from vaultmem.upkeep.sources import Sources
 
@@ -329,7 +333,7 @@ class Consolidation(WritingGroup):
         self, draft: MemoryDraft, planned: ConsolidatedMemory, session: str
     ) -> ConsolidatedMemory:
         values = {
-            "id": ulid_now(),
+            "id": new_id(),
             **self._consolidated_values(draft, session),
             "created": now_utc(),
         }

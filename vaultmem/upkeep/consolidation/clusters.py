@@ -14,7 +14,7 @@ from vaultmem.base.words import topic_words
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.passages import passage_hash
 from vaultmem.upkeep import duplicates
-from vaultmem.upkeep.drafts import SourceMemory
+from vaultmem.upkeep.consolidation.drafts import SourceMemory
 
 if TYPE_CHECKING:
     from vaultmem.embedding.embedder import Embedder

@@ -13,9 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from vaultmem.base.local_time import local_time
 from vaultmem.notes import sentences
 from vaultmem.notes.file_names import name_key
-from vaultmem.upkeep.statements import SaidSentence, SaidWord, says_all, says_same, statement
+from vaultmem.upkeep.consolidation.statements import (
+    SaidSentence,
+    SaidWord,
+    says_all,
+    says_same,
+    statement,
+)
 
 _SENTENCES: Final = 5
 _ROOM: Final = 900  # characters of one draft
@@ -65,7 +72,7 @@ class SourceMemory:
 
     @property
     def day(self) -> str:
-        return f"{self.moment.astimezone():%Y-%m-%d}"
+        return f"{local_time(self.moment):%Y-%m-%d}"
 
     @property
     def drawn(self) -> bool:

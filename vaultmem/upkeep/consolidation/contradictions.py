@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from vaultmem.upkeep.statements import SaidSentence, SaidWord, StatedValue
+from vaultmem.upkeep.consolidation.statements import SaidSentence, SaidWord, StatedValue
 
 _FRAME: Final = 0.6  # of the shorter one's words that both have, where a value differs
 _FRAME_DENIED: Final = 0.75

@@ -1,0 +1,1 @@
+"""Many small memories into few lasting ones, as a plan that can be looked through."""
