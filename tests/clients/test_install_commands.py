@@ -83,7 +83,7 @@ def test_vaults(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "cursor"]) == 2
     assert "--vault DIR" in capsys.readouterr().err
     assert main(["install", "cursor", "--vault", "~/Not yet"]) == 0
-    assert "the server makes one" in capsys.readouterr().err
+    assert "Made a new vault" in capsys.readouterr().err
     assert data_of("cursor")["mcpServers"][PROGRAM]["args"][-1] == str(home / "Not yet")
     (home / "file").write_text("x")
     assert main(["install", "cursor", "--vault", "file"]) == 2
@@ -223,3 +223,51 @@ def test_an_installed_program_is_started_by_its_own_path(tmp_path: Path) -> None
         )  # fmt: skip
         expected = f"{python.parent}/vaultmem" if installed else f"{python}|-P|-m|vaultmem"
         assert done.stdout.strip() == expected
+
+
+# --- several vaults ------------------------------------------------------------------------
+
+
+@EVERY
+def test_a_second_vault_has_an_entry_of_its_own(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert do("install", name, "--no-hooks") == 0
+    first = file_of(name).read_bytes()
+    second = ("--vault", str(home / "Work"), "--name", "work")
+    assert main(["install", name, *second]) == 0
+    servers = data_of(name)[CLIENTS[name].under]
+    assert [
+        str(home / "Brain") in str(servers[PROGRAM]),
+        str(home / "Work") in str(servers["work"]),
+    ]
+    capsys.readouterr()
+    assert main(["install", "--json"]) == 0
+    listed = {each["client"]: each for each in json.loads(capsys.readouterr().out)["clients"]}
+    assert listed[name]["more"] == {"work": str(home / "Work")}
+    assert main(["uninstall", name, "--name", "work"]) == 0
+    assert file_of(name).read_bytes() == first
+
+
+def test_hooks_are_those_of_the_vault_without_a_name(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hooks = home / ".claude" / "settings.json"
+    assert do("install", "claude-code", "--name", "work") == 0
+    assert not hooks.exists()
+    assert do("install", "claude-code", "--name", "work", "--hooks") == 2
+    assert "Hooks speak for one vault" in capsys.readouterr().err
+    assert do("install", "claude-code") == 0
+    kept = hooks.read_bytes()
+    assert do("uninstall", "claude-code", "--name", "work") == 0
+    assert hooks.read_bytes() == kept
+
+
+@pytest.mark.parametrize("given", ["", "two words", "a" * 41, "x.y", '"'])
+def test_names_of_entries_are_plain(
+    home: Path, given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("install", "uninstall"):
+        assert do(command, "cursor", "--name", given) == 2
+        assert "cannot be the name of an entry" in capsys.readouterr().err
+    assert not file_of("cursor").exists()

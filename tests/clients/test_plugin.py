@@ -29,17 +29,21 @@ PLUGIN = ROOT / "vaultmem" / "plugin"
 
 def test_the_plugin_says_what_install_says() -> None:
     from vaultmem import __version__
-    from vaultmem.clients.our_entry import EVENTS
+    from vaultmem.clients.our_entry import EVENTS, server_hook
 
     manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
     assert manifest["version"] == __version__
     events = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
-    found = []
-    for event, (group,) in events.items():
+    assert all(event.waits for event in EVENTS if not event.fields)
+    assert list(events) == [event.name for event in EVENTS]
+    for event in EVENTS:
+        (group,) = events[event.name]
         (handler,) = group["hooks"]
-        assert is_our_hook(handler)
-        found.append((event, group.get("matcher", ""), not handler.get("async", False)))
-    assert tuple(found) == EVENTS
+        assert group.get("matcher", "") == event.tools
+        if event.fields:  # Claude Code's name for a plugin's server
+            assert handler == server_hook(event, f"plugin:{PROGRAM}:{PROGRAM}")
+        else:
+            assert is_our_hook(handler) and not handler.get("async")
     server = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"][PROGRAM]
     assert starts_vaultmem(server)
     market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import FIXTURES, Open, snapshot
+from tests.waiting import until
 from vaultmem import config
 from vaultmem.hooks import answer, events, prompt_words
-from vaultmem.hooks.events import End, Inject, Log, Remember
+from vaultmem.hooks.actions import (
+    Action,
+    Ask,
+    CommandEnd,
+    End,
+    FileChange,
+    Inject,
+    Log,
+    Remember,
+    Reply,
+    Stopped,
+    TodoItem,
+    TodoList,
+)
 from vaultmem.operations.caller import Caller
 from vaultmem.vault import Vault
 
@@ -52,7 +67,7 @@ def failed(command: str, error: str, **fields: Any) -> dict[str, Any]:
     )
 
 
-def actions(payload: object, **settings: Any) -> list[events.Action]:
+def actions(payload: object, **settings: Any) -> list[Action]:
     named = {name.replace("__", "."): value for name, value in settings.items()}
     known = events.event_of(payload)
     return list(events.decide(known, config.load(Path("/nowhere"), named))) if known else []
@@ -67,25 +82,25 @@ def actions(payload: object, **settings: Any) -> list[events.Action]:
         (event("SessionStart", source="startup"), [Inject()]),
         (event("SessionStart", source="compact"), [Inject()]),
         (event("SessionStart", source="resume"), []),
-        (event("UserPromptSubmit", prompt="Rotate the tokens"), [Inject("Rotate the tokens")]),
-        (event("UserPromptSubmit", prompt="ok thanks, go on please"), []),
+        (event("UserPromptSubmit", prompt="Rotate the tokens"), [Ask("Rotate the tokens"), Inject("Rotate the tokens")]),
+        (event("UserPromptSubmit", prompt="ok thanks, go on please"), [Reply()]),
         (event("UserPromptSubmit", prompt=""), []),
         (event("UserPromptSubmit", prompt="Rotate the tokens", source="system"), []),
         (event("PreToolUse", tool_name="Edit", tool_input={"file_path": "/a"}), []),
         (tool("Edit", {"file_path": "/home/me/Atlas/src/a.py", "new_string": "secret"}),
-         [Log("change", "Edited src/a.py")]),
-        (tool("Write", {"file_path": "/etc/hosts", "content": "127.0.0.1"}), [Log("change", "Wrote /etc/hosts")]),
-        (tool("NotebookEdit", {"notebook_path": "/home/me/Atlas/x.ipynb"}), [Log("change", "Edited x.ipynb")]),
+         [FileChange("src/a.py")]),
+        (tool("Write", {"file_path": "/etc/hosts", "content": "127.0.0.1"}), [FileChange("/etc/hosts", new=True)]),
+        (tool("NotebookEdit", {"notebook_path": "/home/me/Atlas/x.ipynb"}), [FileChange("x.ipynb")]),
         (tool("Edit", {}), []),
         (tool("Read", {"file_path": "/home/me/Atlas/a.py"}), []),
         (tool("Grep", {"pattern": "x"}), []),
         (tool("Bash", {"command": "ls"}, {"stdout": "a", "stderr": "", "interrupted": False}), []),
         (tool("Bash", {"command": "make"}, {"stderr": "x\nmake: *** Error 2", "exit_code": 2}),
-         [Log("failure", "`make` failed: exit code 2, make: *** Error 2")]),
+         [CommandEnd("make", True, "exit code 2, make: *** Error 2", "build")]),
         (failed("pytest -q", "Exit code 1\n1 passed\nValueError: no"),
-         [Log("failure", "`pytest -q` failed: exit code 1, ValueError: no")]),
+         [CommandEnd("pytest -q", True, "exit code 1, ValueError: no", "test")]),
         (failed("cat <<EOF > a\nthe file\nEOF", "Exit code 1\nthe file itself"),
-         [Log("failure", "`cat <<EOF > a` failed: exit code 1")]),
+         [CommandEnd("cat <<EOF > a", True, "exit code 1")]),
         (failed("sleep 100", "stopped", is_interrupt=True), []),
         (event("PostToolUseFailure", tool_name="Edit", tool_input={"file_path": "/a"}, error="no"), []),
         (tool("mcp__vaultmem__store_memory", {"content": "x"}), []),
@@ -93,23 +108,47 @@ def actions(payload: object, **settings: Any) -> list[events.Action]:
         (event("PostCompact", trigger="auto", compact_summary="<analysis>x</analysis>\n<summary>\nDone.\n</summary>"),
          [Remember("Done.")]),
         (event("PostCompact", trigger="auto"), []),
-        (event("Stop", stop_hook_active=False, last_assistant_message="All done."), []),
+        (event("Stop", stop_hook_active=False, last_assistant_message="All done."), [Stopped("All done.")]),
         (event("SubagentStop", stop_hook_active=False, agent_id="a1"), []),
         (event("SessionEnd", reason="other"), [End()]),
         (tool("Edit", {"file_path": "/a.py"}, agent_id="a1", agent_type="Explore"), []),
         (event("FileChanged", file_path="/a"), []),
     ],
 )  # fmt: skip
-def test_what_an_event_means_by_default(
-    payload: dict[str, Any], expected: list[events.Action]
-) -> None:
+def test_what_an_event_means_by_default(payload: dict[str, Any], expected: list[Action]) -> None:
     assert actions(payload) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "response", "expected"),
+    [
+        ("TodoWrite", {"todos": [{"content": "a", "status": "pending"}, {"content": "b", "status": "completed"}]},
+         None, TodoList(("a",))),
+        ("TodoWrite", {"todos": []}, None, TodoList(())),
+        ("update_plan", {"plan": [{"step": "a", "status": "in_progress"}, 5, {"step": 7}]}, None, TodoList(("a",))),
+        ("write_todos", {"todos": [{"description": "a", "status": "pending"}]}, None, TodoList(("a",))),
+        ("TaskCreate", {"subject": "a", "description": "long"}, {"task": {"id": "3", "subject": "a"}}, TodoItem("3", "a")),
+        ("TaskUpdate", {"taskId": "3", "status": "completed"}, {"success": True}, TodoItem("3", "", done=True)),
+        ("TodoWrite", {"todos": "none"}, None, None),
+        ("TaskUpdate", {"status": "completed"}, None, None),
+    ],
+)  # fmt: skip
+def test_lists_of_things_to_do(
+    name: str, given: dict[str, Any], response: Any, expected: Action | None
+) -> None:
+    assert actions(tool(name, given, response)) == ([expected] if expected else [])
+    assert actions(tool(name, given, response), hooks__keep=["edit"]) == []
 
 
 def test_what_is_kept_is_a_setting() -> None:
     everything = config.CHOICES["hooks.keep"]
-    ran = tool("Bash", {"command": "git push\necho `x`"}, {"stdout": "file contents"})
-    assert actions(ran, hooks__keep=everything) == [Log("command", "Ran `git push`")]
+    ran = tool("Bash", {"command": "git add .\necho `x`"}, {"stdout": "file contents"})
+    assert actions(ran, hooks__keep=everything) == [Log("command", "Ran `git add .`")]
+    pushed = tool("Bash", {"command": "git push"}, {"stdout": "file contents"})
+    done = CommandEnd("git push", False, "", "push", telling=True)
+    assert actions(pushed, hooks__keep=everything) == [done]
+    assert actions(pushed, hooks__keep=["command"]) == [Log("command", "Ran `git push`")]
+    assert actions(pushed, hooks__keep=["edit"]) == []
     read = tool("Read", {"file_path": "/home/me/Atlas/a.py"}, {"content": "x"})
     assert actions(read, hooks__keep=everything) == [Log("read", "Read a.py")]
     found = tool("Grep", {"pattern": "TODO"})
@@ -117,15 +156,17 @@ def test_what_is_kept_is_a_setting() -> None:
     used = tool("mcp__tracker__make_ticket", {"title": "x"})
     assert actions(used, hooks__keep=everything) == [Log("tool", "Used mcp__tracker__make_ticket")]
     stop = event("Stop", stop_hook_active=False, last_assistant_message="All\ndone.")
-    assert actions(stop, hooks__keep=everything) == [Log("answer", "Answered: All done.")]
-    assert actions(stop | {"stop_hook_active": True}, hooks__keep=everything) == []
+    stopped = Stopped("All\ndone.", ending=False)
+    assert actions(stop, hooks__keep=everything) == [Log("answer", "Answered: All done."), stopped]
+    assert actions(stop | {"stop_hook_active": True}, hooks__keep=everything) == [stopped]
+    assert actions(stop, hooks__keep=["edit"]) == []
     asked = event("UserPromptSubmit", prompt="Rotate it")
     assert actions(asked, hooks__keep=["prompt"], hooks__inject=[]) == [
         Log("prompt", "Asked: Rotate it")
     ]
     assert actions(event("SessionStart", source="startup"), hooks__inject=[]) == []
     edit = tool("Edit", {"file_path": "/a.py"}, agent_id="a1")
-    assert actions(edit, hooks__subagents=True) == [Log("change", "Edited /a.py")]
+    assert actions(edit, hooks__subagents=True) == [FileChange("/a.py")]
     assert actions(edit, hooks__subagents=True, hooks__keep=[]) == []
 
 
@@ -142,7 +183,7 @@ def test_the_generic_form(payload: dict[str, Any]) -> None:
     assert known is not None and known.generic
     assert (known.name, known.session) == ("PostToolUse", "s")
     (log,) = actions(payload)
-    assert isinstance(log, Log) and log.text.endswith(" a.py")
+    assert isinstance(log, FileChange) and log.path == "a.py"
 
 
 JSON = st.recursive(
@@ -292,6 +333,50 @@ def test_where_words_cannot_decide_the_model_is_opened_in_time(root: Path) -> No
         assert "[[Dentist]]" in context(answer.to_event(vault, other))  # now it is open
 
 
+def test_a_prompt_opens_meaning_for_those_that_follow(root: Path) -> None:
+    """A server goes on: what could not be had in time is there for the next prompt."""
+    root.mkdir(exist_ok=True)
+    (root / "Dentist.md").write_text("Dr Moreau, Rua da Praia 4. Next cleaning in March.\n")
+    (root / "Pea soup.md").write_text("Soak the peas, cook them with a ham bone.\n")
+    (root / ".vaultmem").mkdir(exist_ok=True)
+    with Vault.open(root) as vault:
+        vault.index_now()
+        vault.embed_all(lambda done, total: None)
+    asked = event("UserPromptSubmit", prompt="Who looks after my teeth?")
+    with Vault.open(root) as vault:
+        embedder = vault.parts.embedder()  # chosen, as whoever follows the files does, not opened
+        assert embedder is not None
+        embedder._library = None
+        soon = time.monotonic() + 0.001
+        assert answer.to_event(vault, asked, soon) == {}, "it is not waited for"
+        vault.open_meaning()
+        until(lambda: embedder.is_open)
+        assert "[[Dentist]]" in context(answer.to_event(vault, asked, soon))
+
+
+def test_what_nobody_asked_takes_no_telling_from_an_answer(root: Path) -> None:
+    """Which languages meaning does not know is said twice: to whoever reads the warnings."""
+    root.mkdir(exist_ok=True)
+    (root / ".vaultmem").mkdir(exist_ok=True)
+    for name, text in {
+        "Hütte": "Die Schlüssel der Hütte liegen unter dem blauen Blumentopf.",
+        "Auto": "Die Winterreifen für das Auto lagern beim Händler in der Stadt.",
+        "Zahnarzt": "Der Termin beim Zahnarzt ist am Dienstag um zehn Uhr.",
+    }.items():
+        (root / f"{name}.md").write_text(f"{text}\n", encoding="utf-8")
+    with Vault.open(root) as vault:
+        vault.index_now()
+        assert vault.load_model()
+        vault.tell_gaps(1)
+        for name in ("eins", "zwei"):
+            prompt = "Wo liegen die Schlüssel der Hütte?"
+            assert context(
+                answer.to_event(vault, event("UserPromptSubmit", prompt=prompt, session_id=name))
+            )
+        said = vault.recall("Wo liegen die Schlüssel der Hütte?").warnings
+        assert any("English only" in warning for warning in said), said
+
+
 def test_what_is_merely_injected_does_not_count_as_used(filled: Vault) -> None:
     prompt = "How often do refresh tokens rotate?"
     assert context(answer.to_event(filled, event("UserPromptSubmit", prompt=prompt)))
@@ -371,9 +456,8 @@ def test_a_session_is_logged_sparingly_and_summed_up(vault: Vault, root: Path) -
     assert "the contents" not in text and "b.py" not in text and TOKEN not in text
     assert f"session: {COMMON['session_id']}" in text and "project: Atlas" in text
     assert "source: claude-code" in text
-    assert "## Summary" not in text
     assert answer.to_event(vault, event("SessionEnd", reason="other")) == {}
-    assert "## Summary" in journal(root)
+    assert journal(root) == text, "it was complete before"
     assert not list((root / ".vaultmem" / "local" / "hooks").iterdir())
 
 
@@ -381,9 +465,14 @@ def test_a_session_as_claude_code_tells_it(vault: Vault, root: Path) -> None:
     payloads = json.loads((FIXTURES / "claude-hooks.json").read_text())
     for payload in payloads:
         assert answer.to_event(vault, payload) == {}, payload["hook_event_name"]
-    logged, _, summary = journal(root).partition("## Summary")
-    assert "project: Atlas" in logged and logged.count("- **") == 2
-    assert "change: Edited src/auth.py" in logged and "Edited src/auth.py" in summary
+    summary, _, logged = journal(root).partition("## Log")
+    assert "project: Atlas" in summary and "- Changed: src/auth.py" in summary
+    assert "\n---\nHow long do refresh tokens stay valid after they rotate? Fix the" in summary
+    kinds = re.findall(r"^- \*\*[\d:]+\*\* (\w+):", logged, re.MULTILINE)
+    assert kinds == ["change", "test", "failure", "ending"]
+    assert "test: Test run `python -m pytest -q` passed: 12 passed in 0.41s" in logged
+    assert "change: Edited src/auth.py ^" in logged
+    assert "ending: The grace period is now five minutes" in logged
     assert (
         "failure: `make deploy STAGE=test` failed: exit code 2, "
         "make: *** [deploy] Error 2: registry refused the image" in logged
@@ -404,7 +493,7 @@ def test_sub_agents_and_answers_count_where_they_are_wanted(open_vault: Open, ro
         answer.to_event(vault, payload)
     text = journal(root)
     for line in (
-        "Wrote notes/by-a-sub-agent.md",
+        "wrote notes/by-a-sub-agent.md",
         "answer: Answered: The registry wants a signed image.",
         "answer: Answered: The grace period is now five minutes.",
         "Ran `cd src && python -m pytest -q`",
@@ -434,7 +523,11 @@ def test_long_texts_are_cut() -> None:
         (kept,) = actions(event("PostCompact", compact_summary=text + "end"))
         assert isinstance(kept, Remember) and len(kept.text) <= 20_002
         for action in actions(failed(text, text)) + actions(event("UserPromptSubmit", prompt=text)):
-            assert isinstance(action, Inject) or len(action.text) < 400  # type: ignore[union-attr]
+            match action:
+                case CommandEnd(command, told=told):
+                    assert len(command) <= 4_000 and len(told) <= 1_100
+                case Log(_, said):
+                    assert len(said) < 400
 
 
 def test_the_generic_form_is_answered_in_kind(filled: Vault) -> None:
@@ -452,7 +545,7 @@ def test_the_generic_form_is_answered_in_kind(filled: Vault) -> None:
     assert logged["session_id"] == "s"
     assert filled.observation(logged["observation_id"])
     ended = answer.to_event(filled, {"event": "SessionEnd", "session_id": "s"})
-    assert "Wrote x" in ended["summary"]
+    assert ended["summary"] == "- Changed: x"
     assert answer.to_event(filled, {"event": "NoSuch"}) == {}
 
 

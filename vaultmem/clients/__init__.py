@@ -1,1 +1,1 @@
-"""Other programs' settings, edited in place."""
+"""Connecting agents' programs, by editing their own settings in place."""

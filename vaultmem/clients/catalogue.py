@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.config import Places
 from vaultmem.errors import InvalidInput
 
@@ -119,7 +120,7 @@ CLIENTS: Final = {
             _zed_file,
             "context_servers",
             "zed",
-            "Zed takes it up at once. It is listed under Settings, AI, MCP Servers.",
+            "Zed connects at once. It is listed under Settings, AI, MCP Servers.",
         ),
     )
 }
@@ -135,7 +136,7 @@ def client_named(name: str) -> Client:
     meant = f"; did you mean {' or '.join(near)}?" if near else "."
     raise InvalidInput(
         f"There is no client {name!r}{meant} Known are {', '.join(CLIENTS)}. "
-        "What any other client needs is shown by: vaultmem serve, in a terminal"
+        f"What any other client needs is shown by: {command_to_type('serve')}, in a terminal"
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from vaultmem import config
-from vaultmem.clients import our_entry, settings_edit, settings_file
+from vaultmem.base.own_program import PROGRAM
+from vaultmem.clients import claude_version, our_entry, settings_edit, settings_file
 from vaultmem.clients.catalogue import CLIENTS, Client, claude_code_settings, is_client_here
 from vaultmem.clients.our_entry import EntryOptions
 from vaultmem.clients.settings_file import Edit, Outcome, SettingsBackup, SettingsChange
@@ -38,6 +39,7 @@ class ClientState:
     file: str
     vault: str = ""
     problem: str = ""
+    more: Mapping[str, str] = field(default_factory=dict)  # further entries, and their vaults
 
 
 # --- connecting ----------------------------------------------------------------------------
@@ -54,6 +56,8 @@ def install_client(
     """Hooks come with Claude Code unless they are declined, or would go beyond what is allowed."""
     if hooks and (client.name != "claude-code" or file):
         raise InvalidInput("--hooks belongs to Claude Code's own settings; leave it out here.")
+    if hooks and wanted.is_second:
+        raise InvalidInput("Hooks speak for one vault, the one without --name; leave --hooks out.")
     if hooks and wanted.is_narrowed:
         raise InvalidInput(
             "Hooks know no --read-only and no --project. Set read_only or project in the vault's "
@@ -62,18 +66,25 @@ def install_client(
     places = config.places()
     settings = client.file(places) if file is None else file
     steps = [SettingsChange("server", settings, _install_server_edit(settings, client, wanted))]
+    version = None
     if client.name == "claude-code" and file is None:
-        if hooks or (
-            hooks is None and not wanted.is_narrowed and not _is_claude_plugin_installed(places)
-        ):
+        if hooks or (hooks is None and _are_hooks_due(wanted, places)):
             place = claude_code_settings(places)
-            steps.append(SettingsChange("hooks", place, _install_hooks_edit(place, wanted)))
+            version = claude_version.claude_version(places, client.file(places))
+            steps.append(
+                SettingsChange("hooks", place, _install_hooks_edit(place, wanted, version))
+            )
     outcomes = _run_install_changes(steps, dry_run)
     notes = [
         *_install_notes_on_json(client, outcomes),
         *_install_notes_on_claude(client, file, hooks, wanted, places),
+        *_install_notes_on_version(version),
     ]
     return ClientChange(client, outcomes, tuple(notes))
+
+
+def _are_hooks_due(wanted: EntryOptions, places: config.Places) -> bool:
+    return not (wanted.is_narrowed or wanted.is_second or _is_claude_plugin_installed(places))
 
 
 def _run_install_changes(steps: list[SettingsChange], dry_run: bool) -> tuple[Outcome, ...]:
@@ -84,11 +95,14 @@ def _run_install_changes(steps: list[SettingsChange], dry_run: bool) -> tuple[Ou
 
 def _install_server_edit(file: Path, client: Client, wanted: EntryOptions) -> Edit:
     server = our_entry.server_entry(client, wanted)
-    return lambda raw: settings_edit.add_server(file, raw or b"", client, server)
+    return lambda raw: settings_edit.add_server(file, raw or b"", client, server, wanted.name)
 
 
-def _install_hooks_edit(file: Path, wanted: EntryOptions) -> Edit:
-    groups = our_entry.hook_entries(wanted.vault)
+def _install_hooks_edit(
+    file: Path, wanted: EntryOptions, version: claude_version.Version | None
+) -> Edit:
+    asks = version is not None and version >= claude_version.ASKS_SERVERS
+    groups = our_entry.hook_entries(wanted.vault, by_server=asks)
 
     def edit(raw: bytes | None) -> bytes:
         try:
@@ -132,23 +146,41 @@ def _install_notes_on_claude(
         return
     if _is_claude_plugin_installed(places):
         yield "The vaultmem plugin is on in Claude Code and does the same; one of the two is enough."
-    elif hooks is None and wanted.is_narrowed:
+    elif hooks is None and wanted.is_narrowed and not wanted.is_second:
         yield "Hooks were left out: they know no --read-only and no --project."
+
+
+def _install_notes_on_version(version: claude_version.Version | None) -> Iterator[str]:
+    needed = claude_version.ASKS_SERVERS
+    if version is not None and version < needed:
+        here, new = (".".join(map(str, each)) for each in (version, needed))
+        yield (
+            f"Claude Code {here} starts a program for each hook. From {new} on its hooks ask the "
+            "connected server, which is quicker: update it, then install again."
+        )
 
 
 # --- disconnecting -------------------------------------------------------------------------
 
 
 def uninstall_client(
-    client: Client, *, file: Path | None = None, dry_run: bool = False
+    client: Client,
+    *,
+    name: str = PROGRAM,
+    file: Path | None = None,
+    dry_run: bool = False,
 ) -> ClientChange:
     """What it takes out, and the backups that nobody needs any more."""
     places = config.places()
     settings = client.file(places) if file is None else file
     removals: list[tuple[str, Path, Removal]] = [
-        ("server", settings, lambda place, raw: settings_edit.remove_server(place, raw, client))
+        (
+            "server",
+            settings,
+            lambda place, raw: settings_edit.remove_server(place, raw, client, name),
+        )
     ]
-    if client.name == "claude-code" and file is None:
+    if client.name == "claude-code" and file is None and name == PROGRAM:
         removals.append(("hooks", claude_code_settings(places), settings_edit.remove_hooks))
     steps = [SettingsChange(what, p, _uninstall_edit(p, remove)) for what, p, remove in removals]
     outcomes = _run_install_changes(steps, dry_run)
@@ -216,9 +248,11 @@ def _client_state(client: Client, places: config.Places) -> ClientState:
     file = client.file(places)
     known: dict[str, Any] = {"client": client.name, "title": client.title, "file": str(file)}
     try:
-        found = settings_edit.server_in(file, settings_file.read_settings_file(file) or b"", client)
+        raw = settings_file.read_settings_file(file) or b""
+        found = settings_edit.servers_in(file, raw, client)
     except VaultmemError as error:
         return ClientState(**known, state="unreadable", problem=error.message)
-    if found is not None:
-        return ClientState(**known, state="connected", vault=our_entry.vault_of_entry(found))
+    if found:
+        vaults = {name: our_entry.vault_of_entry(entry) for name, entry in found.items()}
+        return ClientState(**known, state="connected", vault=vaults.pop(PROGRAM, ""), more=vaults)
     return ClientState(**known, state="here" if is_client_here(client, places) else "absent")

@@ -7,22 +7,47 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vaultmem.base import own_program
 from vaultmem.clients.catalogue import Client
 from vaultmem.errors import InvalidInput
 
 _SECONDS: Final = 10  # a hook ends by itself after two
+_SECONDS_OF_SERVER: Final = 5  # it answers within two, once it is connected
+HOOK_TOOL: Final = "hook_event"  # the server's tool that hooks call, where a client can do that
 
-# Claude Code's events, the tools of each that matter, and whether the agent waits for it.
+
+class HookedEvent(NamedTuple):
+    """One of Claude Code's events."""
+
+    name: str
+    tools: str = ""  # those that matter
+    waits: bool = True  # the agent waits for the command
+    fields: tuple[str, ...] = ()  # what the server is told; none where no server can be asked
+
+
+_OF_ALL: Final = ("hook_event_name", "session_id", "cwd", "agent_id")
 EVENTS: Final = (
-    ("SessionStart", "", True),
-    ("UserPromptSubmit", "", True),
-    ("PostToolUse", "Edit|Write|MultiEdit|NotebookEdit", False),
-    ("PostToolUseFailure", "Bash", False),
-    ("PostCompact", "", True),
-    ("SessionEnd", "", True),
+    HookedEvent("SessionStart"),
+    HookedEvent("UserPromptSubmit", fields=(*_OF_ALL, "prompt")),
+    HookedEvent(
+        "PostToolUse",
+        "Edit|Write|MultiEdit|NotebookEdit|Bash|TodoWrite|TaskCreate|TaskUpdate",
+        waits=False,
+        fields=(*_OF_ALL, "tool_name", "tool_input", "tool_response"),
+    ),
+    HookedEvent(
+        "PostToolUseFailure",
+        "Bash",
+        waits=False,
+        fields=(*_OF_ALL, "tool_name", "tool_input", "error", "is_interrupt"),
+    ),
+    HookedEvent(
+        "Stop", waits=False, fields=(*_OF_ALL, "stop_hook_active", "last_assistant_message")
+    ),
+    HookedEvent("PostCompact"),
+    HookedEvent("SessionEnd"),
 )
 
 
@@ -34,11 +59,17 @@ class EntryOptions:
     read_only: bool = False
     project: str = ""
     toolsets: str = ""
+    name: str = own_program.PROGRAM  # of the entry; a second vault has another
 
     @property
     def is_narrowed(self) -> bool:
         """Bound in a way that hooks do not know."""
         return self.read_only or bool(self.project)
+
+    @property
+    def is_second(self) -> bool:
+        """Beside the entry of another vault, which has the hooks."""
+        return self.name != own_program.PROGRAM
 
     def server_arguments(self) -> list[str]:
         options = ["serve", "--vault", str(self.vault)]
@@ -88,21 +119,48 @@ def _entry_words_after_program(words: Sequence[str]) -> list[str]:
 # --- hooks ---------------------------------------------------------------------------------
 
 
-def hook_entries(vault: Path) -> dict[str, dict[str, Any]]:
-    """One group for each event, as Claude Code's settings have them."""
+def hook_entries(vault: Path, *, by_server: bool = False) -> dict[str, dict[str, Any]]:
+    """One group for each event, as Claude Code's settings have them: `by_server` asks the server
+    that is connected anyway, wherever one can be asked."""
     command = shlex.join(own_program.own_command_from_anywhere("hook", "--vault", str(vault)))
-    return {event: _hook_entry_group(command, tools, waits) for event, tools, waits in EVENTS}
+    return {
+        event.name: _hook_entry_group(
+            event,
+            server_hook(event, own_program.PROGRAM)
+            if by_server and event.fields
+            else _command_hook(event, command),
+        )
+        for event in EVENTS
+    }
 
 
-def _hook_entry_group(command: str, tools: str, waits: bool) -> dict[str, Any]:
+def _hook_entry_group(event: HookedEvent, handler: dict[str, Any]) -> dict[str, Any]:
+    return ({"matcher": event.tools} if event.tools else {}) | {"hooks": [handler]}
+
+
+def _command_hook(event: HookedEvent, command: str) -> dict[str, Any]:
     handler: dict[str, Any] = {"type": "command", "command": command, "timeout": _SECONDS}
-    handler |= {} if waits else {"async": True}
-    return ({"matcher": tools} if tools else {}) | {"hooks": [handler]}
+    return handler | ({} if event.waits else {"async": True})
+
+
+def server_hook(event: HookedEvent, server: str) -> dict[str, Any]:
+    return {
+        "type": "mcp_tool",
+        "server": server,
+        "tool": HOOK_TOOL,
+        "input": {field: f"${{{field}}}" for field in event.fields},
+        "timeout": _SECONDS_OF_SERVER,
+    }
 
 
 def is_our_hook(handler: Any) -> bool:
-    """`… vaultmem hook` with our own options: a command line with more in it is someone else's."""
-    if not isinstance(handler, Mapping) or not isinstance(handler.get("command"), str):
+    """Our server's tool for hooks, or `… vaultmem hook` with our own options: a command line with
+    more in it is someone else's."""
+    if not isinstance(handler, Mapping):
+        return False
+    if handler.get("type") == "mcp_tool":
+        return handler.get("tool") == HOOK_TOOL and handler.get("server") == own_program.PROGRAM
+    if not isinstance(handler.get("command"), str):
         return False
     try:
         words = [*shlex.split(handler["command"]), *_entry_texts(handler.get("args", []))]

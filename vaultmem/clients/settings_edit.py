@@ -41,40 +41,44 @@ class CleanedSettings:
 # --- servers -------------------------------------------------------------------------------
 
 
-def add_server(file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any]) -> bytes:
+def add_server(
+    file: Path, raw: bytes, client: Client, wanted: Mapping[str, Any], name: str = PROGRAM
+) -> bytes:
     """The entry gets what is wanted; what else a person put into it stays."""
     text = _settings_text(file, raw)
-    data = read_settings(file, raw, client)
-    there = _servers_in_settings(file, data, client).get(PROGRAM)
+    data = read_settings(file, raw, client, name)
+    there = _servers_in_settings(file, data, client).get(name)
     if there is not None and not starts_vaultmem(there):
-        raise _foreign_entry_error(file, client)
+        raise _foreign_entry_error(file, client, name)
     if there is not None and dict(there) | dict(wanted) == there:
         return raw
-    expected = _settings_with(data, (client.under, PROGRAM), {**(there or {}), **wanted})
+    expected = _settings_with(data, (client.under, name), {**(there or {}), **wanted})
     if client.toml:
-        edited = toml_edit.set_toml_table(text, (client.under, PROGRAM), wanted)
+        edited = toml_edit.set_toml_table(text, (client.under, name), wanted)
     elif not text.strip():
         edited = json_edit.fresh_json(expected)
     elif there is None:
-        edited = json_edit.set_json_value(text, (client.under, PROGRAM), dict(wanted))
+        edited = json_edit.set_json_value(text, (client.under, name), dict(wanted))
     else:
         edited = text
         for key, value in wanted.items():
-            edited = json_edit.set_json_value(edited, (client.under, PROGRAM, key), value)
-    by_hand = _fresh_settings(client, wanted)
+            edited = json_edit.set_json_value(edited, (client.under, name, key), value)
+    by_hand = _fresh_settings(client, wanted, name)
     return _checked_settings_edit(file, raw, edited, client.toml, expected, by_hand=by_hand)
 
 
-def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | None:
+def remove_server(
+    file: Path, raw: bytes, client: Client, name: str = PROGRAM
+) -> CleanedSettings | None:
     """Nothing where there is nothing of ours."""
-    data = read_settings(file, raw, client)
+    data = read_settings(file, raw, client, name)
     servers = _servers_in_settings(file, data, client)
-    if PROGRAM not in servers:
+    if name not in servers:
         return None
-    if not starts_vaultmem(servers[PROGRAM]):
-        raise _foreign_entry_error(file, client)
+    if not starts_vaultmem(servers[name]):
+        raise _foreign_entry_error(file, client, name)
     text = _settings_text(file, raw)
-    path = (client.under, PROGRAM)
+    path = (client.under, name)
     if client.toml:
         bare = emptied = toml_edit.remove_toml_table(text, path)
     else:
@@ -82,32 +86,33 @@ def remove_server(file: Path, raw: bytes, client: Client) -> CleanedSettings | N
         bare = json_edit.remove_json_value(emptied, path[:1]) if len(servers) == 1 else emptied
     expected = _settings_without(data, path if len(servers) > 1 else path[:1])
     _checked_settings_edit(file, raw, bare, client.toml, expected, empty_too=client.under)
-    only_ours = servers[PROGRAM].keys() <= {"type", "command", "args"}
+    only_ours = servers[name].keys() <= {"type", "command", "args"}
     return CleanedSettings.of(
-        raw, bare, emptied, _fresh_settings(client, servers[PROGRAM]) if only_ours else ""
+        raw, bare, emptied, _fresh_settings(client, servers[name], name) if only_ours else ""
     )
 
 
-def _fresh_settings(client: Client, entry: Mapping[str, Any]) -> str:
+def _fresh_settings(client: Client, entry: Mapping[str, Any], name: str) -> str:
     """A file with nothing in it but the entry."""
     if client.toml:
-        return toml_edit.set_toml_table("", (client.under, PROGRAM), entry)
-    return json_edit.fresh_json({client.under: {PROGRAM: dict(entry)}})
+        return toml_edit.set_toml_table("", (client.under, name), entry)
+    return json_edit.fresh_json({client.under: {name: dict(entry)}})
 
 
-def read_settings(file: Path, raw: bytes, client: Client) -> dict[str, Any]:
+def read_settings(file: Path, raw: bytes, client: Client, name: str = PROGRAM) -> dict[str, Any]:
     """What the settings say; a sentence about what is wrong where they cannot be read."""
     if not client.toml:
-        return read_json_settings(file, raw, (client.under, PROGRAM))
+        return read_json_settings(file, raw, (client.under, name))
     try:
         return small_files.parse_toml(_settings_text(file, raw))
     except ValueError as error:
         raise _broken_settings_error(file, "TOML", str(error).rstrip(".")) from None
 
 
-def server_in(file: Path, raw: bytes, client: Client) -> Mapping[str, Any] | None:
-    found = _servers_in_settings(file, read_settings(file, raw, client), client).get(PROGRAM)
-    return found if starts_vaultmem(found) else None
+def servers_in(file: Path, raw: bytes, client: Client) -> dict[str, Mapping[str, Any]]:
+    """The entries that start vaultmem, by their names."""
+    found = _servers_in_settings(file, read_settings(file, raw, client), client)
+    return {name: entry for name, entry in found.items() if starts_vaultmem(entry)}
 
 
 def _servers_in_settings(file: Path, data: Mapping[str, Any], client: Client) -> Mapping[str, Any]:
@@ -120,9 +125,9 @@ def _servers_in_settings(file: Path, data: Mapping[str, Any], client: Client) ->
     return servers
 
 
-def _foreign_entry_error(file: Path, client: Client) -> InvalidInput:
+def _foreign_entry_error(file: Path, client: Client, name: str) -> InvalidInput:
     return InvalidInput(
-        f"{client.title} has an entry named {PROGRAM!r} that does not start this program "
+        f"{client.title} has an entry named {name!r} that does not start this program "
         f"({file}). It may be someone's own, so it stays. Rename or remove it, then try again."
     )
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from vaultmem.base import durable
-from vaultmem.base.line_difference import unified_difference
+from vaultmem.base.differences.line_difference import unified_difference
 from vaultmem.errors import Busy, InvalidInput
 
 _LARGEST: Final = 50_000_000  # bytes; Claude Code's own file can be large

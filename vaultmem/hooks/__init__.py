@@ -1,1 +1,1 @@
-"""An agent's life-cycle events."""
+"""What happens when an agent's session begins, goes on and ends: memories shown, a journal kept."""

@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.hooks.events import (
+from vaultmem.hooks.actions import (
     Action,
+    Ask,
+    CommandEnd,
     End,
-    Event,
+    FileChange,
     Inject,
     Log,
     Remember,
-    decide,
-    event_of,
-    last_part,
-    one_line,
+    Reply,
+    Stopped,
+    TodoItem,
+    TodoList,
 )
+from vaultmem.hooks.events import decide, event_of
+from vaultmem.hooks.payload import Event, last_part, one_line
+from vaultmem.hooks.session_hooks import SessionHooks
 from vaultmem.notes.note import printable
 from vaultmem.operations.context.notebook import Notebook
 
@@ -33,12 +38,14 @@ def to_event(vault: Vault, payload: object, until: float = 0.0) -> dict[str, Any
     if event is None:
         return {}
     said: dict[str, Any] = {}
+    event = _where_session_began(vault, event)
     known = _for_event(vault, event)
+    writable = not (vault.caller.read_only or vault.settings["read_only"])
     for action in decide(event, vault.settings):
         match action:
             case Inject(prompt):
                 said |= _injected(known, event, prompt, until)
-            case _:
+            case _ if writable:
                 said |= _written(known, event, action)
     if event.generic:
         return {"event": event.name, **said} if said else {}
@@ -46,6 +53,14 @@ def to_event(vault: Vault, payload: object, until: float = 0.0) -> dict[str, Any
         return {}
     output = {"hookEventName": event.name, "additionalContext": context}
     return {"hookSpecificOutput": output, "suppressOutput": True}
+
+
+def _where_session_began(vault: Vault, event: Event) -> Event:
+    """An agent goes into folders of its project; what it does there belongs to the project."""
+    session = event.session or vault.caller.session
+    began = Notebook(vault.parts, session).folder if session and event.folder else ""
+    inside = began and f"{event.folder}/".startswith(f"{began.rstrip('/')}/")
+    return replace(event, folder=began) if inside else event
 
 
 def _for_event(vault: Vault, event: Event) -> Vault:
@@ -80,6 +95,10 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
             logged = vault.log(text, session_id=session, type=kind)
             seen.save()
             return {"observation_id": logged.observation_id, "session_id": session}
+        case (
+            Ask() | Reply() | FileChange() | CommandEnd() | TodoList() | TodoItem() | Stopped()
+        ) if session:
+            return SessionHooks(vault, session).take(action, event.folder)
         case Remember(text):
             scope = "project" if vault.caller.project or vault.caller.default_project else "user"
             done = vault.remember(
@@ -87,6 +106,7 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
             )
             return {"memory_id": done.memory_id}
         case End() if session:
+            SessionHooks(vault, session).leave()
             return _ended(vault, session)
     return {}
 
