@@ -42,7 +42,11 @@ class Scene:
         file.write_text(f"# Note {number}\n\nSee [[Note 1]]. #own\n", encoding="utf-8")
 
     def outside_is_untouched(self) -> bool:
-        return snapshot(self.outside) == self._outside_before and not list(self.home.iterdir())
+        """The home has nothing but the state of a vault that cannot be written."""
+        files = [file for file in self.home.rglob("*") if not file.is_dir()]
+        own = self.home / ".local" / "state" / "vaultmem"
+        is_own = all(own in file.parents for file in files)
+        return snapshot(self.outside) == self._outside_before and is_own
 
     # --- which note a step is about --------------------------------------------------------
 

@@ -73,7 +73,7 @@ def test_another_process_sees_a_write_at_once(world: World) -> None:
 def test_a_write_does_not_wait_for_the_whole_of_a_large_vault(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultmem.indexing.reconcile.BATCH_NOTES", 40)
+    monkeypatch.setattr("vaultmem.indexing.batches.BATCH_NOTES", 40)
     for number in range(1000):
         world.put(f"old/n{number}.md", f"old{number}")
     other = World(world.root, world.state)
@@ -102,7 +102,7 @@ index = Index(state / "index")
 delay = float(sys.argv[3])
 threading.Thread(target=lambda: (time.sleep(delay), os.kill(os.getpid(), signal.SIGKILL)), daemon=True).start()
 import vaultmem.indexing.reconcile
-vaultmem.indexing.reconcile.BATCH_NOTES = 7
+vaultmem.indexing.batches.BATCH_NOTES = 7
 Reconciler(store, index).everything()
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
 from tests.world import contents
 from vaultmem import errors
@@ -61,11 +61,19 @@ class Agents(RuleBasedStateMachine):
     # --- what agents do ------------------------------------------------------------------
 
     @rule(target=ids, word=words, user=users, project=projects, scope=scopes, tag=words)
-    def remember(self, word: str, user: str, project: str, scope: str, tag: str) -> str:
+    def remember(self, word: str, user: str, project: str, scope: str, tag: str) -> Any:
         agent = self.vault.for_caller(Caller(user=user, session="s-1"))
         project = project if scope == "project" else ""
         text = f"A note about the {word}."
+        old = {id_: self._file(id_).read_bytes() for id_ in self._there()}
         made = agent.remember(text, scope=scope, project=project, tags=[tag])
+        if made.memory_id in old:  # the same text is one note
+            memory = self.memories[made.memory_id]
+            assert (made.created, memory["content"], memory["user"]) == (False, text, user)
+            memory.update(tags=memory["tags"] | {tag}, forgotten=False)
+            if self._file(made.memory_id).read_bytes() != old[made.memory_id]:
+                self.before[made.memory_id].append(old[made.memory_id])
+            return multiple()
         self.memories[made.memory_id] = {
             "path": made.path,
             "content": text,

@@ -120,6 +120,8 @@ def root(tmp_path: Path) -> Path:
         tags = ", ".join(f"label{i}" for i in range(first, first + 500))
         (vault / f"Labels {first}.md").write_text(f"---\ntags: [{tags}]\n---\nLabels.\n")
     (vault / "Long.md").write_text("Tea, and more tea. " * 60_000)
+    with Vault.open(vault, {"model": "off"}) as opened:
+        opened.index_now()  # what the first call takes is not what its argument takes
     return vault
 
 

@@ -1,1 +1,1 @@
-"""Thin covers: how the outside reaches the operations."""
+"""How people and programs reach the operations: commands, MCP and HTTP, each a thin layer."""

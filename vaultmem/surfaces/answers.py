@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import Conflict, VaultmemError
 from vaultmem.limits import SHOWN
 
@@ -50,7 +51,7 @@ def error_answer(error: Exception) -> Any:
         message = (
             f"The memory could not do this: an unexpected {type(error).__name__}. "
             "Your notes are files and stay as they are. Try once more; if it fails again, "
-            "go on without memory and tell the user to run: vaultmem doctor"
+            f"go on without memory and tell the user to run: {command_to_type('doctor')}"
         )
         return _error_in_answer("memory_unavailable", message, retry=True, degraded=True)
     degraded = error.code == "memory_unavailable"

@@ -23,6 +23,7 @@ from vaultmem.surfaces.render import first_warnings, plain_json, short_text
 
 if TYPE_CHECKING:
     from vaultmem.operations.facts import Facts
+    from vaultmem.operations.happened.activity import Activity, Happening
     from vaultmem.operations.results import FetchedMemories, Listed, Memory, Recalled, Summary, Tags
     from vaultmem.operations.sessions import Timeline
     from vaultmem.upkeep.status import Status
@@ -119,6 +120,39 @@ def _lean_listed(found: Listed, given: Arguments) -> Any:
     }
 
 
+def _lean_activity(found: Activity, given: Arguments) -> Any:
+    """The change in a line of its own; what each has in common with all is left out."""
+    made = [_lean_happening(each) for each in found.activity]
+    shown = made if "limit" in given else items_within(made, _LISTED)
+    left = len(shown) < len(made)
+    return {
+        "activity": shown,
+        "total": found.total,
+        "since": found.since,
+        "next_offset": given.get("offset", 0) + len(shown) if left else found.next_offset,
+        **told(message=found.message),
+    }
+
+
+def _lean_happening(each: Happening) -> Json:
+    kept: Json = plain_json(each)
+    named = named_fields(each.id or each.path, each.path, each.title)
+    for name in ("path", "title", "id"):
+        kept.pop(name, None)
+    changes = kept.pop("changes", None)
+    if "client" in kept:
+        del kept["by"]  # it is an agent's name
+    words = [
+        " ".join(
+            f"{sign}{side[name]}"
+            for name, sign in (("removed", "-"), ("added", "+"))
+            if name in side
+        )
+        for side in changes or ()
+    ]
+    return {**named, **kept, **told(changes=words or None)}
+
+
 def _lean_summary(each: Summary, order: str) -> Json:
     moment = "created_at" if order == "created" else "updated_at"
     return {
@@ -168,9 +202,8 @@ def _lean_facts(found: Facts, given: Arguments) -> Any:
 
 def _lean_tags(found: Tags, given: Arguments) -> Any:
     made = [{"tag": each.tag, "count": each.count} for each in found.tags]
-    limit = given.get("limit")
-    shown = made[:limit] if limit else items_within(made, _LIST)
-    more = len(made) - len(shown) or None
+    shown = made if given.get("limit") else items_within(made, _LIST)
+    more = (found.total or len(made)) - len(shown) or None
     return {"tags": shown, **told(more=more, warnings=first_warnings(found.warnings))}
 
 
@@ -191,6 +224,7 @@ _LEAN: Final[Mapping[str, Callable[[Any, Arguments], Any]]] = {
     "Recalled": _lean_recalled,
     "FetchedMemories": _lean_memories,
     "Listed": _lean_listed,
+    "Activity": _lean_activity,
     "Timeline": _lean_timeline,
     "Facts": _lean_facts,
     "Tags": _lean_tags,

@@ -3,9 +3,11 @@ passage, quoted. Words are not marked: what is quoted can be given back as `old_
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from vaultmem.base.local_time import local_time
 from vaultmem.notes.note import one_line
 
 Json = Mapping[str, Any]
@@ -58,13 +60,18 @@ def _recalled_name(hit: Json) -> str:
     return hit.get("title") or stem
 
 
+def local_day(moment: str) -> str:
+    """The day, here, of a moment as answers print it."""
+    return local_time(dt.datetime.fromisoformat(moment)).date().isoformat()
+
+
 def _recalled_provenance(hit: Json) -> Iterator[str]:
     heading = f" › {hit['heading']}" if "heading" in hit else ""
     yield f"**{_recalled_name(hit)}**{heading}"
     yield f"`{hit['path']}`"
     if "id" in hit:
         yield f"id {hit['id']}"
-    yield hit["created_at"][:10]
+    yield local_day(hit["created_at"])
     yield f"{hit['relevance_score']}"
     yield "whole" if hit["whole"] else "part"
     yield from (f"{n} {hit[n]}" for n in ("type", "scope", "project", "importance") if n in hit)

@@ -139,6 +139,7 @@ async def test_templates(served: McpServer, era: str) -> None:
         listed = (await c.list_resource_templates()).resource_templates
     assert [each.uri_template for each in listed] == [
         "memory://vault{?offset,limit}",
+        "memory://recent{?by,since,project,limit}",
         "memory://vault/{+key}",
         "memory://session/{session_id}",
     ]

@@ -16,7 +16,7 @@ from tests.surfaces.mcp.harness import ERAS, INITIALIZE, INITIALIZED, Process, c
 from vaultmem.notes.note import parse
 from vaultmem.surfaces.mcp import sampling
 from vaultmem.surfaces.mcp.server import McpServer
-from vaultmem.upkeep import drafts
+from vaultmem.upkeep.consolidation import drafts
 
 pytestmark = pytest.mark.anyio
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"

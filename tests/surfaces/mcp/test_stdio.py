@@ -270,9 +270,9 @@ def test_stray_prints_do_not_reach_the_client(tmp_path: Path, vault: Path) -> No
         "from vaultmem.operations import read\n"
         "from vaultmem.surfaces.cli import main\n"
         "kept = read.Reader.tags\n"
-        "def loud(self):\n"
+        "def loud(self, **more):\n"
         "    print('noise'); os.system('echo noise'); sys.stdout.flush()\n"
-        "    return kept(self)\n"
+        "    return kept(self, **more)\n"
         "read.Reader.tags = loud\n"
         "sys.exit(main(['serve', '--vault', sys.argv[1]]))\n"
     )
@@ -330,6 +330,11 @@ def test_nothing_heavy_is_there_at_the_first_reply(tmp_path: Path, vault: Path) 
     assert done.returncode == 0
 
 
+# No two of their texts have the same words.
+CLIENTS = ["Anna", "Boris", "Chloe", "Dmitri", "Esther", "Farid", "Greta", "Hiro", "Ines", "Jonas"]
+TURNS = ["earliest", "middle", "latest"]
+
+
 def test_ten_clients_on_one_vault(tmp_path: Path, vault: Path) -> None:
     """Ten servers, each with its own client, on the same notes: no call fails, nothing is lost."""
 
@@ -338,7 +343,7 @@ def test_ten_clients_on_one_vault(tmp_path: Path, vault: Path) -> None:
             process.start()
             made = []
             for turn in range(3):
-                text = f"Client {number} wrote note {turn}."
+                text = f"{CLIENTS[number]} wrote the {TURNS[turn]} note."
                 stored = process.call(turn * 4 + 1, "store_memory", **STORE | {"content": text})
                 assert not stored["isError"], stored
                 made.append(stored["structuredContent"]["memory_id"])

@@ -33,7 +33,7 @@ SEED = {  # the tools of the seed: required arguments, then the others
 }
 OTHERS = {  # and of the contract
     "get_memories": "ids |",
-    "list_memories": "| scope type project tag room folder order limit offset",
+    "list_memories": "| by since scope type project tag room folder order limit offset",
     "assert_fact": "subject predicate object | confidence provenance valid_from valid_to multi",
     "query_facts": "| subject predicate object as_of include_closed",
     "start_session": "| project title",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import io
 import keyword
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from vaultmem import __version__
+from vaultmem.base.own_program import command_to_type
+from vaultmem.front.asker import columns_of_asker
 from vaultmem.surfaces.cli import quiet, tab_completion
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ GROUPS: Final = {
     },
     "Remember": {
         "add": "Remember something.",
+        "today": "Show or add to the daily note of today.",
+        "append": "Add text to a note, or to one of its sections.",
+        "replace": "Put other words in place of some in a note.",
+        "task": "List, add or check the tasks of a note.",
         "edit": "Change a note in your editor.",
+        "rename": "Rename a note, and all links to it.",
         "forget": "Forget a memory; it can come back.",
         "restore": "Bring back a forgotten memory, or an earlier version.",
     },
@@ -45,16 +51,18 @@ GROUPS: Final = {
         "install": "Connect a client: Claude, Cursor, VS Code, Codex and others.",
         "uninstall": "Disconnect a client.",
         "serve": "Serve the vault to agents over MCP.",
+        "path": "Have your shell find vaultmem by its name.",
         "hook": "Answer an agent's life-cycle event.",
     },
     "Look after": {
         "index": "Bring the index up to date now.",
         "sync": "Share the vault through git: commit, merge, push.",
-        "conflicts": "Show what two sides could not agree on.",
+        "conflicts": "Show notes that two machines changed differently.",
         "resolve": "Settle a conflict: keep ours, theirs or both.",
-        "consolidate": "Draw what belongs together into fewer, clearer memories.",
-        "review": "Show what is yours to judge among your memories.",
+        "consolidate": "Put what belongs together into fewer, clearer memories.",
+        "review": "Show memories for you to judge.",
         "status": "Show how the vault and its index are.",
+        "engine": "See or stop the process that serves all windows.",
         "doctor": "Find what is wrong with the vault, and what to do about it.",
         "models": "Embedding models: list, fetch, take from a folder.",
         "completion": "Teach your shell to complete commands, titles and tags.",
@@ -91,6 +99,10 @@ class Commands(click.Group):
                 formatter.write_dl([(f"{name:{_COLUMN}}", line) for name, line in commands.items()])
         click.Command.format_options(self, ctx, formatter)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        formatter.write(f"More about a command: {command_to_type('COMMAND --help')}\n")
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
@@ -120,7 +132,6 @@ def _offer_quiet(command: click.Command) -> None:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="More about a command: vaultmem COMMAND --help",
 )
 @click.option("--vault", metavar="DIR", type=click.Path(file_okay=False), help="The vault.")
 @quiet.quiet_option
@@ -135,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _make_cli_speak_utf8()
         cli.complete_for_a_shell()
         given = list(sys.argv[1:] if arguments is None else arguments)
-        columns = shutil.get_terminal_size().columns
+        columns = columns_of_asker()
         wide = max(36, columns - 2) if columns < 52 else None  # with so few click gives up
         colour = _click_colour()
         with cli.make_context("vaultmem", given, color=colour, terminal_width=wide) as context:

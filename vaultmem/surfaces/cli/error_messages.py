@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from vaultmem import config
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.note import one_line
 from vaultmem.surfaces.cli import screen
@@ -21,7 +22,13 @@ _UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF)
 _NO_COMMAND: Final = re.compile(r"No such command '(.+)'")
 _NOT_A_CHOICE: Final = re.compile(r"'(.+?)' is not one of ")
 _NEAR: Final = re.compile(r"Near it are: (.+)\.\Z")
+_IN_A_TERMINAL: Final = {  # what a tool's argument is called there
+    "leave section out": "leave --section out",
+    "old_text": "OLD",
+    "new_text": "NEW",
+}
 _ANY: Final = "Recall or list memories to see which there are."
+_READ: Final = "Read the note with get_memories."
 
 
 def answer_error(error: Exception, colour: bool | None) -> int:
@@ -46,9 +53,14 @@ def answer_error(error: Exception, colour: bool | None) -> int:
 
 def _error_sentence(text: str) -> str:
     """What agents are told, as one says it to a person at a terminal."""
-    text = text.replace(_ANY, "See what there is: vaultmem recent")
+    if _ANY in text:
+        text = text.replace(_ANY, f"See what there is: {command_to_type('recent')}")
+    if _READ in text:
+        text = text.replace(_READ, f"See the note: {command_to_type('show')} NOTE")
+    for told, meant in _IN_A_TERMINAL.items():
+        text = text.replace(told, meant)
     if text.startswith("No vault here") and Path(".obsidian").is_dir():
-        return "This Obsidian vault does not know vaultmem yet. Add what it needs: vaultmem init"
+        return f"This Obsidian vault does not know vaultmem yet. Add what it needs: {command_to_type('init')}"
     return _NEAR.sub(r"Did you mean: \1?", text)
 
 

@@ -46,6 +46,8 @@ vault_to_make = click.option(
     **_VAULT,
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+section = click.option("--section", metavar="HEADING", help="The section of the note.")
+done = click.option("--done/--undone", default=None, help="Check or uncheck the task.")
 limit = partial(
     click.option, "--limit", type=int, metavar="N", show_default=True, help="At most so many."
 )
@@ -98,6 +100,19 @@ class VaultCall(NamedTuple):
         from vaultmem.surfaces.lean_json import lean_answer
 
         self.print_result(lean_answer(result, given) if self.as_json else result, show)
+
+
+def day_in_words(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """`today` and `yesterday` as those dates, `2d` as that moment; dates as they are."""
+    if not value or (value[:1].isdigit() and "-" in value):
+        return value
+    from vaultmem.base.local_time import is_day, local_time, moment_since
+
+    found = moment_since(value)
+    if found is None:
+        return value  # the operation says what it must be
+    here = local_time(found)
+    return here.date().isoformat() if is_day(value) else here.isoformat(timespec="seconds")
 
 
 def on_vault(command: Callable[..., T]) -> Callable[..., T]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from vaultmem.front.asker import is_asked_by_another
 from vaultmem.surfaces.cli import screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
@@ -27,7 +28,7 @@ _ENOUGH: Final = 1.0  # seconds of work, after which a guess is worth something
 @contextlib.contextmanager
 def progress_line(what: str) -> Iterator[Progress]:
     """Show that `what` is under way; call what this gives with how much is done of how much."""
-    if is_quiet() or not sys.stderr.isatty():
+    if is_quiet() or is_asked_by_another() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     line = _ProgressLine(what)

@@ -7,7 +7,6 @@ import contextvars
 import datetime as dt
 import itertools
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +15,10 @@ from typing import Any, Final
 import click
 
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.local_time import local_time
+from vaultmem.front.asker import columns_of_asker
 from vaultmem.notes import note
 from vaultmem.notes.note import printable
-from vaultmem.surfaces import render
 from vaultmem.surfaces.cli.quiet import is_quiet
 
 _WIDEST: Final = 100  # longer lines are hard to read
@@ -54,7 +54,7 @@ def laid_out_for_people() -> Iterator[None]:
 
 
 def screen_width() -> int:
-    return max(40, min(shutil.get_terminal_size().columns, _WIDEST))
+    return max(40, min(columns_of_asker(), _WIDEST))
 
 
 def safe_for_screen(text: str) -> str:
@@ -208,10 +208,13 @@ def _wrapped_screen_line(line: str, wide: int) -> list[str]:
 
 
 def moment_for_people(moment: dt.datetime | str | None) -> str:
-    """A moment as a person says it; exact in a pipe. A text is what a person wrote."""
+    """A moment as a person says it; in a pipe to the second, by the clock here and with what that
+    is ahead of UTC. A text is what a person wrote."""
     if moment is None or isinstance(moment, str):
         return moment or ""
-    return friendly_moment(moment) if is_for_a_person() else render.rfc3339(moment)
+    if is_for_a_person():
+        return friendly_moment(moment)
+    return local_time(moment).isoformat(timespec="seconds")
 
 
 def friendly_moment(moment: dt.datetime, now: dt.datetime | None = None) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import click
 
 from vaultmem.base import own_program
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import Unavailable
 from vaultmem.surfaces.cli import screen
 
@@ -132,9 +133,9 @@ class Tour:
         else:
             self.say_on_tour("It clears up after itself.")
         self.say_on_tour("Your own vault, and an agent that uses it:")
-        for line in ("vaultmem init ~/Brain", "vaultmem install claude-code --vault ~/Brain"):
+        for line in ("init ~/Brain", "install claude-code --vault ~/Brain"):
             click.secho("$ ", dim=True, nl=False)
-            click.secho(line, fg="cyan")
+            click.secho(command_to_type(line), fg="cyan")
 
     # --- showing -------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem import config
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import answers, arguments
+from vaultmem.surfaces.dialects.variables import dialect_variables
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
@@ -126,7 +126,7 @@ class Dialect:
 
     def __init__(self, started: ServerOptions) -> None:
         self.started = started
-        self.variables = config.dialect_variables()
+        self.variables = dialect_variables()
 
     # --- who asks ------------------------------------------------------------------------
 

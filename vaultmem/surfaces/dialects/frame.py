@@ -18,18 +18,18 @@ import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.lowlevel import Server
-from mcp_types import CLIENT_INFO_META_KEY
 
 from vaultmem.errors import ReadOnly
 from vaultmem.limits import bounded_client_name
 from vaultmem.surfaces import arguments
 from vaultmem.surfaces.dialects import ClientConnection, Dialect, DialectError, DialectTool
-from vaultmem.surfaces.mcp import server, stdio
+from vaultmem.surfaces.mcp import messages, server
 from vaultmem.surfaces.mcp.compat import connection_of
 from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, McpServer, Options
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
+    from vaultmem.surfaces.mcp.followed_vault import MakeLife
     from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
@@ -46,9 +46,10 @@ class DialectServer(McpServer):
         options: Options,
         dialect: Dialect,
         caller_of: CallerOf | None = None,
+        life: MakeLife | None = None,
     ) -> None:
         self.dialect = dialect
-        super().__init__(provide, options, caller_of)
+        super().__init__(provide, options, caller_of, life)
 
     # --- life ----------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class DialectServer(McpServer):
         """Know a connection of the handshake era from its first request to its end."""
         connection = connection_of(ctx)
         known = _CONNECTED in connection.state
-        if stdio.names_protocol_version(ctx.params) or (known and ctx.method != "initialize"):
+        if messages.names_protocol_version(ctx.params) or (known and ctx.method != "initialize"):
             return
         connection.state[_CONNECTED] = _dialect_client_from_wire(ctx)
         if ctx.method != "initialize":
@@ -228,19 +229,13 @@ class DialectServer(McpServer):
 
 
 def _dialect_client_from_wire(ctx: Context) -> ClientConnection:
-    """From the wire itself: the library drops what it does not know."""
-    params = ctx.params or {}
-    meta = params.get("_meta")
-    info = params.get("clientInfo") if ctx.method == "initialize" else None
-    if isinstance(meta, Mapping):
-        info = info or meta.get(CLIENT_INFO_META_KEY)
-    info = info if isinstance(info, Mapping) else {}
+    info = messages.client_info(ctx.method, ctx.params)
     extra = info.get("extra")
     session = extra.get("sessionId") if isinstance(extra, Mapping) else None
     name = info.get("name")
     return ClientConnection(
         client=bounded_client_name(name)
-        if isinstance(name, str) and name != stdio.NAMELESS
+        if isinstance(name, str) and name != messages.NAMELESS
         else "",
         session=session if isinstance(session, str) else "",
         over_http=ctx.request is not None,

@@ -95,7 +95,8 @@ class KeyedEntries:
         """Every tag of the lasting memories, with how many have it."""
         filters = self._view.filters(scope=LASTING, type=MEMORY_TYPES, folder=self._memories_folder)
         lacks = self._view.gaps.warnings()
-        return Tags(tuple(TagCount(*pair) for pair in self._view.gaps.tags(filters)), lacks)
+        found, _ = self._view.gaps.tags(filters)
+        return Tags(tuple(TagCount(*pair) for pair in found), warnings=lacks)
 
     @bounded()
     def entries_containing(self, query: str, *, tag: str | None = None, limit: int = 5) -> Matches:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from vaultmem.base.local_time import local_time
 from vaultmem.errors import InvalidInput, NotFound, StorageFull
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import (
@@ -250,7 +251,7 @@ def _surreal_session_text(vault: Vault) -> str:
     told = vault.session_summary()
     current = vault.status().current_session
     started = told.started_at or (current.started_at if current else None)
-    since = f" | Started: {started:%Y-%m-%d %H:%M}" if started else ""
+    since = f" | Started: {local_time(started):%Y-%m-%d %H:%M}" if started else ""
     served = f"{told.queries} queries, {told.memories_served} unique memories served"
     lines = [
         "## Session Memory Summary",

@@ -111,7 +111,7 @@ def _route_texts_parameter(description: str, **items: Any) -> dict[str, Any]:
     return {"type": "array", "items": each, "description": f"{description}; may be repeated"}
 
 
-_DAY: Final = "a date like 2026-01-31, or a date and time in UTC"
+_DAY: Final = "a date like 2026-01-31, or a date and time"
 
 ROUTES: Final = (
     Rest(
@@ -174,7 +174,7 @@ ROUTES: Final = (
         _inject_route,
         {
             "q": text_schema("the task, in a few words"),
-            "project": text_schema("memories of this project and those of none"),
+            "project": text_schema("memories of this project, and of no project"),
             "max_tokens": whole_schema(
                 100, 8000, default=2000, description="how long the block may be"
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.mcp.notifications import RevisionWatch
@@ -17,7 +17,22 @@ if TYPE_CHECKING:
 log = logging.getLogger("vaultmem")
 
 LOOK_SECONDS: Final = 1.0  # between two looks at what other processes wrote
+GAP_TELLINGS: Final = 2  # answers that say which languages meaning does not know
 PAUSE_SECONDS: Final = 0.2  # after the first reply, for the few questions that come at once
+
+
+class Life(Protocol):
+    """The vault of a server, from its first use to the server's end."""
+
+    def vault(self) -> Vault: ...
+    @property
+    def in_use(self) -> Vault | None: ...
+    def start_following(self) -> None: ...
+    def stop_following(self) -> None: ...
+
+
+Opened = Callable[["Vault"], None]
+MakeLife = Callable[[Opened, Callable[[], None]], Life]  # (vault opened, tell of a change)
 
 
 class FollowedVault:
@@ -39,6 +54,7 @@ class FollowedVault:
         self._revisions: RevisionWatch | None = None
         self._started: threading.Thread | None = None
         self._stopping = threading.Event()
+        self._renewed = False  # the settings say of other notes now that they are memories
 
     def vault(self) -> Vault:
         """The open vault; opens it when nobody has. A failure is tried again next time."""
@@ -47,7 +63,9 @@ class FollowedVault:
                 vault = self._provide()
                 self._opened(vault)
                 vault.on_write.append(self.vault_changed)
+                vault.tell_gaps(GAP_TELLINGS)
                 self._vault = vault
+            self._renewed |= self._vault.take_settings()
             return self._vault
 
     @property
@@ -77,8 +95,19 @@ class FollowedVault:
                 said = told
                 self._stopping.wait(LOOK_SECONDS)
         while not self._stopping.wait(LOOK_SECONDS):
+            self._follow_settings()
             if self._revisions is not None and self._revisions.has_news():
                 self._notify()
+
+    def _follow_settings(self) -> None:
+        """What the settings keep away goes at once, what they open comes in."""
+        try:
+            vault = self.vault()
+            if self._renewed:
+                self._renewed = False
+                vault.index_now()
+        except Exception as error:  # the edge of a thread; callers are told
+            log.debug("the settings cannot be followed: %s", error)
 
     def _follow_vault(self, vault: Vault) -> None:
         with self._opening:

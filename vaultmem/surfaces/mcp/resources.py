@@ -30,7 +30,7 @@ FIXED: Final[Mapping[str, tuple[str, str, str]]] = {  # path: title, what it is,
     "session/summary": ("Current session", "What this session stored and logged", MARKDOWN),
     "project/knowledge-graph": ("Knowledge graph", "Entities and how they relate", MARKDOWN),
     "user/preferences": ("User preferences", "What the user prefers and how", MARKDOWN),
-    "recent": ("Recent memories", "The notes that changed last", JSON),
+    "recent": ("Recent memories", "The notes that changed last, by whom and how", JSON),
     "vault": ("All memories", "Every note, in pages", JSON),
     "conflicts": ("Conflicts", "Notes that two machines or people changed at once", JSON),
 }
@@ -38,6 +38,7 @@ TEMPLATES: Final = tuple(
     {"uriTemplate": ROOT + path, "name": name, "description": text, "mimeType": kind}
     for path, name, text, kind in (
         ("vault{?offset,limit}", "memories", "Every note, in pages", JSON),
+        ("recent{?by,since,project,limit}", "activity", "Who changed what since when", JSON),
         ("vault/{+key}", "memory", "One note by id, key or path", MARKDOWN),
         ("session/{session_id}", "session", "One session's journal", JSON),
     )
@@ -98,6 +99,8 @@ def read_resource(vault: Vault, uri: str) -> dict[str, Any]:
 def _resource_text(vault: Vault, uri: str) -> tuple[str, str]:
     require_known_resource(uri)
     path, _, query = uri.removeprefix(ROOT).partition("?")
+    if path == "recent" and query:
+        return JSON, _activity_resource(vault, query)
     if path in _READERS:
         return FIXED[path][2], _READERS[path](vault)
     if path == "vault":
@@ -171,6 +174,29 @@ def _list_page_resource(vault: Vault, query: str) -> str:
     return answers.answer_text(vault.list(order="title", **numbers))
 
 
+def _activity_resource(vault: Vault, query: str) -> str:
+    from vaultmem.surfaces import lean_json
+
+    given: dict[str, Any] = {name: values[-1] for name, values in parse_qs(query).items()}
+    known = {name: given[name] for name in ("by", "since", "project") if name in given}
+    limit = given.get("limit", "20")
+    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:12]) <= PAGE:
+        reason = f"limit must be a whole number between 1 and {PAGE}."
+        raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}recent?{query}"})
+    found = vault.activity(**known, limit=int(limit))
+    return answers.answer_text(lean_json.lean_answer(found, {"limit": limit}))
+
+
+def _recent_resource(vault: Vault) -> str:
+    """The notes themselves, and what happened last."""
+    from vaultmem.surfaces import lean_json
+
+    happened = lean_json.lean_answer(vault.activity(limit=20), {})
+    return answers.answer_text(
+        {**answers.plain_answer(vault.recent(20)), "activity": happened["activity"]}
+    )
+
+
 # --- the fixed ones ----------------------------------------------------------------------
 
 
@@ -206,6 +232,6 @@ _READERS: Final[Mapping[str, Callable[[Any], str]]] = {
         vault.context(sections=("preferences",), max_tokens=4000).context_block
         or "No preferences are known yet.\n"
     ),
-    "recent": lambda vault: answers.answer_text(vault.recent(20)),
+    "recent": _recent_resource,
     "conflicts": lambda vault: answers.answer_text(vault.conflicts()),
 }

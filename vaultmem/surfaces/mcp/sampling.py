@@ -21,7 +21,7 @@ from pydantic import ValidationError
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
-    from vaultmem.upkeep.consolidate import ProseWanted
+    from vaultmem.upkeep.consolidation.consolidate import ProseWanted
 
 log = logging.getLogger("vaultmem")
 

@@ -37,12 +37,13 @@ class Tool:
     def listing(self) -> dict[str, Any]:
         """The tool as `tools/list` shows it."""
         output = {name: {"type": kind} for name, kind in self.answers.items()}
+        told = {"outputSchema": {"type": "object", "properties": output}} if output else {}
         hints = {"destructiveHint": self.destroys} if self.writes else {"readOnlyHint": True}
         return {
             "name": self.name,
             "description": self.description,
             "inputSchema": self.schema,
-            "outputSchema": {"type": "object", "properties": output},
+            **told,
             "annotations": hints,
             **({"_meta": {"anthropic/alwaysLoad": True}} if self.always else {}),
         }
@@ -62,6 +63,11 @@ ENTITIES: Final = {
         "properties": {"name": TEXT, "type": TEXT, "relationship": TEXT},
         "required": ["name", "type", "relationship"],
     },
+}
+LIKE_STORED: Final = {  # entities once more; that tool is always in sight
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "as in store_memory",
 }
 
 
@@ -89,4 +95,3 @@ def some_of_schema(*words: str) -> dict[str, Any]:
 
 SCOPES: Final = ("session", "project", "user")
 TYPES: Final = ("episodic", "semantic", "procedural")
-WHICH: Final = text_schema("id, path or title")

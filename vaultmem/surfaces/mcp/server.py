@@ -25,8 +25,8 @@ from vaultmem.errors import NotFound, ReadOnly, VaultmemError
 from vaultmem.limits import bounded_client_name, shown_wrong_value
 from vaultmem.notes.masking import without_private
 from vaultmem.surfaces import answers, arguments
-from vaultmem.surfaces.mcp import prompts, resources, sampling, tools
-from vaultmem.surfaces.mcp.followed_vault import FollowedVault
+from vaultmem.surfaces.mcp import hook_tool, prompts, resources, sampling, tools
+from vaultmem.surfaces.mcp.followed_vault import FollowedVault, Life, MakeLife
 from vaultmem.surfaces.mcp.notifications import Look, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
 
@@ -86,14 +86,18 @@ class McpServer:
         provide: Callable[[], Vault],
         options: Options,
         caller_of: CallerOf | None = None,
+        life: MakeLife | None = None,
     ) -> None:
         self.options = options
         self.notifier = Notifier()
         self._caller_of = caller_of or (lambda request: None)
         self._slots: anyio.CapacityLimiter | None = None
         self._asked_for: set[str] = set()  # prose, by key
-        self.life = FollowedVault(
-            provide, self._vault_opened, self.notifier.notify_changed, watch=options.watch
+        changed = self.notifier.notify_changed
+        self.life: Life = (
+            life(self._vault_opened, changed)
+            if life
+            else FollowedVault(provide, self._vault_opened, changed, watch=options.watch)
         )
         self.server = self._make_server()
 
@@ -143,11 +147,16 @@ class McpServer:
     def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
         return caller
 
-    async def _work_on_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
+    async def _work_on_vault(
+        self, ctx: Context, do: Callable[[Vault], T], *, awaited: bool = True
+    ) -> T:
+        """Where it is not `awaited` to its end, it goes on when the caller does."""
         view = self._served_vault_view(ctx)
         if self._slots is None:
             self._slots = anyio.CapacityLimiter(AT_ONCE)
-        return await anyio.to_thread.run_sync(lambda: do(view()), limiter=self._slots)
+        return await anyio.to_thread.run_sync(
+            lambda: do(view()), limiter=self._slots, abandon_on_cancel=not awaited
+        )
 
     # --- tools ---------------------------------------------------------------------------
 
@@ -158,6 +167,8 @@ class McpServer:
         return {"tools": [tool.listing() for tool in self._offered_native_tools(ctx)]}
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+        if params.name == hook_tool.NAME:
+            return await self._answer_hook_event(ctx, params.arguments or {})
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
             message = f"There is no tool {shown_wrong_value(params.name)}{tools.nearest_tool(params.name)}"
@@ -173,6 +184,18 @@ class McpServer:
         except Exception as error:  # the edge: an agent gets a sentence, never a traceback
             return answers.failure_answer(error)
         return result
+
+    async def _answer_hook_event(self, ctx: Context, given: dict[str, Any]) -> Any:
+        """Whatever the toolsets are: those say what a model is offered."""
+        text = ""
+        with anyio.move_on_after(hook_tool.SECONDS):
+            try:
+                text = await self._work_on_vault(
+                    ctx, lambda vault: hook_tool.said_to_event(vault, given), awaited=False
+                )
+            except Exception as error:  # the edge
+                text = hook_tool.unanswered_event(error)
+        return hook_tool.hook_result(text)
 
     async def _call_consolidate_tool(
         self, ctx: Context, params: types.CallToolRequestParams, given: dict[str, Any]

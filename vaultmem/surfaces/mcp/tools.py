@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput
 from vaultmem.limits import CONSOLIDATIONS, DETAILS, STRATEGIES
+from vaultmem.surfaces.mcp.hook_tool import HOOK_EVENT
 from vaultmem.surfaces.mcp.schemas import (
     ENTITIES,
     FLAG,
+    LIKE_STORED,
     NUMBER,
     SCOPES,
     SHARE,
     TEXT,
     TEXTS,
     TYPES,
-    WHICH,
     Arguments,
     Tool,
     number_schema,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vaultmem.vault import Vault
 
 CONSOLIDATE: Final = "reflect_and_consolidate"
+_TAGS: Final = 250  # more than an answer has room for
 TOOLSETS: Final = ("core", "graph", "session", "curate")
 
 
@@ -70,6 +72,7 @@ def _update_tool(vault: Vault, given: Arguments) -> Any:
         add_entities=tuple(entities.get("add") or ()),
         remove_entities=tuple(entities.get("remove") or ()),
         **_tool_arguments(given, "content", "old_text", "new_text", "append", "section"),
+        **_tool_arguments(given, "task", "done"),
         **_tool_arguments(given, "importance", "metadata", "expected_version"),
     )
 
@@ -91,6 +94,19 @@ def _context_tool(vault: Vault, given: Arguments) -> Any:
 def _graph_tool(vault: Vault, given: Arguments) -> Any:
     wanted = {k: v for k, v in given.items() if k not in ("entity", "max_tokens")}
     return vault.search_graph(given.get("entity"), **wanted)
+
+
+def _list_tool(vault: Vault, given: Arguments) -> Any:
+    """With `by` or `since` it is told what happened; notes do not have an order then."""
+    if not given.keys() & {"by", "since"}:
+        return vault.list(**given)
+    known = ("by", "since", "project", "folder", "limit", "offset")
+    if other := [name for name in given if name not in known]:
+        raise InvalidInput(
+            f"by and since tell what happened to memories, and go with project, folder, limit and "
+            f"offset only; leave out {', '.join(other)}."
+        )
+    return vault.activity(**given)
 
 
 def _tool_for_operation(method: str, *first: str) -> Callable[[Vault, Arguments], Any]:
@@ -143,7 +159,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "store_memory",
         "core",
         "Remember one thing: a decision, preference, fact, lesson or how-to. "
-        "Answers with similar memories: update one of those rather than repeat it.",
+        "Answers with similar memories: update one rather than repeat it.",
         {
             "content": text_schema("Markdown that stands alone"),
             "type": one_of_schema(*TYPES, description="event, fact or how-to"),
@@ -152,7 +168,7 @@ TABLE: Final[tuple[Tool, ...]] = (
             "tags": TEXTS,
             "title": TEXT,
             "project": TEXT,
-            "key": text_schema("your own name for it; the same key replaces"),
+            "key": text_schema("your name for it; the same key replaces"),
             "expected_version": TEXT,
             "room": TEXT,
             "source": {
@@ -192,20 +208,22 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "update_memory",
         "core",
-        "Correct a memory (old_text, new_text), add to it (append), or replace all its content.",
+        "Correct a memory (old_text, new_text), add to it (append, task), or replace all its content.",
         {
-            "memory_id": WHICH,
+            "memory_id": text_schema("id, path or title; @today is the daily note"),
             "old_text": text_schema("as it stands there, once"),
             "new_text": TEXT,
             "append": TEXT,
-            "section": text_schema("heading to append under"),
+            "section": text_schema("heading"),
+            "task": text_schema("to add; with done, to check or uncheck"),
+            "done": FLAG,
             "content": text_schema("the whole text; read all of it first"),
             "importance": SHARE,
             "tags": {"type": "object", "properties": {"add": TEXTS, "remove": TEXTS}},
             "metadata": {"type": "object"},
             "related_entities": {
                 "type": "object",
-                "properties": {"add": ENTITIES, "remove": TEXTS},
+                "properties": {"add": LIKE_STORED, "remove": TEXTS},
             },
             "expected_version": TEXT,
         },
@@ -221,7 +239,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "forget_memory",
         "core",
-        "Hide an outdated or wrong memory from recall; restore_memory brings it back.",
+        "Hide an outdated or wrong memory; restore_memory brings it back.",
         {"memory_id": TEXT, "reason": TEXT, "expected_version": TEXT},
         {"memory_id": "string"},
         _tool_for_operation("forget", "memory_id"),
@@ -232,8 +250,10 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "list_memories",
         "core",
-        "Browse memories without a query.",
+        "Browse memories. by (agent, person, client) or since (today, 2d): who changed what.",
         {
+            "by": TEXT,
+            "since": TEXT,
             "scope": one_of_schema(*SCOPES),
             "type": TEXT,
             "project": TEXT,
@@ -245,12 +265,12 @@ TABLE: Final[tuple[Tool, ...]] = (
             "offset": NUMBER,
         },
         {"memories": "array", "total": "integer"},
-        _tool_for_operation("list"),
+        _list_tool,
     ),
     Tool(
         "get_memory_context",
         "core",
-        "One block of what matters for a task: preferences, project, session, how-tos.",
+        "One block of what matters for a task.",
         {
             "task_description": TEXT,
             "files_in_context": TEXTS,
@@ -268,7 +288,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "get_memory_status",
         "core",
-        "Health, counts, index and current session.",
+        "Health, counts, index, current session.",
         {},
         {"index": "object"},
         # The settings are a person's business, and long.
@@ -326,7 +346,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "start_session",
         "session",
-        "Open a journal for this work session.",
+        "Open a journal for this session.",
         {"project": TEXT, "title": TEXT},
         {"session_id": "string"},
         _tool_for_operation("start_session"),
@@ -335,7 +355,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "log_observation",
         "session",
-        "Add what happened or was decided to the session's journal.",
+        "Add what happened or was decided to the journal.",
         {
             "content": TEXT,
             "type": text_schema("decision, bugfix …"),
@@ -350,7 +370,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "end_session",
         "session",
-        "Close the journal with a summary; one is made if you give none.",
+        "Close the journal with a summary; made if you give none.",
         {"session_id": TEXT, "summary": TEXT},
         {"summary": "string"},
         _tool_for_operation("end_session"),
@@ -359,7 +379,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "get_timeline",
         "session",
-        "Observations in time order, of a session or around one of them.",
+        "Observations in time order, of a session or around one.",
         {
             "observation_id": TEXT,
             "session_id": TEXT,
@@ -385,7 +405,7 @@ TABLE: Final[tuple[Tool, ...]] = (
         "All tags with counts.",
         {"limit": NUMBER},
         {"tags": "array"},
-        lambda vault, given: vault.tags(),
+        lambda vault, given: vault.tags(limit=given.get("limit", _TAGS)),
     ),
     Tool(
         "promote_memory",
@@ -405,7 +425,7 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         CONSOLIDATE,
         "curate",
-        "Turn a session's events into lasting knowledge and patterns; dry_run shows the plan.",
+        "Turn a session's events into lasting knowledge; dry_run shows the plan.",
         {
             "session_id": TEXT,
             "strategy": one_of_schema(*CONSOLIDATIONS),
@@ -418,11 +438,11 @@ TABLE: Final[tuple[Tool, ...]] = (
     Tool(
         "prune_memories",
         "curate",
-        "Move many memories to the trash; project and user scope need a filter.",
+        "Trash many memories; project and user scope need a filter.",
         {
             "scope": one_of_schema(*SCOPES),
             "key": TEXT,
-            "older_than": text_schema("date or days, e.g. 90d"),
+            "older_than": text_schema("date, or 90d"),
             "tags": {**TEXTS, "description": "all of these"},
             "project": TEXT,
             "dry_run": FLAG,
@@ -449,19 +469,21 @@ BY_NAME: Final[Mapping[str, Tool]] = {tool.name: tool for tool in TABLE}
 
 
 def parse_toolsets(text: str | None) -> tuple[str, ...]:
-    """`core,graph` as given to --toolsets; nothing or `all` means every one."""
+    """`core,graph` as given to --toolsets; nothing or `all` means every one for a model."""
     names = [name.strip() for name in (text or "all").split(",") if name.strip()]
     if not names or "all" in names:
         return TOOLSETS
+    known = (*TOOLSETS, HOOK_EVENT.toolset)
     for name in names:
-        if name not in TOOLSETS:
-            raise InvalidInput(f"There is no toolset {name!r}: choose from {', '.join(TOOLSETS)}.")
-    return tuple(name for name in TOOLSETS if name in names)
+        if name not in known:
+            raise InvalidInput(f"There is no toolset {name!r}: choose from {', '.join(known)}.")
+    return tuple(name for name in known if name in names)
 
 
 def served_tools(toolsets: Iterable[str], *, read_only: bool) -> tuple[Tool, ...]:
     wanted = set(toolsets)
-    return tuple(t for t in TABLE if t.toolset in wanted and not (read_only and t.writes))
+    every = (*TABLE, HOOK_EVENT)
+    return tuple(t for t in every if t.toolset in wanted and not (read_only and t.writes))
 
 
 def nearest_tool(name: str) -> str:

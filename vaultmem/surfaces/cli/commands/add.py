@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.cli import options, screen
+from vaultmem.surfaces.cli.text_input import TextCommand, text_from
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Remembered
 
-_LONGEST: Final = 4_000_000  # bytes; the vault refuses less, and says so
 
-
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("words", metavar="TEXT…", nargs=-1)
 @options.note_option(
     "--type", default="semantic", show_default=True, help="semantic, episodic or procedural."
@@ -43,27 +40,21 @@ def add_command(
     vaultmem add Refresh tokens rotate every 24 hours --tag auth
     git log -1 --format=%B | vaultmem add --type episodic --project Atlas
     """
-    content = _text_to_add(words)
+    content = text_from(words, "remember")
     details |= {"scope": scope or ("project" if project else "user"), "project": project}
     call.ask_vault(lambda vault: vault.remember(content, **details), _print_add)
 
 
-def _text_to_add(words: tuple[str, ...]) -> str:
-    if words and words != ("-",):
-        return " ".join(words)
-    if not words and sys.stdin.isatty():
-        raise InvalidInput("There is nothing to remember: write it behind the command, or pipe it.")
-    try:
-        text = sys.stdin.buffer.read(_LONGEST).decode("utf-8-sig").rstrip()
-    except UnicodeDecodeError:
-        raise InvalidInput("What came in is not UTF-8 text, so nothing was remembered.") from None
-    if not text:
-        raise InvalidInput("There is nothing to remember: standard input is empty.")
-    return text
+_DONE: Final = {
+    "created": "Remembered",
+    "updated": "Updated",
+    "known": "Known already",
+    "revived": "Remembered again",
+}
 
 
 def _print_add(done: Remembered) -> None:
-    screen.say_done("Remembered" if done.created else "Updated", done.path, done.memory_id)
+    screen.say_done(_DONE[done.status], done.path, done.memory_id)
     screen.print_warnings(done.warnings)
     if done.similar:
         screen.say_line("You may know this already:" if done.created else "Similar:")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.on_vault
 def conflicts_command(call: options.VaultCall) -> int:
-    """Show what two sides could not agree on: unfinished merges, and the conflict copies that
+    """Show notes that two machines changed differently: unfinished merges, and the conflict copies that
     Obsidian Sync, Syncthing or Dropbox made. Looking changes nothing."""
     with call.open_vault(strict=False) as opened, options.progress("Looking"):
         found = opened.conflicts()

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
-    from vaultmem.upkeep.consolidate import Consolidated
+    from vaultmem.upkeep.consolidation.consolidate import Consolidated
 
 
 @click.command()
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run/--apply", default=True, help="Show the plan (default), or carry it out.")
 @options.on_vault
 def consolidate_command(call: options.VaultCall, **wanted: Any) -> None:
-    """Draw what happened together into fewer, lasting memories.
+    """Turn what happened in sessions into fewer, lasting memories.
 
     Shows the plan as a diff; nothing is written before you say --apply.
     """
@@ -46,7 +47,7 @@ def _print_consolidate(done: Consolidated) -> None:
     elif done.dry_run:
         screen.say_line(
             f"{screen.number_on_screen(made, 'memory')} would be drawn from {stats.memories_analyzed}. "
-            "Carry it out: vaultmem consolidate --apply"
+            f"Carry it out: {command_to_type('consolidate')} --apply"
         )
     if done.review:
-        screen.say_line(f"{done.review} lists what is yours to judge: vaultmem review")
+        screen.say_line(f"{done.review} lists what is yours to judge: {command_to_type('review')}")

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.cli import options, screen
+from vaultmem.surfaces.cli.text_input import TextCommand
 
 if TYPE_CHECKING:
     from vaultmem.operations.context.contexts import ContextBlock
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("task", metavar="[TASK…]", nargs=-1)
 @click.option(
     "--max-tokens",
@@ -35,7 +37,7 @@ def context_command(task: tuple[str, ...], call: options.VaultCall, **wanted: An
 def _print_context(block: ContextBlock, task: str | None) -> None:
     screen.print_warnings(block.warnings)
     if not block.memories_used:
-        begin = "There is nothing to tell an agent yet. The first memory: vaultmem add TEXT"
+        begin = f"There is nothing to tell an agent yet. The first memory: {command_to_type('add')} TEXT"
         screen.say_line((task and block.message) or begin)
         return
     text = screen.safe_for_screen(block.context_block.rstrip("\n"))

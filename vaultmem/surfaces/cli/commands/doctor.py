@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ SHOWN: Final = 8
 HEADINGS: Final[Mapping[str, str]] = {
     "other-library": "A library that stands in the way",
     "settings": "Settings that are wrong",
+    "obsidian": "Settings of Obsidian that cannot be heeded",
     "unreadable": "Files that cannot be read",
     "no-note": "What is named like a note, and cannot be one",
     "not-indexed": "Notes that cannot be searched",
@@ -43,9 +45,18 @@ HEADINGS: Final[Mapping[str, str]] = {
     "symlink": "Links to other places",
     "leftover-file": "Files that were left behind",
     "ambiguous-link": "Links that could mean several notes",
-    "dead-link": "Links that lead nowhere",
 }
 _BEHIND: Final = "index-behind"
+_NO_READER: Final = "pdf-library"
+# What is nothing wrong, and what is said of it behind its number.
+INFORMATION: Final[Mapping[str, tuple[str, str]]] = {
+    "dead-link": ("link", "to notes that are not there yet: nothing wrong."),
+    "unread-pdf": ("PDF", "with text that cannot be read, or cannot be wholly."),
+    "outdated-title": (
+        "note",
+        "named otherwise than the text reads since it was corrected: {rename} NOTE.",
+    ),
+}
 
 
 @click.command()
@@ -58,10 +69,12 @@ _BEHIND: Final = "index-behind"
 @click.option("--secrets", is_flag=True, help="Look for keys, tokens and passwords as well.")
 @click.option(
     "--verify", is_flag=True,
-    help="Compare what agents wrote with the notes, and the index with one made from nothing.",
+    help="Compare what agents wrote with the notes, and the index with a new one.",
 )  # fmt: skip
 @click.option(
-    "--repair", is_flag=True, help="With --verify: make anew what follows from the notes."
+    "--repair",
+    is_flag=True,
+    help="With --verify: make the index and what else follows from the notes anew.",
 )
 @options.on_vault
 def doctor_command(
@@ -85,7 +98,7 @@ def doctor_command(
             findings = [found for found in findings if found not in fixed]
             screen.say_line(f"Fixed {screen.number_on_screen(len(fixed), 'problem')}.")
     call.print_result(findings, lambda it: _print_doctor(it, everything))
-    return 1 if any(found.problem != _BEHIND for found in findings) else 0
+    return 1 if any(not found.is_information for found in findings) else 0
 
 
 def _verified_findings(opened: Vault) -> tuple[Finding, ...]:
@@ -102,7 +115,7 @@ def _verified_findings(opened: Vault) -> tuple[Finding, ...]:
 
 
 def _print_doctor(findings: Sequence[Finding], everything: bool) -> None:
-    wrong = [found for found in findings if found.problem != _BEHIND]
+    wrong = [found for found in findings if not found.is_information]
     for problem, group in _findings_by_problem(wrong).items():
         heading = HEADINGS.get(problem, problem.replace("-", " ").capitalize())
         click.secho(screen.screen_line(f"{heading} ({len(group):,})"), bold=True)
@@ -115,14 +128,30 @@ def _print_doctor(findings: Sequence[Finding], everything: bool) -> None:
         click.secho(f"{screen.number_on_screen(len(wrong), 'problem')} in {files}.", fg="yellow")
     else:
         click.secho("Nothing is wrong.", fg="green")
+    for found in [found for found in findings if found.problem == _NO_READER]:
+        click.echo(screen.screen_line(f"{found.message} To search them: {found.fix}"))
+    for problem, (word, rest) in INFORMATION.items():
+        same = [found for found in findings if found.problem == problem]
+        if same:
+            told = rest.format(rename=command_to_type("rename"))
+            what = f"{screen.number_on_screen(len(same), word)} {told}"
+            _print_information(same, what, everything)
     _print_behind_findings([found for found in findings if found.problem == _BEHIND], everything)
+
+
+def _print_information(found: Sequence[Finding], what: str, everything: bool) -> None:
+    click.echo(screen.screen_line(what if everything else f"{what} --all lists them."))
+    for each in found if everything else ():
+        click.secho(screen.screen_line(_finding_with_path(each), 2), dim=True)
 
 
 def _print_behind_findings(behind: Sequence[Finding], everything: bool) -> None:
     """Notes that changed are nothing wrong: the next look takes them in."""
     if behind:
         number = screen.number_on_screen(len(behind), "note")
-        click.echo(f"{number} changed since the index was made. Take them in: vaultmem index")
+        click.echo(
+            f"{number} changed since the index was made. Take them in: {command_to_type('index')}"
+        )
         for found in behind if everything else ():
             click.secho(screen.screen_line(found.path, 2), dim=True)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vaultmem.base.local_time import local_time
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
@@ -67,6 +68,6 @@ def _fact_span(fact: FactView) -> str:
 def _fact_day(moment: object) -> str:
     """A day, and for a person at most the minute of it."""
     text = str(render.plain_json(moment) or "").removesuffix("T00:00:00Z")
-    if screen.is_for_a_person() and isinstance(moment, dt.datetime):
-        return text[:16].replace("T", " ")
+    if screen.is_for_a_person() and isinstance(moment, dt.datetime) and len(text) > 10:
+        return f"{local_time(moment):%Y-%m-%d %H:%M}"
     return text

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
@@ -22,4 +23,6 @@ def forget_command(ref: str, reason: str | None, call: options.VaultCall) -> Non
 def _print_forget(done: Forgotten) -> None:
     screen.say_done("Forgotten", done.path, done.memory_id)
     if screen.is_for_a_person():
-        screen.say_line(f"It can come back: vaultmem restore {done.memory_id}", dim=True)
+        screen.say_line(
+            f"It can come back: {command_to_type('restore')} {done.memory_id}", dim=True
+        )

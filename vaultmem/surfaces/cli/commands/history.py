@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.base.line_ends import with_unix_line_ends
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import NotFound
 from vaultmem.notes.note import note_bytes
 from vaultmem.surfaces import render
@@ -79,12 +80,12 @@ def _version_in_history(versions: Versions, wanted: str | None) -> Version:
         raise NotFound(f"There is no earlier version of {versions.path}.")
     raise NotFound(
         f"There is no version {wanted!r} of {versions.path}. "
-        f"Its versions: vaultmem history {versions.memory_id}"
+        f"Its versions: {command_to_type('history')} {versions.memory_id}"
     )
 
 
 def _history_diff(old: str, new: str, version: Version, path: str) -> str:
-    from vaultmem.base.line_difference import unified_difference
+    from vaultmem.base.differences.line_difference import unified_difference
 
     path = screen.one_screen_line(path)
     names = (f"{path} ({version.version[:8]})", f"{path} (now)")

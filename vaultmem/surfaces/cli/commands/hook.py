@@ -11,13 +11,17 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from vaultmem.base import small_files
 from vaultmem.errors import InvalidInput
+from vaultmem.front.asker import is_asked_by_another
 from vaultmem.surfaces.cli import options
+
+if TYPE_CHECKING:
+    from vaultmem.hooks.payload import Event
 
 SECONDS: Final = 1.8  # the process may need a little before it comes here
 _UNTIL: Final = 1.3  # seconds in which the model may be opened; then words have to do
@@ -49,22 +53,30 @@ def hook_command(event: str | None, vault: str | None) -> None:
             "This command is for an agent's hooks: it reads an event on standard input."
         )
         return
-    began = time.monotonic()
+    if is_asked_by_another():  # which keeps the time
+        _answer_hook(event, vault)
+        return
     watchdog = threading.Timer(SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
+    try:
+        _answer_hook(event, vault)
+    finally:
+        watchdog.cancel()
+    if any(thread.daemon and thread is not watchdog for thread in threading.enumerate()):
+        os._exit(0)  # a model that is still being opened is not waited for
+
+
+def _answer_hook(event: str | None, vault: str | None) -> None:
+    began = time.monotonic()
     try:
         said = _hook_answer(_read_hook_payload(), event, vault, began + _UNTIL)
     except Exception as error:  # the edge: an agent goes on, whatever is wrong with its memory
         _say_hook_trouble(f"{type(error).__name__}: {error}")
         return
-    finally:
-        watchdog.cancel()
     if said:
         sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()
-    if any(thread.daemon and thread is not watchdog for thread in threading.enumerate()):
-        os._exit(0)  # a model that is still being opened is not waited for
 
 
 def _read_hook_payload() -> object:
@@ -102,11 +114,23 @@ def _hook_answer(
     settings.require_valid()
     if not any(events.decide(event, settings)):
         return {}
+    payload = _with_last_answer(payload, event)
     from vaultmem.hooks import answer
     from vaultmem.vault import Vault
 
     with Vault.open(root, caller=options.bound_caller(settings)) as opened:
         return answer.to_event(opened, payload, until)
+
+
+def _with_last_answer(payload: object, event: Event) -> object:
+    """Clients that do not give the answer name the file that has it. Only this command opens it:
+    what comes over a network may name any file."""
+    if event.name != "Stop" or event.answer or not isinstance(payload, dict):
+        return payload
+    from vaultmem.hooks import transcript
+
+    said = transcript.last_answer(event.text("transcript_path", "transcriptPath"))
+    return {**payload, "last_assistant_message": said} if said else payload
 
 
 def _say_hook_trouble(text: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.cli import options, screen, tab_completion
 from vaultmem.transfer import SOURCES
@@ -23,7 +24,9 @@ _complete = tab_completion.complete_one_of(*SOURCES, "auto")
 @click.argument("source", metavar="FROM", required=False, shell_complete=_complete)
 @click.argument("path", metavar="PATH", required=False, type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option("--project", metavar="NAME", help="The project of what has none of its own.")
+@click.option(
+    "--project", metavar="NAME", help="The project of memories that have none of their own."
+)
 @click.option("--into", metavar="FOLDER", help="Where copied notes go.  [default: PATH's name]")
 @click.option("--files", is_flag=True, help="Copy other files too: pictures, PDFs.")
 @click.option("--again", is_flag=True, help="Bring back what was imported and removed here since.")
@@ -44,7 +47,7 @@ def import_command(
         call.print_result({"sources": SOURCES}, _list_import_sources)
         return 0
     if path is None:
-        raise InvalidInput(f"What is to be imported? vaultmem import {source} PATH")
+        raise InvalidInput(f"What is to be imported? {command_to_type('import')} {source} PATH")
     with (
         call.open_vault() as opened,
         _hint_at_import_sources(),
@@ -66,7 +69,7 @@ def _hint_at_import_sources() -> Iterator[None]:
 
 def _list_import_sources(listed: Mapping[str, Mapping[str, str]]) -> None:
     screen.print_table(list(listed["sources"].items()))
-    screen.say_line("Import one with: vaultmem import FROM PATH", dim=True)
+    screen.say_line(f"Import one with: {command_to_type('import')} FROM PATH", dim=True)
 
 
 def _print_import(done: Imported) -> None:

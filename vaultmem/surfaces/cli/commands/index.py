@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
@@ -39,7 +40,7 @@ def _print_index(report: ReconcileReport, made: int, left: int) -> None:
     if report.withheld:
         screen.say_complaint(
             f"The vault looks empty, so the {report.withheld} notes in the index were kept. "
-            "If they are really gone: vaultmem index --rebuild"
+            f"If they are really gone: {command_to_type('index')} --rebuild"
         )
     if is_quiet():
         return
@@ -55,11 +56,15 @@ def _print_index(report: ReconcileReport, made: int, left: int) -> None:
     for path, message in report.problems[:10]:
         click.echo("! " + screen.screen_line(f"{path}: {message}", 2).lstrip())
     if len(report.problems) > 10:
-        click.echo(f"  … and {len(report.problems) - 10} more; vaultmem doctor lists them")
+        click.echo(
+            f"  … and {len(report.problems) - 10} more; {command_to_type('doctor')} lists them"
+        )
     if made:
         screen.say_line(
             f"Search by meaning: {screen.number_on_screen(made, 'passage')} made ready."
         )
     if left:
         waiting = screen.number_on_screen(left, "passage")
-        screen.say_line(f"Search by meaning: {waiting} to go: vaultmem index --vectors", dim=True)
+        screen.say_line(
+            f"Search by meaning: {waiting} to go: {command_to_type('index')} --vectors", dim=True
+        )

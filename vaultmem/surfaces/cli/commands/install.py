@@ -1,27 +1,39 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from vaultmem import config
+from vaultmem.base.own_program import PROGRAM, command_to_type
 from vaultmem.clients import catalogue
-from vaultmem.errors import InvalidInput, NotFound
+from vaultmem.errors import InvalidInput
+from vaultmem.limits import shown_wrong_value
 from vaultmem.surfaces import render
-from vaultmem.surfaces.cli import options, screen, tab_completion
+from vaultmem.surfaces.cli import new_vault, options, screen, tab_completion
 
 if TYPE_CHECKING:
     from vaultmem.clients.install import ClientChange, ClientState
     from vaultmem.clients.settings_file import Outcome
 
+_ENTRY_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _STATES = {
     "connected": "connected",
     "here": "not connected",
     "absent": "not found here",
     "unreadable": "cannot be read",
 }
+
+
+def _checked_entry_name(context: click.Context, option: click.Parameter, given: str) -> str:
+    if not _ENTRY_NAME.fullmatch(given):
+        raise InvalidInput(
+            f"{shown_wrong_value(given)} cannot be the name of an entry: letters, digits, - and _ "
+            "make one, 40 at most."
+        )
+    return given
 
 
 complete_clients = tab_completion.complete_one_of(*catalogue.CLIENTS)
@@ -31,6 +43,12 @@ file = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Another settings file of that client: of a project, a profile, a preview version.",
+)
+entry_name = click.option(
+    "--name",
+    default=PROGRAM,
+    callback=_checked_entry_name,
+    help="The entry's name, where a client has several vaults: `--name work`.",
 )
 dry_run = click.option(
     "--dry-run", is_flag=True, help="Show what would change, and change nothing."
@@ -45,15 +63,22 @@ dry_run = click.option(
     "--project",
     default="",
     shell_complete=tab_completion.projects,
-    help="Only this project's notes and those of none.",
+    help="Only this project's notes, and notes without a project.",
 )
-@click.option("--toolsets", default="", metavar="A,B", help="Some of core, graph, session, curate.")
+@click.option(
+    "--toolsets",
+    default="",
+    metavar="A,B",
+    help="Only these groups of tools: core, graph, session, curate.",
+)
 @click.option(
     "--hooks/--no-hooks",
     default=None,
     help="Claude Code: put memories before the agent, and keep a journal. On by default.",
 )
+@entry_name
 @file
+@new_vault.create_option
 @dry_run
 @options.as_json
 def install_command(
@@ -63,7 +88,9 @@ def install_command(
     project: str,
     toolsets: str,
     hooks: bool | None,
+    name: str,
     file: Path | None,
+    create: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -80,34 +107,33 @@ def install_command(
         _list_clients_to_install(install.clients_overview(), as_json)
         return
     chosen = catalogue.client_named(client)
-    wanted = EntryOptions(
-        _vault_to_install(vault), read_only, project.strip(), _toolsets_to_install(toolsets)
-    )
+    root, missing = new_vault.vault_or_new(vault, create=create)
+    wanted = EntryOptions(root, read_only, project.strip(), _toolsets_to_install(toolsets), name)
     done = install.install_client(
         chosen, wanted, file=file and file.absolute(), hooks=hooks, dry_run=dry_run
     )
+    if missing and not dry_run:
+        new_vault.make_new_vault(root)
+    screen.print_warnings(_faults_in_settings_to_install(root))
     if as_json:
         click.echo(render.to_json(client_change_json(done, dry_run)))
         return
     show_client_change(done, dry_run, _say_client_installed)
-    if not wanted.vault.is_dir():
-        screen.say_line(
-            f"There is no vault in {screen.one_screen_line(str(wanted.vault))} yet: the server makes one "
-            "when it first starts."
-        )
     if done.changed and not dry_run:
         screen.say_line(chosen.then)
+        _say_shorter_command()
 
 
-def _vault_to_install(given: str | None) -> Path:
-    """The vault as every command finds it; one that is named need not be there yet."""
-    try:
-        return config.find_vault(given)
-    except NotFound:
-        named = Path(given or "").expanduser().resolve()
-        if named.exists():
-            raise InvalidInput(f"{named} is a file; a vault is a folder.") from None
-        return named
+def _faults_in_settings_to_install(root: Path) -> list[str]:
+    """The entry is right all the same, but its server would refuse every call."""
+    from vaultmem import config
+
+    return [f"{each.message} {each.advice}" for each in config.load(root).problems]
+
+
+def _say_shorter_command() -> None:
+    if (typed := command_to_type()) != PROGRAM:
+        screen.say_line(f"To type {PROGRAM} alone from now on: {typed} path", **screen.DIM)
 
 
 def _toolsets_to_install(given: str) -> str:
@@ -120,12 +146,17 @@ def _list_clients_to_install(states: list[ClientState], as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({"clients": states}))
         return
-    rows = [(s.client, _STATES[s.state], f"vault {s.vault}" if s.vault else s.file) for s in states]
+    rows = [(s.client, _STATES[s.state], _vaults_of_client(s) or s.file) for s in states]
     screen.print_table(rows, (screen.BOLD, {}, screen.DIM), give=(2,))
     for state in states:
         if state.problem:
             screen.say_line(screen.safe_for_screen(state.problem), fg="yellow")
-    screen.say_line("Connect one with: vaultmem install CLIENT --vault DIR")
+    screen.say_line(f"Connect one with: {command_to_type('install')} CLIENT --vault DIR")
+
+
+def _vaults_of_client(state: ClientState) -> str:
+    own = [f"vault {state.vault}"] if state.vault else []
+    return ", ".join(own + [f"{name}: {vault}" for name, vault in state.more.items()])
 
 
 # --- what was done -------------------------------------------------------------------------

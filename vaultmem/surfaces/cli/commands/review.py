@@ -12,7 +12,7 @@ from vaultmem.surfaces.cli import options, screen
 @click.option("--dismiss", metavar="ITEM", help="Tick an item: it stays as it is.")
 @options.on_vault
 def review_command(approve: str | None, dismiss: str | None, call: options.VaultCall) -> None:
-    """Show what is yours to judge: contradicting, double and outdated memories.
+    """Show memories for you to judge: contradicting, double and outdated ones.
 
     With --approve the older of two contradicting memories says that the newer replaced it; it can
     be restored. With --dismiss an item is not proposed again.

@@ -5,26 +5,35 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.limits import DETAILS, STRATEGIES
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
+from vaultmem.surfaces.cli.text_input import TextCommand
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Recalled, RecalledMemory
 
 _MATCH: Final = re.compile(r"\*\*(.+?)\*\*")
 _MARKED: Final = re.compile("\u2061(.+?)\u2062")  # takes no room when lines are broken
-_NO_VECTORS: Final = "have no vector yet"
+_NO_VECTORS: Final = "no vector yet"
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("query", nargs=-1, required=True)
 @options.note_option("--type", multiple=True, help="episodic, semantic, procedural, entity …")
 @options.note_option("--scope", multiple=True, help="session, project or user.")
 @options.note_option("--project", help="Only what belongs to this project.")
-@options.note_option("--tag", "tags", help="Any of these; a tag stands for its children.")
-@click.option("--after", metavar="DATE", help="Made on this day or later.")
-@click.option("--before", metavar="DATE", help="Made on this day or earlier.")
+@options.note_option("--tag", "tags", help="Only with one of these tags, or one below it.")
+@click.option(
+    "--after",
+    metavar="DATE",
+    callback=options.day_in_words,
+    help="Made on this day or later; also `today`, or `2d` for two days.",
+)
+@click.option(
+    "--before", metavar="DATE", callback=options.day_in_words, help="Made on this day or earlier."
+)
 @click.option("--forgotten", "include_forgotten", is_flag=True, help="Forgotten memories too.")
 @click.option(
     "--strategy",
@@ -40,7 +49,7 @@ _NO_VECTORS: Final = "have no vector yet"
     type=click.Choice(DETAILS),
     default="normal",
     show_default=True,
-    help="With --json: how much of each passage, and whether defaults are said.",
+    help="With --json: how much of each passage is shown, and whether properties at their default are.",
 )
 @click.option("--max-tokens", type=int, metavar="N", help="With --json: at most so many tokens.")
 @options.on_vault
@@ -62,7 +71,9 @@ def search_command(
 def _print_search(found: Recalled, explain: bool) -> None:
     screen.print_warnings(found.warnings)
     if any(_NO_VECTORS in warning for warning in found.warnings):
-        screen.say_line("Search all of it by meaning: vaultmem index --vectors", dim=True)
+        screen.say_line(
+            f"Search all of it by meaning: {command_to_type('index')} --vectors", dim=True
+        )
     if screen.is_for_a_person():
         for number, hit in enumerate(found.memories, 1):
             _print_search_hit(number, hit, explain)
@@ -89,7 +100,7 @@ def _print_search(found: Recalled, explain: bool) -> None:
 
 def _nothing_found_by_search(found: Recalled) -> str:
     if not found.index.revision:
-        return "Nothing found: there are no memories yet. The first one: vaultmem add TEXT"
+        return f"Nothing found: there are no memories yet. The first one: {command_to_type('add')} TEXT"
     if found.strategy_used == "keyword":
         return "Nothing found by these words. By meaning too: --strategy hybrid"
     return "Nothing found."

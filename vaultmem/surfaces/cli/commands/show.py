@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.notes.note import note_bytes
+from vaultmem.base.own_program import command_to_type
+from vaultmem.notes.note import note_bytes, note_title
 from vaultmem.surfaces.cli import options, screen, tab_completion
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def show_command(ref: str, raw: bool, call: options.VaultCall) -> None:
 def _print_show(memory: Memory) -> None:
     click.secho(screen.screen_line(memory.title), bold=True)
     click.secho(screen.screen_line(memory.path), dim=True)
+    if screen.is_for_a_person() and memory.title != note_title(memory.path):
+        rename = command_to_type(f"rename {memory.id}")
+        advice = f"Its file is named by an earlier text: {rename}"
+        click.secho(screen.screen_line(advice), fg="yellow")
     why = memory.forgotten_reason or "no reason given"
     words = [*(f"#{tag}" for tag in memory.tags), f"forgotten: {why}" if memory.forgotten else ""]
     small = screen.tag_labels((), memory.type, memory.scope, memory.project, memory.kind, *words)

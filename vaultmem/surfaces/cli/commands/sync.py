@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import VaultmemError
+from vaultmem.git.repo import NoGitIdentity
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.quiet import is_quiet
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from vaultmem.git.share import SyncReport
     from vaultmem.vault import Vault
 
-_CODES = {"done": 0, "conflicts": 1, "waiting": 1, "offline": 3}
+_CODES = {"done": 0, "conflicts": 1, "waiting": 1, "offline": 3, "refused": 3}
 
 
 @click.command()
@@ -54,7 +56,8 @@ def _watch_and_sync(opened: Vault, seconds: float, dry_run: bool, call: options.
             if call.as_json or news or said != (before or ""):
                 call.print_result(report, _print_sync)
         except VaultmemError as error:
-            if before is None and error.exit_code == 2:
+            cure = isinstance(error, NoGitIdentity)  # it goes on by itself once that is set
+            if before is None and error.exit_code == 2 and not cure:
                 raise  # it never could; later it may be that a person is in the middle of something
             said = error.message
             if said != before and not stopped.is_set():
@@ -95,11 +98,18 @@ def _print_what_was_synced(report: SyncReport) -> None:
 def _say_how_sync_ended(report: SyncReport) -> None:
     if report.status == "conflicts":
         screen.say_complaint(
-            "See the two texts with: vaultmem conflicts\n"
-            "Settle one with: vaultmem resolve NOTE --ours, --theirs or --both\n"
+            f"See the two texts with: {command_to_type('conflicts')}\n"
+            f"Settle one with: {command_to_type('resolve')} NOTE --ours, --theirs or --both\n"
             "Then sync again.",
             fg=None,
         )
     elif report.status == "done" and not report.dry_run:
-        shared = "and shared" if report.pushed else "and up to date" if report.remote else "here"
-        screen.say_line(f"Synced {shared} ({report.branch}).")
+        screen.say_line(f"{_how_it_was_synced(report)} ({report.branch}).")
+
+
+def _how_it_was_synced(report: SyncReport) -> str:
+    """Up to date is only what the remote was seen to have."""
+    if not report.shared:
+        return "Committed here, and nowhere else" if report.committed else "Nothing was shared"
+    but = ", but for what was left out" if report.left else ""
+    return f"Synced and {'shared' if report.pushed else 'up to date'}{but}"

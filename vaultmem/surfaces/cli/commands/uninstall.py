@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("client", shell_complete=install.complete_clients)
+@install.entry_name
 @install.file
 @install.dry_run
 @options.as_json
-def uninstall_command(client: str, file: Path | None, dry_run: bool, as_json: bool) -> None:
+def uninstall_command(
+    client: str, name: str, file: Path | None, dry_run: bool, as_json: bool
+) -> None:
     """Disconnect a client: take out of its settings what `install` put there, and nothing else.
 
     A copy that `install` left beside them goes as well, unless it holds something that the
@@ -29,7 +32,10 @@ def uninstall_command(client: str, file: Path | None, dry_run: bool, as_json: bo
     from vaultmem.clients import install as connecting
 
     done = connecting.uninstall_client(
-        catalogue.client_named(client), file=file and file.absolute(), dry_run=dry_run
+        catalogue.client_named(client),
+        name=name,
+        file=file and file.absolute(),
+        dry_run=dry_run,
     )
     if as_json:
         click.echo(render.to_json(install.client_change_json(done, dry_run)))
