@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from unittest import mock
 
 from tests.conftest import Ran
+from vaultmem.front.asker import Asker, working_for
 from vaultmem.surfaces.cli import main, screen
 
 
@@ -21,6 +23,8 @@ def command(*arguments: str, given: bytes = b"", person: bool = False) -> Ran:
         stack.enter_context(mock.patch.object(sys, "stdin", stdin))
         if person:
             stack.enter_context(screen.laid_out_for_people())
+        if arguments[:1] == ("hook",):  # by itself it would end this process when it is slow
+            stack.enter_context(working_for(Asker(os.environ, os.getcwd())))
         code = main(arguments)
     return Ran(code, _said(out), _said(err))
 

@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +22,9 @@ from vaultmem.storage.store import Store
 if TYPE_CHECKING:
     from tests.world import World
     from vaultmem.vault import Vault
+
+os.environ["TZ"] = "UTC"  # whoever runs the tests, wherever; some go to other zones themselves
+time.tzset()
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -73,7 +79,22 @@ def clean_environment(home: Path) -> dict[str, str]:
         for what, value in (("NAME", "Tester"), ("EMAIL", "tester@localhost"))
     }
     config_env = {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "PYTHONPATH": str(ROOT)}
-    return kept | identity | config_env
+    return kept | identity | config_env | engine_variables(home)
+
+
+def engine_variables(home: Path) -> dict[str, str]:
+    """Most tests are about one process; those about engines, and whole suites when they are run
+    through one, say so: TESTS_THROUGH_ENGINE=1 ./scripts/test tests/dialects"""
+    if not os.environ.get("TESTS_THROUGH_ENGINE"):
+        return {"VAULTMEM_ENGINE": "off"}
+    return {"XDG_RUNTIME_DIR": str(_runtime_folder(home)), "VAULTMEM_ENGINE_IDLE_MINUTES": "0"}
+
+
+def _runtime_folder(home: Path) -> Path:
+    """A socket's path is short, pytest's folders are not."""
+    folder = Path(tempfile.gettempdir()) / f"vt-{zlib.crc32(str(home).encode()):x}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 @pytest.fixture

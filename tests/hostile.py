@@ -392,15 +392,17 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.base import redaction, token_count, words
     from vaultmem.hooks import prompt_words
     from vaultmem.hooks.events import decide, event_of
-    from vaultmem.index.embedded.text import fulltext
+    from vaultmem.index.embedded.text import documents, stems
     from vaultmem.notes import sentences
+    from vaultmem.notes.naming.derived_titles import derived_title
+    from vaultmem.notes.naming.title_origin import new_id, shown_title
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
     from vaultmem.operations.context.block import ContextItem, _line
-    from vaultmem.operations.remember import derived_title, entity_name, relation_name
+    from vaultmem.operations.new_memories.remember import entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
-    from vaultmem.upkeep import drafts
+    from vaultmem.upkeep.consolidation import drafts
 
     def snippet(text: str) -> object:
         words = snippets.query_words(text[:1000] + " ab")
@@ -432,11 +434,12 @@ def _of_answers() -> Mapping[str, Read]:
     def entity(text: str) -> object:
         return entity_name(text + "a"), relation_name(text)
 
-    analyzer = fulltext._fulltext_analyzer("English")
+    others = stems.OtherStems("English")
     source = drafts.SourceMemory("a", "", "episodic", "user", "", "", "c")
     draft = drafts.MemoryDraft("a", "b", "semantic", "user", (source,), ())
     return {
         "derived_title": derived_title,
+        "shown_title": lambda text: shown_title("Older title", new_id("Older title"), text),
         "entity_name": entity,
         "snippet": snippet,
         "cut": cut,
@@ -457,8 +460,11 @@ def _of_answers() -> Mapping[str, Read]:
         "context line": lambda text: _line(ContextItem("a", "b", text)),
         "hooks": hooked,
         "prompt_words": lambda text: (prompt_words.content_words(text), words.word_stem(text)),
-        "full text pieces": lambda text: list(fulltext._fulltext_cjk_pieces(text)),
-        "full text words": analyzer.analyze,
+        "full text pieces": lambda text: list(documents._fulltext_cjk_pieces(text)),
+        "full text words": others.words.analyze,
+        "full text tails": others.tails_in_text,
+        "full text stems": lambda text: others.stems_in_text(text, "german"),
+        "full text stems, by endings": lambda text: others.stems_in_text(text, "hebrew"),
         "terminal paragraphs": screen.wrapped_paragraphs,
         "terminal line": lambda text: (
             screen.one_screen_line(text)

@@ -174,6 +174,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     _open_streams()
     os.environ.clear()
     os.environ.update(request["env"])
+    time.tzset()  # the clock's zone, too, is the child's own
     os.chdir(request["cwd"])
     while (parent := os.getppid()) != request["parent"]:
         assert parent != 1, "nobody adopted it"

@@ -117,7 +117,8 @@ def test_files_stay_small(file: Path) -> None:
 @pytest.mark.parametrize("file", MODULES, ids=name_of)
 def test_only_config_reads_the_environment(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    if name_of(file) not in ("vaultmem.config", "vaultmem.base.telemetry"):  # it only writes it
+    # The front comes before the rest is loaded; telemetry only writes it.
+    if not is_among(file, ["config", "front", "base.telemetry"]):
         assert "os.environ" not in text
         assert "getenv" not in text
 
@@ -128,8 +129,10 @@ def test_only_config_reads_the_environment(file: Path) -> None:
 WRITERS = {
     "base": "the tools for it",
     "storage": "notes, and this machine's own state",
+    "front": "the folder and the log of an engine",
     "embedding": "models",
     "index.embedded": "the index",
+    "clients.shell_path": "a link to ourselves among the person's programs",
     "clients.settings_file": "other programs' settings",
     "git.conflicts": "git's own index of a conflict",
     "git.driver": "the file that git gave it to merge",
@@ -138,6 +141,7 @@ WRITERS = {
     "surfaces.cli.tour": "the demo's own vault",
     "transfer.exporting": "an export, outside of the vault",
     "transfer.sources.databases": "a copy of somebody's database, elsewhere",
+    "upkeep.package_install": "a list for the installer, which is gone after it",
     "upkeep.template": "the folders of a new vault",
 }
 WRITING = re.compile(
@@ -226,7 +230,7 @@ def test_no_module_has_the_name_of_one_of_pythons() -> None:
 
 def test_no_package_has_too_many_modules() -> None:
     for init in PACKAGE.rglob("__init__.py"):
-        many = 40 if init.parent.name == "commands" else 20
+        many = 50 if init.parent.name == "commands" else 20
         assert len(list(init.parent.glob("*.py"))) <= many, init.parent
 
 

@@ -47,3 +47,22 @@ def test_what_is_copied_is_there_and_not_ignored() -> None:
 def test_packages_are_those_that_are_locked() -> None:
     (locked,) = [rest for word, rest in instructions() if word == "RUN" and " -r " in rest]
     assert "--require-hashes" in locked and "scripts/locked/run.txt" in locked
+
+
+def test_the_rules_that_a_linter_has() -> None:
+    """What hadolint looks for, as far as it concerns this file."""
+    stages = [rest.split() for word, rest in instructions() if word == "FROM"]
+    for image, *_ in stages:
+        name, colon, tag = image.partition(":")
+        assert colon and tag not in ("", "latest"), f"{name} names no version"
+    for word, rest in instructions():
+        if word in ("ENTRYPOINT", "CMD"):
+            assert re.fullmatch(r'\[("[^"]+"(, )?)+\]', rest), f"{word} runs a shell: {rest}"
+        if word == "WORKDIR":
+            assert rest.startswith("/")
+        assert word not in ("ADD", "MAINTAINER"), word
+        if word == "RUN":
+            assert "sudo" not in rest.split() and not re.search(r"\bcurl\b.*\|", rest)
+            assert " pip install " not in f" {rest} " or "--no-cache-dir" in rest
+            assert "apt-get install" not in rest or "--no-install-recommends" in rest
+    assert [word for word, _ in last_stage()].count("ENTRYPOINT") == 1

@@ -132,6 +132,7 @@ def _bring_exports(home: Path) -> None:
     exports.mempalace(home / ".mempalace")
     exports.lines(home / "things.jsonl", [{"id": "1", "content": "Tea, not coffee"}])
     exports.folder(home / "basic-memory", {"Tea.md": b"---\npermalink: tea\n---\nGreen tea\n"})
+    exports.folder(home / ".claude/projects/-home-me-atlas/memory", {"MEMORY.md": b"- We use uv\n"})
     for name in ("PATH", "Notes"):
         exports.folder(home / name, {f"{name} note.md": b"A note of mine\n"})
     shutil.copytree(home / "Demo", home / "MyVault")
@@ -285,9 +286,17 @@ def said() -> tuple[str, ...]:
 def _texts(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            yield "".join(_constant(part) or "…" for part in node.values)
+            yield "".join(_constant(part) or _command_to_type(part) or "…" for part in node.values)
         elif text := _constant(node):
             yield re.sub(r"%[sd]|\{\d*\}", "…", text)
+
+
+def _command_to_type(node: Any) -> str:
+    """As it is where a shell finds the program by its name."""
+    call = node.value if isinstance(node, ast.FormattedValue) else None
+    if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "command_to_type":
+        return f"vaultmem {''.join(map(_constant, call.args))}".rstrip()
+    return ""
 
 
 def _constant(node: Any) -> str:

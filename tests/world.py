@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from tests.conftest import make_store
 from vaultmem.index import Index
 from vaultmem.indexing.reconcile import Reconciler
 
-STAMPS = ("note", "passage", "mtime_ns", "inode", "ctime_ns")  # differ from index to index
+STAMPS = ("note", "passage", "shelf", "mtime_ns", "inode", "ctime_ns")  # differ from index to index
 KEPT = ("note", "passage", "tag", "name", "link", "link_text", "fact", "problem")
 
 
@@ -25,6 +27,7 @@ class World:
 
     def open(self) -> None:
         self.store = make_store(self.root, state_dir=str(self.state / "state"))
+        self.store.local()  # the folder of this machine's records, as whoever opens a vault makes it
         self.index = Index(self.state / "index")
         self.sync = Reconciler(self.store, self.index)
 
@@ -47,8 +50,10 @@ class World:
 
     def rebuilt(self) -> dict[str, Any]:
         """What an index made from nothing would hold. Which of two notes with one id is the
-        original is a matter of history, so that is told."""
+        original is a matter of history, so that is told; so is when a note was first seen, which
+        is this machine's own record and no part of the index."""
         fresh = World(self.root, self.state / "fresh")
+        fresh.store.births = self.store.births
         try:
             fresh.index.rebuild()
             fresh.sync.everything(told=True, first=self.index.inventory.known())
@@ -74,6 +79,45 @@ class World:
         return sorted(rows[note].path for note, _ in hits.notes)
 
 
+_ON_SHELF = "type, scope, project, user, room, kind, unclear, forgotten"
+
+
+def _kept_counts(db: sqlite3.Connection) -> list[Any]:
+    """What triggers have counted."""
+    shelf = f"SELECT {_ON_SHELF}, sum(notes), sum(bytes), sum(passages), sum(relations) FROM shelf"
+    return [
+        sorted(db.execute(f"{shelf} GROUP BY {_ON_SHELF}")),
+        sorted(db.execute("SELECT folder, sum(notes) FROM folder GROUP BY 1")),
+        sorted(db.execute("SELECT folded, tag, sum(notes) FROM tagged GROUP BY 1, 2")),
+        sorted(db.execute("SELECT folded, notes FROM common_tag")),
+        db.execute(
+            "SELECT count(*) FROM tagged WHERE shelf NOT IN (SELECT shelf FROM shelf)"
+        ).fetchone(),
+    ]
+
+
+def _counts_anew(db: sqlite3.Connection) -> list[Any]:
+    """The same from the rows themselves."""
+    notes = f"""SELECT {_ON_SHELF}, count(*), sum(max(size, 0)),
+      sum((SELECT count(*) FROM passage WHERE passage.note = n.note)),
+      sum((SELECT count(*) FROM link WHERE link.note = n.note)
+        + (SELECT count(*) FROM fact WHERE fact.note = n.note)) FROM note n GROUP BY {_ON_SHELF}"""
+    open_to_all = "forgotten = 0 AND lower(scope) <> 'session' AND unclear = ''"
+    folders = Counter(path.rpartition("/")[0] for (path,) in db.execute("SELECT path FROM note"))
+    return [
+        sorted(db.execute(notes)),
+        sorted((f"{folder}/" if folder else "", count) for folder, count in folders.items()),
+        sorted(db.execute("SELECT folded, tag, count(*) FROM tag GROUP BY 1, 2")),
+        sorted(
+            db.execute(
+                "SELECT folded, count(*) FROM tag JOIN note USING (note) "
+                f"WHERE tag <> '' AND {open_to_all} GROUP BY 1"
+            )
+        ),
+        (0,),
+    ]
+
+
 def contents(index: Index) -> dict[str, Any]:
     """Everything the catalog and the full text know, without numbers that depend on history."""
     db = index.catalog.db
@@ -84,6 +128,7 @@ def contents(index: Index) -> dict[str, Any]:
         kept = [c for c in columns if c not in STAMPS]
         rows = db.execute(f"SELECT note, {', '.join(kept)} FROM {table}").fetchall()
         result[table] = sorted((paths[row[0]], *map(repr, row[1:])) for row in rows)
+    assert _kept_counts(db) == _counts_anew(db)
     index.state()
     text = index.files.text
     result["documents"] = text.documents if text else None

@@ -65,7 +65,7 @@ def clone(tmp_path: Path, wheels: Path) -> Path:
     (root / "vaultmem").mkdir()
     (root / "vaultmem" / "__init__.py").touch()
     (root / "vaultmem" / "__main__.py").write_text(
-        "import apple.m299, pear.m299, sys\nprint('runs', *sys.argv[1:])\n"
+        "import apple.m299, pear.m299, sys\ndef run():\n    print('runs', *sys.argv[1:])\n"
     )
     return root
 
@@ -174,6 +174,19 @@ def test_a_new_list_of_packages_replaces_the_environment(clone: Path, wheels: Pa
     require_whole(clone)
 
 
+def test_a_clone_that_was_moved_or_copied_works_in_its_new_place(clone: Path, wheels: Path) -> None:
+    assert run(clone, outside(clone, wheels)).returncode == 0
+    moved = clone.rename(clone.with_name("elsewhere"))
+    done = run(moved, outside(moved, wheels))
+    assert (done.returncode, done.stdout) == (0, "runs word\n"), done.stderr
+    assert "installed in" in done.stderr, "it knew the old place alone"
+    require_whole(moved)
+    assert run(moved, outside(moved, wheels)).stderr == ""
+    copied = shutil.copytree(moved, clone, symlinks=True)
+    (moved / "vaultmem" / "__main__.py").write_text("print('the other clone')\n")
+    assert run(copied, outside(copied, wheels)).stdout == "runs word\n"
+
+
 def test_a_link_to_another_environment_is_replaced_not_followed(clone: Path, wheels: Path) -> None:
     other = clone.parent / "other"
     other.mkdir()
@@ -221,13 +234,20 @@ def test_without_ensurepip_another_program_makes_it(clone: Path, wheels: Path, n
         "if words[0] == 'pip':\n"
         "    at = words.index('--python')\n"
         "    run = [words[at + 1], '-m', 'pip', 'install', *words[at + 3:]]\n"
+        "note = os.path.join(os.path.dirname(words[-1]), '.venv')\n"  # where it made one
+        "if words[0] == '--python' and not os.path.exists(note):\n"
+        "    open(note, 'w').write('.venv.new')\n"
         "sys.exit(subprocess.run(run).returncode)\n"
     )
     stub.chmod(0o755)
-    done = run(clone, outside(clone, wheels, str(folder)))
-    assert (done.returncode, done.stdout) == (0, "runs word\n"), done.stderr
-    assert called.read_text() == ("venv pip " if name == "uv" else "--python ")
-    require_whole(clone)
+    lock = clone / "scripts" / "locked" / "run.txt"
+    for _ in range(2):  # the second time there is one already, and the list is another one
+        lock.write_text(f"{lock.read_text()}#\n")
+        os.utime(lock, (time.time() + 5, time.time() + 5))
+        done = run(clone, outside(clone, wheels, str(folder)))
+        assert (done.returncode, done.stdout) == (0, "runs word\n"), done.stderr
+        require_whole(clone)
+    assert called.read_text() == ("venv pip " if name == "uv" else "--python ") * 2
 
 
 # --- without leave, without room -----------------------------------------------------------

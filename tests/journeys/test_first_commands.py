@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TEMPLATE, Run, clean_environment, snapshot
+from vaultmem import config
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -62,13 +63,92 @@ def existing_vault(root: Path) -> None:
     (root / "Notes" / "x.md").write_bytes(b"---\nzip: 00123\n---\n")
 
 
-def test_init_adds_to_an_existing_vault_only_what_is_missing(run: Run, tmp_path: Path) -> None:
+OWN_FOLDER = {".vaultmem/.gitignore", ".vaultmem/config.toml"}
+
+
+def test_init_adds_to_an_existing_vault_its_own_folder_alone(run: Run, tmp_path: Path) -> None:
     root = tmp_path / "Mine"
     existing_vault(root)
     before = snapshot(root)
-    planned = run("init", "Mine", "--dry-run", "--json")
+    planned = run("init", "Mine", "--dry-run")
     assert snapshot(root) == before, "a dry run does nothing"
+    for piece in ("agents", "format", "bases", "home", "templates", "folders"):
+        assert f"--with {piece}" in planned.err
+    assert "--with obsidian" not in planned.err, "it has its own"
+    assert "Obsidian 1.10 or newer" in planned.err
     done = run("init", "Mine", "--json")
+    after = snapshot(root)
+    assert set(after) - set(before) == OWN_FOLDER == set(done.json["added"])
+    assert {path: after[path] for path in before} == before
+    assert run("search", "own home", "--vault", "Mine", "--json").json["memories"]
+    assert set(run("init", "Mine", "--json").json["added"]) == set()
+    assert run("init", "Mine", "--with", "Hoem").code == 2
+
+
+@pytest.mark.parametrize(
+    ("pieces", "added"),
+    [
+        ("agents", {"AGENTS.md", "CLAUDE.md"}),
+        ("home", {f"Meta/Tpl/Bases/{name}.base" for name in ("Memories", "Sessions", "Entities")}),
+        ("bases,format", {"NOTE-FORMAT.md"} | {
+            f"Meta/Tpl/Bases/{name}.base" for name in ("Memories", "Sessions", "Entities")
+        }),
+        ("templates", {
+            f"Meta/Tpl/{name}.md" for name in ("Memory", "Entity", "Procedure", "Daily note")
+        }),
+        ("obsidian", set()),
+    ],
+)  # fmt: skip
+def test_init_adds_each_piece_that_is_asked_for(
+    run: Run, tmp_path: Path, pieces: str, added: set[str]
+) -> None:
+    root = tmp_path / "Mine"
+    existing_vault(root)
+    before = snapshot(root)
+    run("init", "Mine", "--with", pieces)
+    after = snapshot(root)
+    assert set(after) - set(before) == OWN_FOLDER | added
+    assert {path: after[path] for path in before} == before
+    excluded = set(config.load(root)["exclude"])
+    assert excluded == {path for path in added if path.endswith(".md") and "/" not in path}
+
+
+def test_a_piece_that_is_added_later_is_no_memory_either(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    (root / "Templates").mkdir(parents=True)
+    (root / "Templates" / "Letter.md").write_text("Dear bank, the loan is paid back.\n")
+    run("init", "Mine")
+    settings = root / ".vaultmem" / "config.toml"
+    first = settings.read_text()
+    done = run("init", "Mine", "--with", "agents,templates", "--json").json
+    assert "AGENTS.md" in done["excluded"] and "Templates/Daily note.md" in done["excluded"]
+    line = "exclude = " + json.dumps(done["excluded"])
+    assert settings.read_text() == first.replace("# exclude = []", line)
+    settings.write_text('read_only = false\nexclude = ["Old"]\n[folders]\nmemories = "M"\n')
+    run("init", "Mine", "--with", "format")
+    kept = 'read_only = false\nexclude = ["Old", "NOTE-FORMAT.md"]\n[folders]\nmemories = "M"\n'
+    assert settings.read_text() == kept
+    listed = run("recent", "--vault", "Mine", "--json").json["memories"]
+    assert {m["path"] for m in listed} == {"Templates/Letter.md", "AGENTS.md", "CLAUDE.md"} | {
+        "Templates/Daily note.md"
+    }, "a person who takes pages off the list has them searched"
+
+
+def test_init_makes_the_whole_vault_beside_a_repository_that_has_nothing_yet(
+    run: Run, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path / "Mine")], check=True)
+    done = run("init", "Mine", "--json").json
+    assert {"Home.md", "Memories/", ".obsidian/types.json"} <= set(done["added"])
+    assert not {".gitignore", ".gitattributes"} & set(done["added"])
+
+
+def test_init_with_everything_adds_only_what_is_missing(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "Mine"
+    existing_vault(root)
+    before = snapshot(root)
+    planned = run("init", "Mine", "--with", "all", "--dry-run", "--json")
+    done = run("init", "Mine", "--with", "all", "--json")
     assert done.json["added"] == planned.json["added"]
     after = snapshot(root)
     assert {path: after[path] for path in before} == before
@@ -87,7 +167,7 @@ def test_init_git_commits_its_own_files_only(run: Run, tmp_path: Path) -> None:
     assert git_made.returncode == 0
     (root / "staged.md").write_text("mine")
     git(root, "add", "staged.md")
-    done = run("init", "Mine", "--git")
+    done = run("init", "Mine", "--git", "--with", "agents")
     assert done.code == 0, done.err
     assert git(root, "diff", "--cached", "--name-only").split() == ["staged.md"]
     committed = git(root, "show", "--name-only", "--format=").splitlines()
@@ -147,13 +227,13 @@ def test_init_does_not_write_through_links_or_odd_template_folders(
     (root / ".obsidian").mkdir(parents=True)
     (root / ".obsidian" / "templates.json").write_text('{"folder": "../outside"}')
     (root / "Templates").symlink_to(outside)
-    done = run("init", "Mine")
+    done = run("init", "Mine", "--with", "templates")
     assert done.code == 2
     assert "link to another place" in done.err
     assert list(outside.iterdir()) == []
     (root / "Templates").unlink()
     (root / ".obsidian" / "templates.json").write_text('{"folder": "T\\u0000x"}')
-    assert run("init", "Mine").code == 0
+    assert run("init", "Mine", "--with", "templates").code == 0
     assert list(outside.iterdir()) == []
 
 
@@ -161,7 +241,7 @@ def test_init_knows_names_in_another_case(run: Run, tmp_path: Path) -> None:
     root = tmp_path / "Mine"
     (root / "memories").mkdir(parents=True)
     (root / "home.md").write_text("mine")
-    assert run("init", "Mine").code == 0
+    assert run("init", "Mine", "--with", "all").code == 0
     assert not (root / "Home.md").exists()
     assert not (root / "Memories").exists()
 
@@ -170,7 +250,7 @@ def test_init_says_what_stands_in_the_way(run: Run, tmp_path: Path) -> None:
     root = tmp_path / "Mine"
     root.mkdir()
     (root / "Templates").write_text("a file")
-    done = run("init", "Mine")
+    done = run("init", "Mine", "--with", "templates")
     assert done.code == 2
     assert "is a file where the vault needs a folder" in done.err
     assert list(root.iterdir()) == [root / "Templates"]

@@ -12,6 +12,7 @@ from tests.conftest import Run
 from tests.transfer import exports
 from tests.transfer.test_sources import notes
 from vaultmem import vault
+from vaultmem.base.own_program import command_to_type
 from vaultmem.transfer import SOURCES
 
 
@@ -52,7 +53,7 @@ def test_mistakes_are_answered_with_what_to_do(run: Run, brain: Path, away: Path
     path = str(exports.chatgpt(away / "conversations.json"))
     wrong = run("import", "mem0", path, cwd=brain)
     assert wrong.code == 2
-    assert f"try: vaultmem import chatgpt {path}" in wrong.err
+    assert f"try: {command_to_type(f'import chatgpt {path}')}" in wrong.err
     missing = run("import", "mem0", str(away / "none.json"), cwd=brain)
     assert (missing.code, "There is no file or folder" in missing.err) == (1, True)
     refused = run("import", "mem0", path, cwd=brain, env={"VAULTMEM_READ_ONLY": "true"})

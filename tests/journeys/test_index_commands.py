@@ -58,6 +58,19 @@ def test_search_by_meaning(run: Run, vault: Path) -> None:
     assert status["index"]["model"] == "granite-embedding-30m-english"
 
 
+def test_who_embeds_much_makes_the_model_ready_for_all(run: Run, vault: Path) -> None:
+    for number in range(70):
+        (vault / f"n{number}.md").write_text(f"Shelf {number} holds a jar.")
+    asked = ("search", "where is the jar", "--strategy", "hybrid", "--json")
+    assert run("index", "--vectors", cwd=vault).code == 0
+    first = run(*asked, cwd=vault).json
+    (made,) = (vault / ".vaultmem" / "index" / "models").glob("*/prepared/*/made.json")
+    assert made.parent.joinpath("weights").stat().st_size > 1_000_000
+    shutil.rmtree(made.parent.parent)
+    again = run(*asked, cwd=vault).json
+    assert [hit["path"] for hit in again["memories"]] == [hit["path"] for hit in first["memories"]]
+
+
 def test_search_filters_and_bad_dates(run: Run, vault: Path) -> None:
     found = run("search", "auth", "--type", "entity", "--json", cwd=vault).json
     assert {memory["type"] for memory in found["memories"]} == {"entity"}
@@ -112,3 +125,14 @@ def test_models(run: Run, vault: Path) -> None:
     assert "knows no model" in done.err
     (vault / "empty").mkdir()
     assert run("models", "import", "empty", cwd=vault).code == 2
+
+
+def test_one_passage_without_a_vector_is_told_with_what_makes_it(run: Run) -> None:
+    model = {"VAULTMEM_MODEL": ""}
+    run("init", "Brain")
+    run("add", "The bus stop is closed", "--vault", "Brain", env=model)
+    asked = ["search", "bus", "--strategy", "hybrid", "--vault", "Brain"]
+    done = run(*asked, env=model)
+    assert "1 passage has no vector yet." in done.err and "index --vectors" in done.err
+    assert run("index", "--vectors", "--vault", "Brain", env=model).code == 0
+    assert "vector" not in run(*asked, env=model).err

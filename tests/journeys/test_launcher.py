@@ -70,6 +70,26 @@ def test_the_launcher_works_through_a_link_and_from_anywhere(clone: Path, tmp_pa
     assert (tmp_path / "My Brain" / "Home.md").exists()
 
 
+def test_the_launcher_is_found_however_it_is_named(clone: Path, tmp_path: Path) -> None:
+    """Through a link to its folder, and to a link to it; by its bare name; by the shell's path."""
+    (tmp_path / "programs").symlink_to(clone / "scripts")
+    (tmp_path / "first").symlink_to(clone / "scripts" / "vaultmem")
+    (tmp_path / "second").symlink_to("first")
+    environment = clean(tmp_path)
+    found = environment | {"PATH": f"{clone / 'scripts'}:{environment['PATH']}"}
+    for command, folder, how in (
+        (["programs/vaultmem"], tmp_path, environment),
+        (["./second"], tmp_path, environment),
+        (["sh", "first"], tmp_path, environment),
+        (["sh", "vaultmem"], clone / "scripts", environment),
+        (["vaultmem"], tmp_path, found),
+    ):
+        done = subprocess.run(
+            [*command, "--version"], cwd=folder, env=how, capture_output=True, text=True
+        )
+        assert done.stdout.startswith("vaultmem "), (command, done.stderr)
+
+
 def test_a_client_talks_to_the_readmes_first_command(clone: Path, tmp_path: Path) -> None:
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}}
     opening["clientInfo"] = {"name": "newcomer", "version": "1"}

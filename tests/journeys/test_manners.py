@@ -198,7 +198,7 @@ class Terminal:
 
 def test_ctrl_c_at_a_question(vault: Path) -> None:
     (vault / "AGENTS.md").unlink()
-    terminal = Terminal(vault, "init")
+    terminal = Terminal(vault, "init", "--with", "agents")
     terminal.read_until("Add these?")
     assert terminal.stop() == 3
     assert terminal.shown.endswith("Stopped.\n")
@@ -263,7 +263,7 @@ def test_a_terminal_that_knows_few_letters_still_shows_something(vault: Path) ->
 
 
 def test_status_counts_what_is_there_before_anything_is_indexed(run: Run, vault: Path) -> None:
-    assert "Notes      11, none of them indexed yet: vaultmem index" in run("status", cwd=vault).out
+    assert "Notes      11, none of them indexed yet: " in run("status", cwd=vault).out
     run("index", "-q", cwd=vault)
     (vault / "new.md").write_text("x")
     assert "11 indexed, 1 new or changed since" in run("status", cwd=vault).out
@@ -274,7 +274,7 @@ def test_status_counts_what_is_there_before_anything_is_indexed(run: Run, vault:
 def test_status_leads_to_the_doctor(run: Run, vault: Path) -> None:
     (vault / "broken.md").write_text("---\na: [1\n---\n")
     run("index", "-q", cwd=vault)
-    assert run("status", cwd=vault).out.endswith("What to do about it: vaultmem doctor\n")
+    assert run("status", cwd=vault).out.endswith("/vaultmem doctor\n")
 
 
 def test_the_doctor_says_once_what_is_to_be_done(run: Run, vault: Path) -> None:
@@ -282,19 +282,34 @@ def test_the_doctor_says_once_what_is_to_be_done(run: Run, vault: Path) -> None:
     assert fresh.startswith("Nothing is wrong.")
     run("index", "-q", cwd=vault)
     for number in range(12):
-        (vault / f"dead {number}.md").write_text(f"[[Nowhere {number}]]")
+        (vault / f"open {number}.md").write_text("---\nkey: 1\n")
     (vault / ".vm-01LEFT.tmp").write_text("x")
     shown = run("doctor", cwd=vault).out
-    assert shown.count("Make the note, or correct the link.") == 1
-    assert "Links that lead nowhere (12)" in shown
+    assert shown.count("Put a line with --- below the properties.") == 1
+    assert "Properties without a closing line (12)" in shown
     assert "… and 4 more; --all lists them" in shown
     assert "13 problems in 13 files." in shown
-    assert "→ vaultmem doctor --fix removes it after an hour." in shown
-    assert "12 notes changed since the index was made. Take them in: vaultmem index" in shown
+    assert "/vaultmem doctor --fix removes it after an hour." in shown
+    assert re.search(
+        r"12 notes changed since the index was made. Take them in: \S+/vaultmem index", shown
+    )
+
+
+def test_a_link_to_what_is_not_written_yet_is_nothing_wrong(run: Run, vault: Path) -> None:
+    run("index", "-q", cwd=vault)
+    (vault / "Ideas.md").write_text("[[Nowhere]] and [[Elsewhere]]")
+    run("index", "-q", cwd=vault)
+    told = run("doctor", cwd=vault)
+    assert (told.code, told.out.splitlines()[0]) == (0, "Nothing is wrong.")
+    assert "2 links to notes that are not there yet: nothing wrong. --all lists them." in told.out
+    assert "Ideas.md: [[Nowhere]] leads to no note yet." in run("doctor", "--all", cwd=vault).out
+    listed = run("doctor", "--json", cwd=vault)
+    assert (listed.code, [f["problem"] for f in listed.json]) == (0, ["dead-link"] * 2)
+    assert "Nowhere" not in run("status", cwd=vault).out
 
 
 def test_the_doctor_has_a_heading_for_everything_it_finds() -> None:
-    from vaultmem.surfaces.cli.commands.doctor import HEADINGS
+    from vaultmem.surfaces.cli.commands.doctor import HEADINGS, INFORMATION
 
     package = Path(__file__).parents[2] / "vaultmem"
     source = "".join(
@@ -302,7 +317,7 @@ def test_the_doctor_has_a_heading_for_everything_it_finds() -> None:
     )
     kinds = set(re.findall(r'Finding\([^"]*?"([a-z0-9-]+)"', source))
     assert len(kinds) > 8
-    assert kinds - {"index-behind"} <= set(HEADINGS)
+    assert kinds - {"index-behind", "pdf-library"} <= {*HEADINGS, *INFORMATION}
 
 
 # --- completion ----------------------------------------------------------------------------

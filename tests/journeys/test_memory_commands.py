@@ -17,6 +17,7 @@ import pytest
 from tests import nursery
 from tests.conftest import TEMPLATE, Ran, Run, clean_environment, snapshot
 from vaultmem import vault as service
+from vaultmem.base.own_program import command_to_type
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 QUIET = {"VAULTMEM_TYPING_QUIET_SECONDS": "0"}
@@ -496,9 +497,9 @@ def test_what_a_person_sees(vault: Path) -> None:
     shown = on_terminal(vault, "recent", "--limit", "1", env=plain)
     assert shown.splitlines()[0] == "just now  Tea is at four  semantic · #habit"
     shown = on_terminal(vault, "forget", "Tea is at four", env=plain)
-    assert shown.startswith(
-        "Forgotten  Memories/Tea is at four.md\nIt can come back: vaultmem rest"
-    )
+    restore = command_to_type("restore")
+    told = f"Forgotten  Memories/Tea is at four.md\nIt can come back: {restore} "
+    assert shown.startswith(told)
 
 
 # --- start-up ------------------------------------------------------------------------------
@@ -532,3 +533,28 @@ def test_the_help_groups_the_commands(run: Run) -> None:
     order = [shown.index(word) for word in ("Remember:", "  add", "Look around:", "  search",
                                             "Look after:", "  doctor", "Options:")]  # fmt: skip
     assert order == sorted(order)
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+def test_what_is_known_is_said_and_a_name_out_of_date_is_put_right(me: Run, vault: Path) -> None:
+    first = me("add", "Deploys happen on Fridays.", "--json").json
+    again = me("add", "Deploys happen on Fridays.", "--json").json
+    assert (again["status"], again["memory_id"]) == ("known", first["memory_id"])
+    note = vault / first["path"]
+    note.write_text(note.read_text().replace("Fridays", "Tuesdays"))
+    (vault / "Plan.md").write_text("See [[Deploys happen on Fridays|when]].\n")
+    hit, *_ = me("search", "deploys tuesdays", "--json").json["memories"]
+    assert (hit["title"], hit["path"]) == ("Deploys happen on Tuesdays", first["path"])
+    (found,) = me("doctor", "--json").json
+    assert found["problem"] == "outdated-title"
+    renamed = me("rename", first["path"])
+    assert renamed.out.strip().endswith("Memories/Deploys happen on Tuesdays.md")
+    assert "Links changed in 1 other file." in renamed.err
+    assert (vault / "Plan.md").read_text() == "See [[Deploys happen on Tuesdays|when]].\n"
+    assert me("doctor", "--verify", "--json").json == []
+    me("rename", "--undo")
+    assert note.exists() and "Fridays|when" in (vault / "Plan.md").read_text()
+    refused = me("rename", first["path"], "a/b")
+    assert refused.code == 2 and "cannot be the name of a note" in refused.err

@@ -60,6 +60,16 @@ def test_what_looks_after_the_vault_shows_it_and_works(vault: Path) -> None:
     assert TOLD in command("conflicts", "--vault", str(vault)).err
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--json"]])
+def test_connecting_a_client_tells_it(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    """The entry is right, and its server would refuse every call."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = command("install", "cursor", "--vault", str(vault), *more)
+    assert done.code == 0 and TOLD in done.err and "Correct the line" in done.err
+
+
 def test_the_doctor_takes_nothing_in_that_may_be_excluded(vault: Path) -> None:
     (vault / config.CONFIG).write_text('exclude = ["Private"]\n')
     assert command("index", "--vault", str(vault)).code == 0

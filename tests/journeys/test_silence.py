@@ -260,7 +260,7 @@ def test_the_look_from_outside_sees_native_code(machine: Machine) -> None:
 
 @pytest.mark.parametrize(("set_", "then"), [(None, "1"), ("", "1"), ("0", "0"), ("true", "true")])
 @pytest.mark.parametrize(
-    "module", ["vaultmem", "vaultmem.errors", "vaultmem.embedding.fastembed_session"]
+    "module", ["vaultmem", "vaultmem.errors", "vaultmem.embedding.onnx_session"]
 )
 def test_the_switch_is_set_before_anything_else(module: str, set_: str | None, then: str) -> None:
     """Whichever module comes first; what a person says about it stays, and children inherit it."""
