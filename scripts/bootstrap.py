@@ -217,7 +217,7 @@ def _move_into_place() -> None:
 
 
 def _remove(folder: Path) -> None:
-    if folder.is_symlink():  # somebody's link to an environment elsewhere
+    if folder.is_symlink() or folder.is_file():  # a link, or virtualenv's note of what it made
         folder.unlink()
     elif folder.exists():
         shutil.rmtree(folder, ignore_errors=folder == FORMER)

@@ -28,6 +28,15 @@ vaultmem models list
 |---|---|---|---|
 """
 
+# What is installed only where a person asks for more: each with the name of what is asked for.
+EXTRAS = {"pypdf": "pdf"}
+MORE = """
+`pip install "vaultmem-mcp[pdf]"` brings one more, which needs nothing else:
+
+| package | licence | |
+|---|---|---|
+"""
+
 # What is installed on other systems only, as its own files say.
 ELSEWHERE = {
     "colorama": "BSD-3-Clause",
@@ -49,7 +58,8 @@ _EXPRESSION = re.compile(r"[A-Za-z0-9.-]+(?: (?:AND|OR) [A-Za-z0-9.-]+)*")
 def page() -> str:
     pinned = [match for line in LOCK.read_text().splitlines() if (match := _PINNED.match(line))]
     rows = [_row(name, list(same)) for name, same in groupby(pinned, lambda match: match[1])]
-    return HEAD + "\n".join(rows) + "\n"
+    more = [f"| {name} | {licence(name)} | {extra} |" for name, extra in EXTRAS.items()]
+    return HEAD + "\n".join(rows) + "\n" + MORE + "\n".join(more) + "\n"
 
 
 def _row(name: str, pins: list[re.Match[str]]) -> str:

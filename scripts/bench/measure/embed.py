@@ -27,7 +27,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         ours = embedder.load_embedder("", Path(folder))
         assert ours is not None
-        plain = fastembed_session.open_fastembed_session(ours._model)  # type: ignore[attr-defined]
+        plain = fastembed_session.open_fastembed_session(ours.model)
         ways = {"ours": lambda: ours.embed(texts), "plain": lambda: list(plain.embed(texts))}
         best = dict.fromkeys(ways, float("inf"))
         for _ in range(3):

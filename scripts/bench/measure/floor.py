@@ -188,7 +188,7 @@ def _model(folder: Path, texts: list[str], count: int) -> dict[str, Any]:
     ours = embedder.load_embedder("", folder / "models")
     if ours is None:
         return {"trouble": "no embedding model is available"}
-    plain = fastembed_session.open_fastembed_session(ours._model)
+    plain = fastembed_session.open_fastembed_session(ours.model)
     pieces = [piece for text in texts for piece in text.split("\n\n") if len(piece) > 200][:count]
     started = time.perf_counter()
     list(plain.embed(pieces))

@@ -152,8 +152,9 @@ def memory() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
     mapped = 0
+    files = ("/fulltext-", "catalog.db", ".usearch", "/vectors-", "/prepared/")
     for block in Path("/proc/self/smaps").read_text().split("VmFlags"):
-        if "/fulltext-" in block or "catalog.db" in block or ".usearch" in block:
+        if any(name in block for name in files):
             mapped += sum(int(x.split()[1]) for x in block.splitlines() if x.startswith("Rss:"))
     return (int(lines["VmRSS"].split()[0]) - mapped) / 1024
 

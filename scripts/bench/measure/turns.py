@@ -35,6 +35,14 @@ from measure.generated_vaults import NoteMaker, make_vault
 _HOOKS = {
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "How long does the billing cache keep what the queue sent?"},
+    "PostToolUse": {"tool_name": "Edit", "tool_input": {"file_path": "src/cache_{round}.py"}},
+    "PostToolUse, a look": {"tool_name": "Bash", "tool_input": {"command": "git status"}},
+    "PostToolUseFailure": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "pytest -q"},
+        "error": "Exit code 1\nFAILED tests/test_{round}.py::test_it - AssertionError",
+    },
+    "Stop": {"last_assistant_message": "The cache keeps it for {round} minutes now."},
 }
 _SESSION = "6f1c2e34-9a01-4b5e-8c77-1d2e3f405162"
 _EMBEDDED = 5  # notes that are embedded for good; the others have made-up vectors
@@ -155,10 +163,11 @@ def _with_vault(side: Side, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 def hooks(side: Side) -> dict[str, Times]:
     found = {}
+    turn = str(time.monotonic_ns())  # what a session was told once is not written again
     for event, more in _HOOKS.items():
-        told = {"hook_event_name": event, "session_id": _SESSION, "cwd": str(side.folder), **more}
-        arguments = _with_vault(side, ("hook",))
-        times = side.run("-m", "vaultmem", *arguments, given=json.dumps(told))[1]
+        named = {"hook_event_name": event.partition(",")[0], "session_id": _SESSION}
+        told = json.dumps({**named, "cwd": str(side.folder), **more}).replace("{round}", turn)
+        times = side.run("-m", "vaultmem", *_with_vault(side, ("hook",)), given=told)[1]
         found[f"`vaultmem hook`, {event}"] = times
     return found
 
