@@ -111,11 +111,13 @@ class Machine:
             "    sys.stdout.buffer.write(link.recv(1000))\n"
             "except (BrokenPipeError, ConnectionResetError): pass  # it hung up already\n"
         )
-        return subprocess.run(
+        done = subprocess.run(
             ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code,
-             str(socket_file), greeting],
-            capture_output=True, check=True,
-        ).stdout  # fmt: skip
+             socket_file.name, greeting],
+            capture_output=True, cwd=socket_file.parent,  # what is above may be closed to it
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def close(self) -> None:
         for window in self._windows:

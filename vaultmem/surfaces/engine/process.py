@@ -42,6 +42,7 @@ class Engine:
         self._shared: SharedVault | None = None
         self._loop: WindowLoop | None = None
         self._stopping = threading.Event()
+        self._stopped = threading.Event()
         self._begun = self._last_used = time.monotonic()
         self._was_used = False
         self._program = ProgramFiles()
@@ -71,6 +72,7 @@ class Engine:
             time.sleep(LOOK_SECONDS)  # they began with this program, and may end with it
         when_ending()
         self._end_windows()
+        self._stopped.set()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -142,8 +144,9 @@ class Engine:
         elif hello.kind == "status":
             visitor.tell(self._told(but=visitor))
         elif hello.kind == "stop":
-            self._stopping.set()
             visitor.tell({"stopping": os.getpid()})
+            self._stopping.set()
+            self._stopped.wait(LAST_SECONDS)  # who asked hears from the line's end that it is done
         else:
             raise Refused(f"an engine does nothing called {hello.kind[:40]!r}")
 

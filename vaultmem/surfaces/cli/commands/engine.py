@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -14,7 +15,11 @@ from vaultmem.front.asker import environment
 from vaultmem.front.engine_place import EnginePlace, NoPlace, engine_place
 from vaultmem.surfaces.cli import options
 
-_SECONDS = 20.0  # until an engine that was asked to stop is gone
+_SECONDS = 20.0  # until an engine that was asked to stop serves nobody
+_LATE = {
+    "status": "The engine does not answer; its windows go on without it.",
+    "stop": "The engine was told to stop, and still has something to bring to its end.",
+}
 
 
 @click.group("engine")
@@ -83,7 +88,12 @@ def _asked_of_engine(kind: str, place: EnginePlace) -> dict[str, Any] | None:
         with socket.socket(fileno=found.detach()) as link:
             link.settimeout(_SECONDS)
             link.sendall(engine_call.hello(kind, place, environment()))
-            answer = link.makefile("rb").readline()
+            said = link.makefile("rb")
+            answer = said.readline()
+            with contextlib.suppress(ConnectionError):
+                said.read()  # it hangs up when all is done
+    except TimeoutError:
+        raise Unavailable(_LATE[kind]) from None
     except (engine_call.NoEngine, OSError) as error:
         raise Unavailable(f"The engine does not answer: {error}.") from None
     told = plain_json.parsed(answer.decode()) if answer else None
