@@ -269,7 +269,8 @@ def test_what_is_left_goes_when_it_is_done(vault: Vault, root: Path) -> None:
     for number in ("1", "2"):
         task("TaskUpdate", number, taskId=number, status="completed")
     happens(vault, "Stop", last_assistant_message="All of that has been deployed to staging.")
-    assert entries(root)[1:] == [
+    told = [entry for entry in entries(root)[1:] if entry[0] != "discovery"]
+    assert told == [
         ("open", "Nothing is left to do."),
         ("ending", "All of that has been deployed to staging."),
     ]

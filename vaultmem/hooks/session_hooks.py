@@ -29,6 +29,7 @@ _PROMPT: Final = 20_000  # characters of a prompt that are looked at, and of it 
 _REQUEST: Final = 400
 _ITEM: Final = 160
 _MOST_ITEMS: Final = 50
+_MOST_FINDINGS: Final = 10  # kept in mind until there is a note
 _CONVERSATION: Final = 3  # answers that make a session worth a note where nothing was done
 # What clients put around a person's words.
 _OF_CLIENT: Final = re.compile(
@@ -56,6 +57,8 @@ class SessionHooks:
         if not self._seen.folder and folder:
             self._seen.folder = self._vault.cleaning.cleaned_line(folder, 1_000)
         logged = self._taken(action)
+        if logged and self._seen.findings:
+            self._tell_earlier_findings()
         if logged is None:
             return {}
         return {"observation_id": logged.observation_id, "session_id": self._session}
@@ -151,12 +154,13 @@ class SessionHooks:
         begin = self._seen.exchanges >= _CONVERSATION
         self._seen.steps = [self._cleaned_item(step) for step in left_to_do(answer)]
         logged = None
-        said = ending_of(answer) if stopped.ending else ""
+        found: list[SpokenFinding] = []
         if stopped.findings:
             from vaultmem.hooks.findings import findings_of_answer
 
-            self._found([each for each in findings_of_answer(answer) if each.text not in said])
-        if said:
+            found = findings_of_answer(answer)
+            self._found(found)
+        if stopped.ending and (said := ending_of(answer, [each.text for each in found])):
             logged = work.note_ending(self._session, said, begin=begin)
         if stopped.open:
             self._left(begin=False)
@@ -164,9 +168,21 @@ class SessionHooks:
         return logged
 
     def _found(self, findings: Sequence[SpokenFinding]) -> None:
-        """Where there is a note: what is said alone does not begin one."""
+        """What is said alone begins no note; it is told once there is one."""
+        work = self._vault.session_work
         for each in findings:
-            self._vault.session_work.note_finding(self._session, each.kind, each.text)
+            if work.has_note(self._session):
+                work.note_finding(self._session, each.kind, each.text)
+            elif len(self._seen.findings) < _MOST_FINDINGS:
+                said = self._vault.cleaning.cleaned_line(each.text, _REQUEST)
+                self._seen.findings.append(f"{each.kind} {said}")
+
+    def _tell_earlier_findings(self) -> None:
+        for earlier in self._seen.findings:
+            kind, _, said = earlier.partition(" ")
+            self._vault.session_work.note_finding(self._session, kind, said)
+        self._seen.findings = []
+        self._seen.save()
 
     # --- what is left --------------------------------------------------------------------
 

@@ -68,10 +68,13 @@ class SessionWork(WritingGroup):
         if items or self._sessions.has_journal(session):
             self._written(session, lambda said: work_lines.open_line(said, items), begin=begin)
 
+    def has_note(self, session: str) -> bool:
+        return self._sessions.has_journal(session)
+
     def note_finding(self, session: str, kind: str, text: str) -> LoggedObservation | None:
         """What was decided or found out, once; it begins no journal."""
         said = plain_line(self._input.cleaned_line(text, _ENDING), 2 * _ENDING)
-        if not said or not self._sessions.has_journal(session):
+        if not said:
             return None
         return self._written(
             session, lambda entries: work_lines.finding_line(entries, kind, said), begin=False

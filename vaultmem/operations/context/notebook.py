@@ -39,6 +39,7 @@ class Notebook:
         self.todo: list[str] = []  # what is open on the agent's list
         self.tasks: dict[str, str] = {}  # the same, where the client names them by number
         self.steps: list[str] = []  # what the last answer left to do
+        self.findings: list[str] = []  # "kind text": said before there was a journal
         self._folder = parts.store.local() / HOOKS_FOLDER
         self._file = self._folder / f"{_file_name(parts, session)}.json" if session else None
         with contextlib.suppress(OSError, VaultmemError, ValueError, AttributeError, TypeError):
@@ -54,10 +55,11 @@ class Notebook:
         self.exchanges = int(data.get("exchanges") or 0)
         self.todo = [str(item) for item in data.get("todo") or ()]
         self.steps = [str(item) for item in data.get("steps") or ()]
+        self.findings = [str(item) for item in data.get("findings") or ()]
         self.tasks = {str(key): str(item) for key, item in (data.get("tasks") or {}).items()}
 
     def _work(self) -> dict[str, Any]:
-        named = (*_TEXTS, "exchanges", "todo", "steps", "tasks")
+        named = (*_TEXTS, "exchanges", "todo", "steps", "tasks", "findings")
         return {name: value for name in named if (value := getattr(self, name))}
 
     def has_line(self, text: str) -> bool:
