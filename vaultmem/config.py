@@ -232,13 +232,16 @@ def _template_folder_of_obsidian(root: Path) -> str:
 def _settings_from_file(
     path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
 ) -> tuple[dict[str, str], dict[str, str]]:
+    text = ""
     try:
         text = small_files.read_small_file(path, _MOST_BYTES).decode("utf-8-sig")
         data = small_files.parse_toml(text)
     except FileNotFoundError:
         return {}, {}
     except ValueError as error:
-        problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error}."))
+        fault, line = setting_values.fault_of_settings_file(text, error)
+        place = f"{CONFIG}:{line}" if line else CONFIG
+        problems.append(SettingsProblem(f"{place} cannot be read: {fault}.", line))
         return {}, {}
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))

@@ -255,6 +255,22 @@ def flat_settings(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, 
     return pairs
 
 
+def fault_of_settings_file(text: str, error: ValueError) -> tuple[str, int]:
+    """What is wrong with a file that is no TOML, and where. The commonest fault is a setting that
+    was added above and is there below; the parser tells of it as of a value overwritten."""
+    lines = text.splitlines()
+    said = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)\Z", str(error))
+    number = int(said[1] or len(lines)) if said else 0
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    twice = re.match(r"Cannot (?:overwrite|declare)", str(error))
+    named = re.match(r"""\s*(\[[^\]]*\]|[\w."'-]+)""", line)
+    if twice and named:
+        first = setting_lines(text).get(re.sub(r"[\[\]\"'\s]", "", named[1]), 0)
+        where = f"on line {first}" if 0 < first < number else "above"
+        return f"{named[1]} stands here once more; it is there {where} already", number
+    return f"{str(error)[: said.start()] if said else error}", number
+
+
 def setting_lines(text: str) -> dict[str, int]:
     """The line on which each setting stands, and each table: tomllib does not say."""
     found: dict[str, int] = {}

@@ -13,7 +13,7 @@ from vaultmem.errors import Unavailable
 from vaultmem.front import engine_call, plain_json
 from vaultmem.front.asker import environment
 from vaultmem.front.engine_place import EnginePlace, NoPlace, engine_place
-from vaultmem.surfaces.cli import options
+from vaultmem.surfaces.cli import options, screen
 
 _SECONDS = 20.0  # until an engine that was asked to stop serves nobody
 _LATE = {
@@ -33,6 +33,8 @@ def engine_command() -> None:
 def engine_status(vault: str | None, as_json: bool) -> None:
     """Show whether an engine runs, and who is connected to it."""
     told = _asked_of_engine("status", _place(vault))
+    problems = config.load(config.find_vault(vault)).problems
+    screen.print_warnings(f"{each.message} {each.advice}" for each in problems)
     if as_json:
         click.echo(plain_json.written(told))
     elif told is None:
