@@ -189,7 +189,9 @@ def test_the_templates_settings_are_valid_and_complete() -> None:
         assert f"{name.rpartition('.')[2]} =" in text, f"{name} is missing from the template"
     shown = re.sub(r"^# (?=\[\w+\]$|\w+ = )", "", text, flags=re.MULTILINE)
     plain = tomllib.loads(shown.replace('# type = "memory_type"', ""))
-    del plain["exclude"], plain["state_dir"], plain["properties"]  # shown as examples
+    for table in (plain, plain["obsidian"]):  # examples, and where it is if nobody says so
+        for name in ("exclude", "state_dir", "properties", "folder"):
+            table.pop(name, None)
     for name, value in setting_values.flat_settings(plain):
         default = config.DEFAULTS[name]
         assert value == (list(default) if isinstance(default, tuple) else default), name
