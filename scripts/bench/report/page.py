@@ -169,8 +169,6 @@ def _growth(everything: Mapping[str, Found], folder: Path) -> str:
             "Costs of vaultmem by the number of notes. In “grows as”, n^1 is linear in the number "
             "of notes and n^0 does not grow. " + _vectors(ours),
             tables.growth(ours),
-            "Milliseconds, p50 / p95, by what the question is narrowed to:",
-            tables.filters(ours),
             "What was to be reached:",
             aims.own(ours, everything.get("limits", {})),
             "How much of it is ours: the same work by its parts alone.",
