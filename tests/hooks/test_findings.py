@@ -45,6 +45,7 @@ def test_what_an_answer_says_plainly(sentences: tuple[str, ...], kind: str) -> N
     for sentence in sentences:
         found = findings_of_answer(f"## Done\n\n- **{sentence}**\n\n```\n{sentence}\n```\n")
         assert [each.kind for each in found] == ([kind] if kind else []), sentence
+        assert not findings_of_answer(f"As the old plan says:\n\n> {sentence}\n"), "quoted"
 
 
 @pytest.mark.parametrize(

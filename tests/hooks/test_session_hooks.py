@@ -79,7 +79,7 @@ def test_the_first_request_is_name_and_first_line(
     happens(vault, "UserPromptSubmit", prompt="ok thanks")
     happens(vault, "UserPromptSubmit", prompt=prompt)
     happens(vault, "UserPromptSubmit", prompt="And now something else entirely")
-    edits(vault, "/home/me/Atlas/a.py")
+    edits(vault, "/home/me/Other/../Atlas/a.py")
     stem = re.sub(r"^\d{4}-\d\d-\d\d \d{4} ", "", note_of(root).stem)
     note = parse(note_of(root).read_bytes())
     assert stem == re.sub(r"[#\[\]<>]", "", name).strip() or stem == name

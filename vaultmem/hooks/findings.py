@@ -14,6 +14,7 @@ DECISION: Final = "decision"
 DISCOVERY: Final = "discovery"
 _READ: Final = 20_000  # characters of a text that are looked at
 _MOST: Final = 3  # of one text
+_QUOTED: Final = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _SHORTEST, _LONGEST = 12, 500  # characters of a sentence
 
 _WE: Final = r"\b(?:I|we)(?:['’]ve| have)?(?: also| then| now| therefore| both)?"
@@ -65,7 +66,8 @@ class SpokenFinding(NamedTuple):
 
 
 def findings_of_answer(text: str) -> list[SpokenFinding]:
-    return list(islice(_findings(text, _DECIDED), _MOST))
+    own = _QUOTED.sub("", text[:_READ])  # whoever is quoted may have said it long ago
+    return list(islice(_findings(own, _DECIDED), _MOST))
 
 
 def findings_of_prompt(text: str) -> list[SpokenFinding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -75,6 +76,7 @@ def _change(event: Event, given: Mapping[str, Any], name: str) -> FileChange | N
 def _path(given: Mapping[str, Any], folder: str) -> str:
     path = text_in(given, "file_path", "filePath", "path", "notebook_path", "target_file")
     path, folder = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
+    path = posixpath.normpath(path) if "/../" in path else path
     inside = folder and path.startswith(folder + "/")
     return one_line(path[len(folder) + 1 :] if inside else path, _LINE)
 
