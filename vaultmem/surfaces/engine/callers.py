@@ -82,7 +82,7 @@ class Visitor:
 
     def lines(self) -> Iterator[bytes]:
         """What the client says; the window's own words are answered here."""
-        from vaultmem.surfaces.mcp.messages import LINE_BYTES, next_line
+        from vaultmem.surfaces.mcp.lines import LINE_BYTES, next_line
 
         while line := next_line(self._lines, LINE_BYTES + 1):  # one byte says whose word it is
             if line.startswith(b"!"):
@@ -100,6 +100,10 @@ class Visitor:
     def say(self, text: str) -> None:
         """To the person who looks at the window's stderr."""
         self._speak(b"!" + plain_json.written(text).encode() + b"\n")
+
+    def tell_client(self, line: bytes) -> None:
+        """What it did not ask for."""
+        self._speak(line)
 
     def _speak(self, words: bytes) -> None:
         with contextlib.suppress(queue.Full):

@@ -22,7 +22,7 @@ from vaultmem.surfaces.engine.program_files import ProgramFiles
 
 if TYPE_CHECKING:
     from vaultmem.surfaces.engine.shared_vault import SharedVault
-    from vaultmem.surfaces.engine.windows import WindowLoop
+    from vaultmem.surfaces.engine.windows import Windows
 
 log = logging.getLogger("vaultmem")
 
@@ -40,7 +40,7 @@ class Engine:
         self._changing = threading.Lock()
         self._making = threading.Lock()
         self._shared: SharedVault | None = None
-        self._loop: WindowLoop | None = None
+        self._loop: Windows | None = None
         self._stopping = threading.Event()
         self._stopped = threading.Event()
         self._begun = self._last_used = time.monotonic()
@@ -158,13 +158,13 @@ class Engine:
                 self._shared = SharedVault(self._root, self._dialect)
             return self._shared
 
-    def _window_loop(self) -> WindowLoop:
-        from vaultmem.surfaces.engine.windows import WindowLoop
+    def _window_loop(self) -> Windows:
+        from vaultmem.surfaces.engine.windows import Windows
 
         shared = self.vault()
         with self._making:
             if self._loop is None:
-                self._loop = WindowLoop(shared)
+                self._loop = Windows(shared)
             return self._loop
 
     def _told(self, but: Visitor) -> dict[str, Any]:

@@ -21,11 +21,9 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
-from vaultmem.errors import NotFound, ReadOnly, VaultmemError
-from vaultmem.limits import bounded_client_name, shown_wrong_value
-from vaultmem.notes.masking import without_private
-from vaultmem.surfaces import answers, arguments
-from vaultmem.surfaces.mcp import hook_tool, prompts, resources, sampling, tools
+from vaultmem.errors import VaultmemError
+from vaultmem.surfaces import answers
+from vaultmem.surfaces.mcp import hook_tool, prompts, resources, sampling, tool_calls, tools
 from vaultmem.surfaces.mcp.followed_vault import FollowedVault, Life, MakeLife
 from vaultmem.surfaces.mcp.notifications import Look, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
@@ -134,13 +132,12 @@ class McpServer:
         client = ctx.session.client_params
 
         def view() -> Vault:
-            vault = self.vault()
-            caller = self._caller_of_dialect_request(ctx, named or vault.caller)
-            name = caller.client or bounded_client_name(
-                without_private(client.client_info.name) if client else ""
+            return tool_calls.view_for_client(
+                self.vault,
+                lambda vault: self._caller_of_dialect_request(ctx, named or vault.caller),
+                client.client_info.name if client else "",
+                read_only=read_only,
             )
-            refused = read_only or caller.read_only
-            return vault.for_caller(replace(caller, client=name, read_only=refused))
 
         return view
 
@@ -171,15 +168,15 @@ class McpServer:
             return await self._answer_hook_event(ctx, params.arguments or {})
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
-            message = f"There is no tool {shown_wrong_value(params.name)}{tools.nearest_tool(params.name)}"
-            raise MCPError(types.INVALID_PARAMS, message)
+            raise MCPError(types.INVALID_PARAMS, tool_calls.no_such_tool(params.name))
         try:
-            self._require_served_tool(ctx, tool)
-            given = arguments.checked_arguments(tool.name, tool.schema, params.arguments)
+            given = tool_calls.checked_call(
+                tool, params.arguments, self.options.toolsets, read_only=self._is_read_only(ctx)
+            )
             if tool.name == tools.CONSOLIDATE and not given.get("dry_run"):
                 return await self._call_consolidate_tool(ctx, params, given)
             result = await self._work_on_vault(
-                ctx, lambda vault: answers.native_answer(tool.run(vault, given), given)
+                ctx, lambda vault: tool_calls.answer_of(tool, vault, given)
             )
         except Exception as error:  # the edge: an agent gets a sentence, never a traceback
             return answers.failure_answer(error)
@@ -218,16 +215,6 @@ class McpServer:
             return answers.success_answer(replace(done, warnings=(*warnings, *done.warnings)))
 
         return await self._work_on_vault(ctx, run)
-
-    def _require_served_tool(self, ctx: Context, tool: Tool) -> None:
-        if tool in self._offered_native_tools(ctx):
-            return
-        if tool.toolset in self.options.toolsets:
-            raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
-        raise NotFound(
-            f"{tool.name} belongs to the toolset {tool.toolset}, which this server was told "
-            f"not to serve; it serves {', '.join(self.options.toolsets)}."
-        )
 
     # --- resources -----------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from mcp.server.lowlevel import Server
 
 from vaultmem.base import parent_process
 from vaultmem.surfaces.mcp.line_pipe import GRACE_SECONDS, LinePipe
-from vaultmem.surfaces.mcp.messages import next_line
+from vaultmem.surfaces.mcp.lines import next_line
 
 log = logging.getLogger("vaultmem")
 
