@@ -162,6 +162,10 @@ class Ranking(Sequence[Candidate]):
     def _order(self) -> list[tuple[float, MemoryKey]]:
         return _best_first(self._scores)
 
+    def first(self, many: int) -> list[MemoryKey]:
+        """The memories alone."""
+        return [memory for _, memory in self._order[:many]]
+
     def set_score(self, memory: MemoryKey, score: float, *why: tuple[str, float]) -> None:
         self._scores[memory] = score
         self._boosts[memory] = self._boosts.get(memory, ()) + why
@@ -198,13 +202,13 @@ class Ranking(Sequence[Candidate]):
 
 
 def _best_first(scores: Mapping[MemoryKey, float]) -> list[tuple[float, MemoryKey]]:
-    pairs = ((-score, memory) for memory, score in scores.items())
-    return sorted(pairs, key=lambda pair: (pair[0], *_place_among_equals(pair[1])))
-
-
-def _place_among_equals(memory: MemoryKey) -> tuple[int, int]:
-    """Later events have later numbers, as a rule: their journals are named by their days."""
-    return (-memory.note, -memory.observation) if memory.observation else memory
+    # Later events have later numbers, as a rule: their journals are named by their days.
+    places = [
+        (-score, -memory[0], -memory[1], memory) if memory[1] else (-score, *memory, memory)
+        for memory, score in scores.items()
+    ]
+    places.sort()
+    return [(place[0], place[3]) for place in places]
 
 
 # --- lanes -------------------------------------------------------------------------------------
