@@ -190,7 +190,8 @@ class LeanWindow:
 
     def _result(self, tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
         checked = tool_calls.checked_call(tool, given, self._toolsets, read_only=self._read_only)
-        with self._shared.turns.turn():
+        turns = self._shared.writing_turns if tool.writes else self._shared.turns
+        with turns.turn():
             return tool_calls.answer_of(tool, self._vault(), checked)
 
     def _answer_list(self, id_: Any, cursor: str | None) -> bytes:

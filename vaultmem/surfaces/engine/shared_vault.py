@@ -44,13 +44,14 @@ class SharedVault:
         self._windows: list[Callable[[], None]] = []
         self._changing = threading.Lock()
         self.turns = Turns()
+        self.writing_turns = Turns(1)  # who writes waits for disks, and questions need not
         self._to_tell: list[Callable[[], None]] = []
         self.followed = FollowedVault(
             self._open,
             lambda vault: None,
             self._tell_windows,
             watch=True,
-            is_busy=lambda: not self.turns.is_quiet,
+            is_busy=lambda: not (self.turns.is_quiet and self.writing_turns.is_quiet),
         )
 
     def _open(self) -> Vault:
