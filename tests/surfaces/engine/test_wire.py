@@ -195,7 +195,7 @@ def heard(machine: Machine, spoken: bytes, **env: str) -> tuple[list[str], str, 
         [*PROGRAM, "serve", "--vault", str(machine.vault), "--session", "s"],
         input=spoken, capture_output=True, env=machine.env | env, cwd=machine.home, timeout=120,
     )  # fmt: skip
-    lines = [re.sub(r'query_time_ms\W+[\d.]+|\d+ ms|_score\W+[\d.e-]+|"at":"[^"]+"', "", each)
+    lines = [re.sub(r'query_time_ms\W+[\d.]+|\d+ ms|_score\W+[\d.e-]+|"at":"[^"]+"|access_count\W+\d+', "", each)
              for each in done.stdout.decode().splitlines()]  # fmt: skip
     return sorted(lines), done.stderr.decode(), done.returncode
 
