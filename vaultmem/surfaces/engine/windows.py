@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("vaultmem")
 
 GRACE_SECONDS: Final = 10.0  # for what runs when the end comes
+_SWITCH_SECONDS: Final = (
+    0.001  # until a thread that wants the interpreter gets it; else five times that
+)
 
 
 class Windows:
     def __init__(self, shared: SharedVault) -> None:
+        sys.setswitchinterval(_SWITCH_SECONDS)
         self._shared = shared
         self._changing = threading.Condition()
         self._lean: set[LeanWindow] = set()
