@@ -16,7 +16,7 @@ _LETTER, _SIGN, _OTHER = 0.14, 0.4, 1.3  # each further letter or sign; a letter
 
 def token_count(text: str) -> int:
     words, signs = _WORDS.findall(text), _SIGNS.findall(text)
-    total = len(words) + text.count("\n") + len(signs)
+    total: float = len(words) + text.count("\n") + len(signs)
     total += _LETTER * sum([len(word) - _WHOLE for word in words if len(word) > _WHOLE])
     total += _SIGN * (sum(map(len, signs)) - len(signs))
     total += sum([max(1.0, (len(digits) + 1) / 2) for digits in _DIGITS.findall(text)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 from collections.abc import Collection, Iterator
 from typing import Any, Final
@@ -120,24 +119,6 @@ class LibraryWindow:
             pipes.discard(pipe)
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(_stop_server, server)
-
-
-class LinesToCome:
-    """What a window passes on to the library, from another thread."""
-
-    def __init__(self, said: Collection[bytes]) -> None:
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        for line in said:
-            self._lines.put(line)
-
-    def add(self, line: bytes) -> None:
-        self._lines.put(line)
-
-    def end(self) -> None:
-        self._lines.put(None)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._lines.get, None)
 
 
 def _stop_server(server: McpServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from vaultmem.surfaces.engine.lean_window import LeanWindow, ToLibrary
 from vaultmem.surfaces.engine.shared_vault import SharedVault, WindowVault
 
 if TYPE_CHECKING:
-    from vaultmem.surfaces.engine.library_windows import LibraryWindow, LinesToCome, WindowLoop
+    from vaultmem.surfaces.engine.library_windows import LibraryWindow, WindowLoop
 
 log = logging.getLogger("vaultmem")
 
@@ -63,15 +64,18 @@ class Windows:
             self._changing.wait_for(lambda: not self._lean, GRACE_SECONDS * 1.5)
 
     def _serve_lean(self, visitor: Visitor, hello: Hello, how: serving.Serving) -> None:
-        rest: list[tuple[LinesToCome, LibraryWindow]] = []
+        rest: list[_RestOfWindow] = []
 
         def begin_library(said: list[bytes], answered: list[Any]) -> ToLibrary:
-            from vaultmem.surfaces.engine.library_windows import LinesToCome
-
-            lines = LinesToCome(said)
             life = self._shared.life_beside(window.life)
-            rest.append((lines, self._begun(visitor, hello, how, life, iter(lines), answered)))
-            return lines.add
+            rest.append(
+                _RestOfWindow(
+                    said,
+                    lambda lines: self._begun(visitor, hello, how, life, lines, answered).wait(),
+                    visitor.hang_up,
+                )
+            )
+            return rest[0].add
 
         def life(changed: Callable[[], None]) -> WindowVault:
             return WindowVault(self._shared, _caller_of(how), lambda vault: None, changed)
@@ -83,9 +87,8 @@ class Windows:
             with working_for(hello.asker):
                 end = speak_for(visitor)
                 window.serve(GRACE_SECONDS)
-                for lines, library in rest:
-                    lines.end()
-                    library.wait()
+                for each in rest:
+                    each.end()
                 end()
         finally:
             _end_life(window.life)
@@ -110,6 +113,38 @@ class Windows:
         window = LibraryWindow(visitor, hello.asker, how, life, lines, answered)
         self._loop.begin(window)
         return window
+
+
+class _RestOfWindow:
+    """What a window passes on to the library, in a thread of its own: loading it takes a while, in
+    which the window goes on."""
+
+    def __init__(
+        self,
+        said: Sequence[bytes],
+        serve: Callable[[Iterator[bytes]], None],
+        fail: Callable[[], None],
+    ) -> None:
+        self._serve, self._fail = serve, fail
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        for line in said:
+            self._lines.put(line)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def add(self, line: bytes) -> None:
+        self._lines.put(line)
+
+    def end(self) -> None:
+        self._lines.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._serve(iter(self._lines.get, None))
+        except Exception:  # the edge of a window; its front asks another engine, or itself
+            log.warning("a window cannot be served", exc_info=True)
+            self._fail()
 
 
 def _caller_of(how: serving.Serving) -> Callable[[], Any]:
