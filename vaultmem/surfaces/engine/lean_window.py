@@ -18,6 +18,7 @@ from vaultmem.surfaces.mcp.schemas import Tool
 
 if TYPE_CHECKING:
     from vaultmem.surfaces.engine.callers import Visitor
+    from vaultmem.surfaces.engine.rest_of_window import RestOfWindow
     from vaultmem.surfaces.engine.shared_vault import SharedVault, WindowVault
     from vaultmem.surfaces.serving import Serving
     from vaultmem.vault import Vault
@@ -26,8 +27,6 @@ log = logging.getLogger("vaultmem")
 
 _INVALID_PARAMS, _INTERNAL_ERROR = -32602, -32603
 _THEIR_FAULT: Final = ("not_found", "invalid_input", "outside_vault")
-
-ToLibrary = Callable[[bytes], None]
 
 
 class _UnderWay:
@@ -47,7 +46,7 @@ class LeanWindow:
         how: Serving,
         life: Callable[[Callable[[], None]], WindowVault],
         shared: SharedVault,
-        begin_library: Callable[[list[bytes], list[Any]], ToLibrary],
+        begin_library: Callable[[list[bytes], list[Any]], RestOfWindow],
     ) -> None:
         self._visitor, self._shared = visitor, shared
         self.life = life(self.tell_changed)
@@ -61,7 +60,7 @@ class LeanWindow:
         self._said: list[bytes] = []  # the handshake
         self._greeting_id: Any = None
         self._is_greeted = False
-        self._library: ToLibrary | None = None
+        self._library: RestOfWindow | None = None
         self._under_way: dict[str, _UnderWay] = {}
 
     def serve(self, grace: float) -> None:
@@ -121,14 +120,14 @@ class LeanWindow:
             self._is_greeted = True
             self._said.append(line)
         if self._library is not None:
-            self._library(line)
+            self._library.add(line)
 
     def _leave_to_library(self, line: bytes) -> None:
         """It hears the handshake first; its answer to that is not passed on."""
         if self._library is None:
             answered = [self._greeting_id] if self._said else []
             self._library = self._begin_library(self._said, answered)
-        self._library(line)
+        self._library.add(line)
 
     # --- what is answered --------------------------------------------------------------------
 
@@ -152,9 +151,12 @@ class LeanWindow:
 
     def _begun(self, id_: Any, work: Callable[[], bytes]) -> Work:
         mine = self._under_way[str(id_)] = _UnderWay()
+        library = self._library
 
         def run() -> None:
             try:
+                if library is not None:
+                    library.await_heard()
                 line = work()
             finally:
                 if self._under_way.get(str(id_)) is mine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,8 @@ from vaultmem.front.asker import working_for
 from vaultmem.surfaces import serving
 from vaultmem.surfaces.cli.serve_options import given_to_serve
 from vaultmem.surfaces.engine.callers import Hello, Refused, Visitor, speak_for
-from vaultmem.surfaces.engine.lean_window import LeanWindow, ToLibrary
+from vaultmem.surfaces.engine.lean_window import LeanWindow
+from vaultmem.surfaces.engine.rest_of_window import RestOfWindow
 from vaultmem.surfaces.engine.shared_vault import SharedVault, WindowVault
 
 if TYPE_CHECKING:
@@ -64,18 +64,18 @@ class Windows:
             self._changing.wait_for(lambda: not self._lean, GRACE_SECONDS * 1.5)
 
     def _serve_lean(self, visitor: Visitor, hello: Hello, how: serving.Serving) -> None:
-        rest: list[_RestOfWindow] = []
+        rest: list[RestOfWindow] = []
 
-        def begin_library(said: list[bytes], answered: list[Any]) -> ToLibrary:
+        def begin_library(said: list[bytes], answered: list[Any]) -> RestOfWindow:
             life = self._shared.life_beside(window.life)
             rest.append(
-                _RestOfWindow(
+                RestOfWindow(
                     said,
                     lambda lines: self._begun(visitor, hello, how, life, lines, answered).wait(),
                     visitor.hang_up,
                 )
             )
-            return rest[0].add
+            return rest[0]
 
         def life(changed: Callable[[], None]) -> WindowVault:
             return WindowVault(self._shared, _caller_of(how), lambda vault: None, changed)
@@ -113,38 +113,6 @@ class Windows:
         window = LibraryWindow(visitor, hello.asker, how, life, lines, answered)
         self._loop.begin(window)
         return window
-
-
-class _RestOfWindow:
-    """What a window passes on to the library, in a thread of its own: loading it takes a while, in
-    which the window goes on."""
-
-    def __init__(
-        self,
-        said: Sequence[bytes],
-        serve: Callable[[Iterator[bytes]], None],
-        fail: Callable[[], None],
-    ) -> None:
-        self._serve, self._fail = serve, fail
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        for line in said:
-            self._lines.put(line)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def add(self, line: bytes) -> None:
-        self._lines.put(line)
-
-    def end(self) -> None:
-        self._lines.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            self._serve(iter(self._lines.get, None))
-        except Exception:  # the edge of a window; its front asks another engine, or itself
-            log.warning("a window cannot be served", exc_info=True)
-            self._fail()
 
 
 def _caller_of(how: serving.Serving) -> Callable[[], Any]:
