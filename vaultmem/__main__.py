@@ -6,7 +6,7 @@ import _signal  # type: ignore[import-not-found]  # what is around it takes long
 import os
 import sys
 
-import vaultmem.base.parent_process  # noqa: F401 (it looks first of all who started us)
+import vaultmem.base.processes.parent_process  # noqa: F401 (it looks first of all who started us)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

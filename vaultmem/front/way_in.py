@@ -39,7 +39,7 @@ def reason_for_no_engine() -> str:
 
 def try_engine(arguments: list[str]) -> int | None:
     """The exit code, where the engine did it; None where the whole program has to."""
-    if os.environ.get(SWITCH, "").lower() in OFF or not hasattr(os, "fork"):
+    if os.environ.get(SWITCH, "").lower() in OFF:
         return None
     name = arguments[0] if arguments else ""
     if name == "serve":
@@ -172,8 +172,18 @@ def _end_in_time() -> None:
     """Whoever wrote the event may never close the pipe, and an agent waits for its hooks."""
     import _signal  # type: ignore[import-not-found]
 
-    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
-    _signal.setitimer(_signal.ITIMER_REAL, _LAST_SECONDS)
+    if hasattr(_signal, "SIGALRM"):
+        _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+        _signal.setitimer(_signal.ITIMER_REAL, _LAST_SECONDS)
+        return
+    import _thread
+    import time
+
+    def end() -> None:
+        time.sleep(_LAST_SECONDS)
+        os._exit(0)
+
+    _thread.start_new_thread(end, ())
 
 
 def _pipe_again(piped: bytes) -> None:

@@ -7,7 +7,6 @@ import io
 import logging
 import queue
 import socket
-import struct
 import sys
 import threading
 import time
@@ -28,7 +27,6 @@ _WORD_BYTES: Final = 10
 _MOST_WORDS: Final = 1_000  # that wait for a window
 _LAST_SECONDS: Final = 1.0  # for the last of them
 _HELLO_BYTES: Final = 8_000_000  # a hook's event stands in it
-_PEER: Final = struct.Struct("3i")  # pid, uid, gid
 
 
 class Refused(Exception):
@@ -113,13 +111,6 @@ class Visitor:
         with contextlib.suppress(OSError):
             while (words := self._words.get()) is not None:
                 self.send(words)
-
-    def is_of(self, user: int) -> bool:
-        """Whether the process at the other end is this user's."""
-        if hasattr(socket, "SO_PEERCRED"):
-            raw = self._link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-            return bool(_PEER.unpack(raw)[1] == user)
-        return True  # the folder is the user's alone
 
     def know_client(self, name: str) -> None:
         self.client = bounded_client_name(without_private(name))

@@ -43,6 +43,7 @@ def serve_command(
     dialect = serving.served_dialect(given, over_http=address is not None)
     root = _served_root(vault, create=given.pop("create"))
     log.debug("loading what serves %s", root)
+    given["session"] = given["session"] or _session_of_window()
     prepared = serving.prepared_serving(root, given, dialect, at_once=address is not None)
     served = _Served(prepared, address)
     if address is None or (dialect and dialect.http_beside_stdio):
@@ -149,6 +150,11 @@ def _heard_by_window() -> HeardBefore:
 
     said = [HeardBefore(each.said, each.answered) for each in way_in.left]
     return said[0] if said else HeardBefore()
+
+
+def _session_of_window() -> str | None:
+    """The one that an engine began for it: what was stored in it stays to be found."""
+    return next((each.session for each in way_in.left if each.session), None)
 
 
 def _say_how_to_reach_server(root: Path) -> None:
