@@ -55,9 +55,13 @@ def try_engine(arguments: list[str]) -> int | None:
 
 
 def _serve(arguments: list[str]) -> int | None:
-    given = _plain_options(arguments)
-    if given is None or not (sys.stdin and sys.stdout and sys.stderr) or os.isatty(0):
+    if not (sys.stdin and sys.stdout and sys.stderr) or os.isatty(0):
         return None  # a socket must never get the number of a stream that was closed
+    given = _plain_options(arguments)
+    if given is None:
+        return _left_to_server(
+            "" if _is_over_http(arguments) else "it has options that windows have not"
+        )
     dialect = given.get("--dialect", _NATIVE)
     toolsets = tuple(given.get("--toolsets", "").split(",")) if "--toolsets" in given else ()
     if dialect != _NATIVE and (dialect not in _DIALECTS or toolsets):
@@ -67,14 +71,11 @@ def _serve(arguments: list[str]) -> int | None:
     try:
         vault = named_or_near_vault(given.get("--vault", ""), os.environ)
         if not vault:
-            return None
+            return _left_to_server("the vault was not there when it started")
         own = dialect if dialect in _WITH_SETTINGS else ""
         place = engine_place(vault, own, os.environ)
     except (NoPlace, OSError) as error:
-        from vaultmem.front.window import Left
-
-        left.append(Left(str(error)))
-        return None
+        return _left_to_server(str(error))
     from vaultmem.front.conversation import Conversation
     from vaultmem.front.replies import Replies
     from vaultmem.front.window import Window
@@ -87,6 +88,20 @@ def _serve(arguments: list[str]) -> int | None:
         return 0
     left.append(rest)
     return None
+
+
+def _left_to_server(reason: str) -> int | None:
+    """To the one in this process, which says why."""
+    from vaultmem.front.window import Left
+
+    if reason:
+        left.append(Left(reason))
+    return None
+
+
+def _is_over_http(arguments: list[str]) -> bool:
+    """Then the server may be the engine itself."""
+    return any(argument.partition("=")[0] == "--http" for argument in arguments)
 
 
 def _perhaps_read_only(vault: str) -> bool | None:

@@ -149,6 +149,7 @@ def test_a_window_without_an_engine_says_why(machine: Machine) -> None:
     (machine.runtime / "closed" / "vaultmem").write_bytes(b"")
     alone = machine.window(XDG_RUNTIME_DIR=str(machine.runtime / "closed"))
     assert "belongs to somebody else" in without_engine(alone)
+    assert "options" in without_engine(machine.window("--log-level", "info"))
 
 
 def test_what_comes_and_goes_leaves_nothing_open(machine: Machine) -> None:
