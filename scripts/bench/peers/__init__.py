@@ -252,18 +252,6 @@ def node_environment(env: Path, package: str, *, with_bun: bool = False) -> str:
     return (env / "ready").read_text()
 
 
-def packed_npm_package(env: Path, package: str) -> str:
-    """A folder with the files of one npm package and Bun, for one that carries what it needs."""
-    if not (env / "ready").exists():
-        node_environment(env, BUN)
-        (env / "ready").unlink()
-        _npm(env, "pack", package)
-        archive = next(env.glob("*.tgz"))
-        subprocess.run(["tar", "xzf", str(archive)], cwd=env, check=True)  # to `package`
-        (env / "ready").write_text(package.rpartition("@")[2])
-    return (env / "ready").read_text()
-
-
 def bun(env: Path) -> str:
     return str(env / "node_modules" / ".bin" / "bun")
 
