@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, overload
 
@@ -31,6 +31,9 @@ _REPLACED: Final = 0.9
 _AS_WELL: Final = 0.5  # in parts of what the earlier one has, where both may hold
 _RRF: Final = 60  # how little the first ranks stand out, where ranks are added
 _MONTH: Final = 30 * 86_400
+# Of what the most relevant memory has. Added ranks differ so little that importance and age would
+# decide between a memory that answers and one that merely stands in the same vault.
+_RELEVANT: Final = 0.75
 
 PROFILES: Final = ("relevance", "seed")
 
@@ -348,11 +351,38 @@ def prefer_days(ranking: Ranking, fits: Mapping[int, float], weight: float) -> N
             ranking.set_score(memory, score + more, ("time", more))
 
 
-def weigh_as_seed(ranking: Ranking, signals: Mapping[int, NoteSignals], now: float) -> None:
-    """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month."""
+def by_cosine(found: Mapping[str, Ranked]) -> Ranking:
+    """For the other system's search by vectors alone: how similar a memory's best passage is."""
+    lanes = Lanes(found, _WEIGHTS)
+    return Ranking({memory: max(0.0, each.raw) for memory, each in found["vector"].items()}, lanes)
+
+
+def relevant_memories(ranking: Ranking) -> set[MemoryKey]:
+    """Those that have a good part of what the most relevant one has."""
+    scores = ranking.scores()
+    least = _RELEVANT * max((score for _, score in scores), default=0.0)
+    return {memory for memory, score in scores if score >= least}
+
+
+def weigh_as_seed(
+    ranking: Ranking,
+    signals: Mapping[int, NoteSignals],
+    now: float,
+    relevant: Collection[MemoryKey],
+) -> None:
+    """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month. What is not
+    relevant comes behind, as it was ranked."""
+    least = 1.0
     for memory, score in ranking.scores():
+        if memory not in relevant:
+            continue
         known = signals.get(memory.note, NoteSignals(None, int(now) - _MONTH))
         importance = 0.2 * (0.5 if known.importance is None else known.importance)
         recency = 0.2 * 0.5 ** (max(0.0, now - known.changed) / _MONTH)
         why = ("importance", importance), ("recency", recency)
-        ranking.set_score(memory, score * 0.6 + importance + recency, *why)
+        placed = score * 0.6 + importance + recency
+        ranking.set_score(memory, placed, *why)
+        least = min(least, placed)
+    for memory, score in ranking.scores():
+        if memory not in relevant:
+            ranking.set_score(memory, least * min(score, 1.0) * 0.6)

@@ -139,12 +139,9 @@ class Recall:
                 yield each._replace(score=min(each.score, lowest))
 
     def _ranking(self, question: Question, found: LanesFound, evidence: Evidence) -> Ranking:
-        weights = fusion.weights_for(evidence.meaning_share)
         if question.profile == "seed":
-            ranking = fusion.fused_by_rank(found.lanes, weights)
-        else:
-            covered = found.covered if "keyword" in found.lanes else None
-            ranking = fusion.fused(found.lanes, weights, covered)
+            return self._seed_ranking(question, found, evidence)
+        ranking = _ranking_by_relevance(found, evidence)
         self._step_back(question, ranking)
         if question.times:
             weight = weight_of_time(question.text, question.times)
@@ -155,9 +152,17 @@ class Recall:
         if question.profile == "relevance":
             across = not question.times
             LaterOutcomes(self.store, self.index).prefer(ranking, across=across)
-        if question.profile == "seed":
-            notes = {memory.note for memory, _ in ranking.scores()}
-            fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time())
+        return ranking
+
+    def _seed_ranking(self, question: Question, found: LanesFound, evidence: Evidence) -> Ranking:
+        """As another system's clients expect it: the cosine, or ranks that are added."""
+        if question.strategy == "vector" and "vector" in found.lanes:
+            return fusion.by_cosine(found.lanes)
+        relevant = fusion.relevant_memories(_ranking_by_relevance(found, evidence))
+        ranking = fusion.fused_by_rank(found.lanes, fusion.weights_for(evidence.meaning_share))
+        self._step_back(question, ranking)
+        notes = {memory.note for memory, _ in ranking.scores()}
+        fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time(), relevant)
         return ranking
 
     def _step_back(self, question: Question, ranking: Ranking) -> None:
@@ -190,6 +195,11 @@ class Recall:
             close = [f"#{name}" for name in self.index.lookup.tags_near(tag, filters)]
             near = f" Near it are: {', '.join(close)}." if close else ""
             answer.warnings.append(f"There is no tag #{tag_key(tag)} here.{near}")
+
+
+def _ranking_by_relevance(found: LanesFound, evidence: Evidence) -> Ranking:
+    covered = found.covered if "keyword" in found.lanes else None
+    return fusion.fused(found.lanes, fusion.weights_for(evidence.meaning_share), covered)
 
 
 def _with_relevance(
