@@ -18,6 +18,7 @@ _TOOLSETS = ("core", "graph", "session", "curate")
 _NATIVE = "native"
 # Dialects that bring settings of their own: what they share is not shared with other windows.
 _WITH_SETTINGS = ("surreal", "trae")
+_SURREAL_FILE = "~/.claude/surrealdb-memory.local.md"
 _DIALECTS = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
 
 # Commands that people wait for, and that need nothing of the process that asks but its words.
@@ -64,6 +65,8 @@ def _serve(arguments: list[str]) -> int | None:
         return None
     if not set(toolsets) <= set(_TOOLSETS) or ("--palace" in given and dialect != "trusty"):
         return None
+    if dialect == "surreal" and not _is_surreal_with_engine():
+        return None
     try:
         vault = named_or_near_vault(given.get("--vault", ""), os.environ)
         if not vault:
@@ -87,6 +90,30 @@ def _serve(arguments: list[str]) -> int | None:
         return 0
     left.append(rest)
     return None
+
+
+def _is_surreal_with_engine() -> bool:
+    """Unless its configuration may say that the memories are elsewhere: then the whole program
+    reads it."""
+    mode = os.environ.get("MEMORY_DEPLOYMENT_MODE", "").strip() or _surreal_mode_in_file()
+    if mode == "local-server":
+        return True
+    named = [os.environ.get(name) for name in ("MEMORY_DB_PATH", "MEMORY_REMOTE_URL")]
+    return not mode and not any(named)
+
+
+def _surreal_mode_in_file() -> str:
+    """A question mark where there is a file that does not begin with its mode."""
+    file = os.environ.get("MEMORY_CONFIG_PATH", "").strip()
+    try:
+        with open(file or os.path.expanduser(_SURREAL_FILE), encoding="utf-8") as opened:
+            lines = opened.read(4_000).split("\n")
+    except FileNotFoundError:
+        return "?" if file else ""
+    except (OSError, ValueError):
+        return "?"
+    told = [line.partition(":")[2] for line in lines if line.startswith("deployment_mode:")]
+    return told[0].strip(" \t\"'") if len(told) == 1 else "?"
 
 
 def _perhaps_read_only(vault: str) -> bool | None:

@@ -234,7 +234,7 @@ class Health:
         session = self._view.caller.session
         if not session:
             return None
-        mine = self._view.filters(include_forgotten=True)
+        mine = self._view.filters(type=MEMORY_TYPES)  # as the session's summary counts them
         count = self._view.index.journals.count_of_session(session, mine)
         return CurrentSession(session, count, self._view.parts.opened_at)
 

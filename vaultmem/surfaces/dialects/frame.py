@@ -22,7 +22,13 @@ from mcp.server.lowlevel import Server
 from vaultmem.errors import ReadOnly
 from vaultmem.limits import bounded_client_name
 from vaultmem.surfaces import arguments
-from vaultmem.surfaces.dialects import ClientConnection, Dialect, DialectError, DialectTool
+from vaultmem.surfaces.dialects import (
+    ClientConnection,
+    Dialect,
+    DialectCall,
+    DialectError,
+    DialectTool,
+)
 from vaultmem.surfaces.mcp import messages, server
 from vaultmem.surfaces.mcp.compat import connection_of
 from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, McpServer, Options
@@ -36,6 +42,7 @@ log = logging.getLogger("vaultmem")
 
 _CONNECTED: Final = "vaultmem.connected"  # what is kept with a connection
 _TURN: Final = "vaultmem.turn"
+_NO_TOOL: Final = DialectTool({"name": ""}, lambda vault, given: None)
 _ENDLESS: Final = "subscriptions/listen"
 
 
@@ -49,21 +56,27 @@ class DialectServer(McpServer):
         life: MakeLife | None = None,
     ) -> None:
         self.dialect = dialect
-        super().__init__(provide, options, caller_of, life)
+        super().__init__(provide, options, caller_of, dialect.life_without_vault() or life)
 
     # --- life ----------------------------------------------------------------------------
 
     def _vault_opened(self, vault: Vault) -> None:
         self.dialect.vault_opened(self._dialect_vault(vault, ClientConnection()))
 
+    def own_vault(self) -> Vault:
+        """As whoever started the server sees it."""
+        return self._dialect_vault(self.vault(), ClientConnection())
+
     def stop(self) -> None:
+        self._tell_dialect_of_end(lambda _: self.dialect.server_stopping(), None)
         if (vault := self.life.in_use) is not None:
             self._tell_dialect_of_end(
                 self.dialect.server_ended, self._dialect_vault(vault, ClientConnection())
             )
         super().stop()
+        self.dialect.server_stopped()
 
-    def _tell_dialect_of_end(self, tell: Callable[[Vault], None], vault: Vault) -> None:
+    def _tell_dialect_of_end(self, tell: Callable[[Any], None], vault: Vault | None) -> None:
         try:
             tell(vault)
         except Exception as error:  # the edge: nobody is left to be told
@@ -165,8 +178,26 @@ class DialectServer(McpServer):
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
         arguments.require_shallow_arguments(tool.name, given)
         checked = self.dialect.checked_call(tool, given)
-        return await self._work_on_vault(
-            ctx, lambda vault: self.dialect.success_result(tool, tool.run(vault, checked))
+        dialect = self.dialect
+        return await self._work_beside_vault(
+            ctx,
+            lambda view: dialect.success_result(
+                tool, dialect.run_call(self._dialect_call(ctx, tool, checked, view))
+            ),
+        )
+
+    def _dialect_call(
+        self, ctx: Context, tool: DialectTool, given: Mapping[str, Any], view: Callable[[], Vault]
+    ) -> DialectCall:
+        kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
+        meta = (ctx.params or {}).get("_meta")
+        return DialectCall(
+            tool,
+            given,
+            view,
+            meta if isinstance(meta, Mapping) else {},
+            kept or _dialect_client_from_wire(ctx),
+            self._named_caller(ctx),
         )
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
@@ -178,8 +209,8 @@ class DialectServer(McpServer):
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> Any:
         assert self.dialect.resources is not None
-        listing, cursor = self.dialect.resources.listing, params.cursor if params else None
-        return await self._answer_from_vault(ctx, lambda vault: dict(listing(vault, cursor)))
+        listing, cursor = self.dialect.list_resources, params.cursor if params else None
+        return await self._answer_beside_vault(ctx, lambda view: dict(listing(view, cursor)))
 
     async def _list_templates(self, ctx: Context, params: Any) -> Any:
         assert self.dialect.resources is not None
@@ -187,9 +218,16 @@ class DialectServer(McpServer):
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         assert self.dialect.resources is not None
-        read, uri = self.dialect.resources.read, params.uri
-        kind, text = await self._answer_from_vault(ctx, lambda vault: read(vault, uri))
+        uri = params.uri
+        kind, text = await self._answer_beside_vault(
+            ctx, lambda view: self._dialect_resource(ctx, uri, view)
+        )
         return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
+
+    def _dialect_resource(
+        self, ctx: Context, uri: str, view: Callable[[], Vault]
+    ) -> tuple[str, str]:
+        return self.dialect.read_resource(uri, self._dialect_call(ctx, _NO_TOOL, {}, view))
 
     # --- the server ----------------------------------------------------------------------
 

@@ -151,11 +151,17 @@ class McpServer:
         self, ctx: Context, do: Callable[[Vault], T], *, awaited: bool = True
     ) -> T:
         """Where it is not `awaited` to its end, it goes on when the caller does."""
+        return await self._work_beside_vault(ctx, lambda view: do(view()), awaited=awaited)
+
+    async def _work_beside_vault(
+        self, ctx: Context, do: Callable[[Callable[[], Vault]], T], *, awaited: bool = True
+    ) -> T:
+        """What opens the vault itself, if at all."""
         view = self._served_vault_view(ctx)
         if self._slots is None:
             self._slots = anyio.CapacityLimiter(AT_ONCE)
         return await anyio.to_thread.run_sync(
-            lambda: do(view()), limiter=self._slots, abandon_on_cancel=not awaited
+            lambda: do(view), limiter=self._slots, abandon_on_cancel=not awaited
         )
 
     # --- tools ---------------------------------------------------------------------------
@@ -248,9 +254,12 @@ class McpServer:
         )
 
     async def _answer_from_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
+        return await self._answer_beside_vault(ctx, lambda view: do(view()))
+
+    async def _answer_beside_vault(self, ctx: Context, do: Callable[[Callable[[], Vault]], T]) -> T:
         """Outside of tools an error is a JSON-RPC error, with the same envelope as its data."""
         try:
-            return await self._work_on_vault(ctx, do)
+            return await self._work_beside_vault(ctx, do)
         except MCPError:
             raise
         except Exception as error:  # the edge, as for tools

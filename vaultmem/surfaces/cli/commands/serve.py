@@ -41,7 +41,12 @@ def serve_command(
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
     log.setLevel(serving.server_log_level(log_level, given["dialect"]))
     dialect = serving.served_dialect(given, over_http=address is not None)
-    root = _served_root(vault, create=given.pop("create"))
+    own = dialect.place_to_serve(vault or "") if dialect else None
+    create = given.pop("create") or own is not None
+    if own is not None and dialect and not dialect.has_vault:
+        root = own  # nothing is served from there
+    else:
+        root = _served_root(str(own) if own else vault, create=create)
     log.debug("loading what serves %s", root)
     prepared = serving.prepared_serving(root, given, dialect, at_once=address is not None)
     served = _Served(prepared, address)
@@ -125,7 +130,8 @@ class _Served(NamedTuple):
         from vaultmem.surfaces.engine import hosting
         from vaultmem.surfaces.http import app
 
-        host = hosting.hosting_engine(self.how)
+        has_vault = self.how.dialect is None or self.how.dialect.has_vault
+        host = hosting.hosting_engine(self.how) if has_vault else None
         life = host.life if host else None
         app.run_http(lambda: self.how.server(over_http=True, life=life), http_socket)
 
