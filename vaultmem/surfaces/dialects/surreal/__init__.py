@@ -182,8 +182,8 @@ class SurrealDialect(Dialect):
     # --- calls -------------------------------------------------------------------------------
 
     def run_call(self, asked: DialectCall) -> Any:
-        tool, key = asked.tool.name, str(asked.meta.get("vaultmem/key", ""))[:100]
-        writes = tool not in _READING
+        tool, writes = asked.tool.name, asked.tool.writes
+        key = str(asked.meta.get("vaultmem/key", ""))[:100] if writes else ""
         call = SurrealCall(
             tool,
             asked.given,
@@ -224,7 +224,7 @@ class SurrealDialect(Dialect):
         if self._connection is None:
             store: SurrealStore = self._remote or self._vaults
             place = self._remote.place if self._remote else self._folder or "vault"
-            self._connection = StoreConnection(store, place)
+            self._connection = StoreConnection(store, place, near=self._remote is None)
         return self._connection
 
     # --- reads that take too long --------------------------------------------------------------

@@ -53,8 +53,9 @@ def queue_of_place(place: str) -> Spool:
 
 
 class StoreConnection:
-    def __init__(self, store: SurrealStore, place: str) -> None:
+    def __init__(self, store: SurrealStore, place: str, *, near: bool) -> None:
         self._store = store
+        self._near = near  # to ask whether it is there again costs nothing
         self.place = place
         self.queue = queue_of_place(place)
         self.at_hand = AtHand(self.queue)
@@ -62,6 +63,7 @@ class StoreConnection:
         self._lost = ""  # why it cannot be reached
         self._reconnecting: threading.Thread | None = None
         self._stopping = threading.Event()
+        self._waking = threading.Event()  # ends a wait for the next attempt
 
     @property
     def reason(self) -> str:
@@ -88,12 +90,15 @@ class StoreConnection:
         return done
 
     def read(self, call: SurrealCall, do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if not self._lost:
+        if not self._lost or self._near:
             try:
                 found = do()
             except Unreachable as lost:
                 self._lose(lost)
             else:
+                if self._lost:
+                    self._lost = ""
+                    self._waking.set()
                 self.at_hand.note_answer(call, found)
                 return self._with_waiting(found)
         return self.degraded(call)
@@ -152,7 +157,9 @@ class StoreConnection:
 
     def _try_to_reconnect(self) -> None:
         for delay in retry_delays():
-            if self._stopping.wait(delay):
+            self._waking.wait(delay)
+            self._waking.clear()
+            if self._stopping.is_set():
                 break
             if self._is_reached() and self._is_over():
                 return
@@ -224,6 +231,7 @@ class StoreConnection:
         if working is not None and not self._lost:
             working.join(_END_SECONDS)
         self._stopping.set()
+        self._waking.set()
         if working is not None:
             working.join(_END_SECONDS)
         if left := len(self.queue):

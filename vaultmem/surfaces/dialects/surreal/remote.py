@@ -104,7 +104,7 @@ class RemoteServer:
                     return self._exchange(kept, body, headers)
             return self._exchange(self._new_connection(), body, headers)
         except (OSError, http.client.HTTPException) as error:
-            raise Unreachable(f"{self.place} cannot be reached: {_plain_reason(error)}") from None
+            raise Unreachable(f"{self.place} cannot be reached: {_plain_reason(error)}.") from None
 
     def _exchange(
         self, connection: http.client.HTTPConnection, body: bytes, headers: Mapping[str, str]
