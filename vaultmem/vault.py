@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vaultmem.operations.context.contexts import Contexts
     from vaultmem.operations.edits.daily_notes import DailyNotes
     from vaultmem.operations.edits.note_edits import NoteEdits
+    from vaultmem.operations.entity_graph import EntityGraph
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
     from vaultmem.operations.graph import Graph
@@ -192,6 +193,9 @@ class Vault:
     _reader: _Group[Reader] = _Group("operations.read.Reader", "view")
     _facts: _Group[KnownFacts] = _Group("operations.facts.KnownFacts", *_WRITER)
     _graph: _Group[Graph] = _Group("operations.graph.Graph", "view", "_facts")
+    entity_graph: _Group[EntityGraph] = _Group(
+        "operations.entity_graph.EntityGraph", "view", "_graph"
+    )
     _projects: _Group[ProjectNotes] = _Group("operations.projects.ProjectNotes", *_WRITER)
     _remembering: _Group[Remembering] = _Group(
         "operations.new_memories.remember.Remembering", *_WRITER, "_facts"

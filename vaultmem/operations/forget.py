@@ -68,7 +68,10 @@ class Forgetting(WritingGroup):
             raise InvalidInput(
                 f"This memory has scope {before} already; promote it to a broader one, or leave it."
             )
+        why = self._input.property_line(reason or "", "reason") or None
         changes: list[NoteEdit] = [SetProperty("scope", target_scope)]
+        if why:
+            changes.append(SetProperty("promoted_reason", why))
         project = ""
         if target_scope == "project":
             named = self._input.property_line(known["project"], "project", 100)
@@ -83,7 +86,6 @@ class Forgetting(WritingGroup):
             written = self._settle_promoted(note, changes, project, expected_version)
         else:
             written = self._writing.edit_note(note, "promote", *changes, expect=expected_version)
-        why = self._input.property_line(reason or "", "reason") or None
         path, version = written.path, written.version
         return Promoted(note_identity(note), path, before, target_scope, version, why)
 

@@ -88,7 +88,7 @@ class Recall:
             more = _WHOLE_JOURNALS if events and not offset and limit <= 900 else 0
             ranked = self._page(question, limit + more, offset, answer)
             self._read(question, ranked, answer)
-            if answer.hits:
+            if answer.hits and profile == "relevance":
                 answer.total = max(answer.total, offset + len(answer.hits))
             if events:
                 answer.hits = [hit for hit in answer.hits if not hit.is_journal][:limit]
@@ -119,7 +119,10 @@ class Recall:
             answer.evidence = answer.evidence._replace(dated=dated)
         if offset + limit > len(ranking) and answer.more:
             ranking = [*ranking, *self._further(question, ranking, answer.evidence)]
-        if "vector" in found.lanes and question.profile == "relevance":
+        if question.profile == "seed":
+            most = answer.total if answer.more and answer.strategy == "keyword" else 0
+            answer.total = max(most, self._returnable(question, ranking))
+        elif "vector" in found.lanes:
             by_words = answer.total if "keyword" in found.lanes else 0
             answer.total = by_words + found.near_in_meaning
         elif answer.strategy != "keyword" or not answer.more:  # then these are all there are
@@ -128,6 +131,16 @@ class Recall:
         if question.profile == "relevance" and page:
             page = list(_with_relevance(page, offset, ranking[0].score, answer.evidence))
         return page[:limit]
+
+    def _returnable(self, question: Question, ranking: Sequence[Candidate]) -> int:
+        """How many could be shown: of a journal its events are, and not the whole of it."""
+        if "session" not in question.filters.types or not isinstance(ranking, Ranking):
+            return len(ranking)
+        memories = [memory for memory, _ in ranking.scores()]
+        whole = {memory.note for memory in memories if not memory.observation}
+        journals = Filters(types=("session",), forgotten=True)
+        left_out = self.index.lookup.passing(whole, journals)
+        return sum(bool(memory.observation) or memory.note not in left_out for memory in memories)
 
     def _further(
         self, question: Question, ranking: Sequence[Candidate], evidence: Evidence

@@ -97,6 +97,15 @@ class AtHand:
             return self._context(call)
         return {}
 
+    def waiting_answer(self, call: SurrealCall, found: Mapping[str, Any]) -> dict[str, Any]:
+        """What the store does not have yet, behind what it has."""
+        if call.tool != "recall_memories":
+            return {}
+        waiting = {each["id"] for each in self._waiting()}
+        more = [m for m in self._recalled(call)["memories"] if m["id"] in waiting]
+        memories = [*found.get("memories", ()), *more][: call.given.get("limit", 10)]
+        return {"memories": memories, "total_matched": found.get("total_matched", 0) + len(more)}
+
     def _recalled(self, call: SurrealCall) -> dict[str, Any]:
         given = call.given
         found = [

@@ -96,11 +96,9 @@ class StoreConnection:
             except Unreachable as lost:
                 self._lose(lost)
             else:
-                if self._lost:
-                    self._lost = ""
-                    self._waking.set()
+                self._waking.set()
                 self.at_hand.note_answer(call, found)
-                return self._with_waiting(found)
+                return self._with_waiting(call, found)
         return self.degraded(call)
 
     def degraded(self, call: SurrealCall) -> dict[str, Any]:
@@ -113,12 +111,13 @@ class StoreConnection:
         told = {"code": "query_timeout", "message": "The query took too long; this is partial."}
         return self.at_hand.answer(call) | {"warning": "query_timeout", "warnings": [told]}
 
-    def _with_waiting(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _with_waiting(self, call: SurrealCall, found: dict[str, Any]) -> dict[str, Any]:
         if not (waiting := len(self.queue)):
             return found
         told = {"code": "queued_writes", "message": f"{waiting} writes wait in the queue."}
         self._reconnect()
-        return found | {"warnings": [*found.get("warnings", ()), told]}
+        more = self.at_hand.waiting_answer(call, found)
+        return found | more | {"warnings": [*found.get("warnings", ()), told]}
 
     def _queued(self, call: SurrealCall) -> dict[str, Any]:
         try:

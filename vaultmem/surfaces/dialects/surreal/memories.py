@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import NotFound
@@ -33,7 +33,7 @@ def _store_surreal_memory(vault: Vault, given: Given) -> dict[str, Any]:
         importance=given.get("importance"),
         tags=surreal_tags(given.get("tags")),
         source=given.get("source"),
-        related_entities=given.get("related_entities", ()),
+        related_entities=_typed_surreal_entities(vault, given.get("related_entities")),
         session_id=given_surreal_session(given),
     )
     told = ("embedding_generated", "graph_edges_created", "scope", "type")
@@ -43,6 +43,16 @@ def _store_surreal_memory(vault: Vault, given: Given) -> dict[str, Any]:
     return answer | surreal_caveats(
         [*stored.warnings, *_surreal_unembedded_warning(stored.embedding_generated, has_model)]
     )
+
+
+def _typed_surreal_entities(
+    vault: Vault, given: Iterable[Mapping[str, str]] | None
+) -> list[dict[str, str]]:
+    """There an entity is known by its name and its type."""
+    return [
+        {**each, "name": vault.entity_graph.entity_title(each["name"].strip(), each["type"])}
+        for each in given or ()
+    ]
 
 
 def _surreal_unembedded_warning(done: bool, has_model: bool) -> Iterable[str]:
@@ -101,8 +111,12 @@ def _update_surreal(vault: Vault, given: Given) -> dict[str, Any]:
         add_tags=surreal_tags(tags.get("add")),
         remove_tags=surreal_tags(tags.get("remove")),
         metadata=dict(surreal_metadata(given.get("metadata", {}))),
-        add_entities=entities.get("add") or (),
-        remove_entities=entities.get("remove") or (),
+        add_entities=_typed_surreal_entities(vault, entities.get("add")),
+        remove_entities=[
+            title
+            for name in entities.get("remove") or ()
+            for title in vault.entity_graph.entity_titles(name)
+        ],
         shown_whole=True,  # so recall has it there
     )
     version = {"version": vault.history(done.memory_id).number}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.base.local_time import local_time
 from vaultmem.errors import NotFound
+from vaultmem.notes.note import one_line
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import Given, picked_fields
 from vaultmem.surfaces.dialects.surreal.schemas import RESOURCES
@@ -18,6 +20,7 @@ from vaultmem.surfaces.dialects.surreal.shapes import (
     surreal_degraded,
     whole_surreal_memories,
 )
+from vaultmem.surfaces.mcp.resources import EDGES, ENTITIES
 from vaultmem.surfaces.mcp.schemas import SCOPES, TYPES
 
 if TYPE_CHECKING:
@@ -39,11 +42,7 @@ _HEADINGS: Final = {
 
 def _search_surreal_graph(vault: Vault, given: Given) -> dict[str, Any]:
     wanted = {name: value for name, value in given.items() if name != "entity"}
-    try:
-        found = vault.search_graph(given.get("entity"), **wanted)
-    except NotFound:  # that system finds nothing where we say so
-        nothing = {"entities_traversed": 0, "relationships_found": 0, "depth_reached": 0}
-        return {"entities": [], "memories": [], "graph_stats": nothing}
+    found = vault.entity_graph.search_entities(given.get("entity"), **wanted)
     shown = ("name", "type", "relationships", "memory_count")
     ids = [memory.id for memory in found.memories]
     memories = whole_surreal_memories(vault, ids, counted=True)
@@ -51,7 +50,7 @@ def _search_surreal_graph(vault: Vault, given: Given) -> dict[str, Any]:
         "entities": [picked_fields(entity, *shown) for entity in found.entities],
         "memories": [shown_surreal_memory(vault, memory) for memory in memories.values()],
         "graph_stats": found.graph_stats,
-    }
+    } | surreal_caveats(found.warnings or ())
 
 
 def surreal_status(began: dt.datetime, vault: Vault, given: Given) -> dict[str, Any]:
@@ -125,6 +124,27 @@ def surreal_counts_by_type(told: SessionSummary) -> str:
     return f" ({kinds})" if kinds else ""
 
 
+def _surreal_graph_text(vault: Vault) -> str:
+    """Entities, relationship types and density, as its document describes the resource."""
+    found = vault.entity_graph.search_entities(include_memories=False, limit=ENTITIES)
+    stats = found.graph_stats
+    entities, ways = stats.total_entities or 0, stats.relationships_found
+    types = Counter(r.type for each in found.entities for r in each.relationships)
+    density = ways / (entities * (entities - 1)) if entities > 1 else 0.0
+    lines = [
+        "## Knowledge graph",
+        "",
+        f"{entities} entities, {ways} relationships, density {density:.2f}",
+        f"Relationship types: {', '.join(sorted(types)) or 'none yet'}",
+        "",
+    ]
+    for each in found.entities:
+        lines.append(f"- **{each.name}** ({each.type}, {each.memory_count} memories)")
+        outgoing = [r for r in each.relationships if r.direction == "outgoing"]
+        lines += [f"  - {r.type} → {r.target}" for r in outgoing[:EDGES]]
+    return "\n".join(map(one_line, lines)) + "\n"
+
+
 def read_surreal_resource(began: dt.datetime, vault: Vault, uri: str) -> tuple[str, str]:
     kind = next((each["mimeType"] for each in RESOURCES if each["uri"] == uri), None)
     if kind is None:
@@ -133,6 +153,8 @@ def read_surreal_resource(began: dt.datetime, vault: Vault, uri: str) -> tuple[s
         return kind, pretty_surreal_json(surreal_status(began, vault, {}))
     if uri == "memory://session/summary":
         return kind, _surreal_session_text(began, vault)
+    if uri == "memory://project/knowledge-graph":
+        return kind, _surreal_graph_text(vault)
     from vaultmem.surfaces.mcp import resources
 
     text: str = resources.read_resource(vault, uri)["contents"][0]["text"]
