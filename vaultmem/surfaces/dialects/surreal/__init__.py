@@ -47,6 +47,7 @@ from vaultmem.surfaces.dialects.surreal.configuration import (
 )
 from vaultmem.surfaces.dialects.surreal.connection import StoreConnection
 from vaultmem.surfaces.dialects.surreal.schemas import RESOURCES, TOOLS
+from vaultmem.surfaces.dialects.surreal.session_starts import note_session_start
 from vaultmem.surfaces.dialects.surreal.shapes import (
     plain_surreal_session,
     pretty_surreal_json,
@@ -308,6 +309,9 @@ class SurrealDialect(Dialect):
         if not self._is_told:  # a window of the vault's engine
             self._tell_configuration("")
         self._store_connection().begin()
+
+    def vault_opened(self, vault: Vault) -> None:
+        note_session_start(vault, self._began)
 
     def server_ended(self, vault: Vault) -> None:
         """A short summary; what was stored for the session stays, since it may be resumed."""

@@ -12,6 +12,7 @@ from vaultmem.notes.note import one_line
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import Given, picked_fields
 from vaultmem.surfaces.dialects.surreal.schemas import RESOURCES
+from vaultmem.surfaces.dialects.surreal.session_starts import session_start
 from vaultmem.surfaces.dialects.surreal.shapes import (
     plain_surreal_session,
     pretty_surreal_json,
@@ -78,13 +79,14 @@ def _current_surreal_session(began: dt.datetime, vault: Vault) -> dict[str, Any]
     return {
         "session_id": plain_surreal_session(told.session_id),
         "memories_this_session": told.memories_stored,
-        "started_at": _surreal_session_start(began, told),
+        "started_at": _surreal_session_start(began, vault, told),
     }
 
 
-def _surreal_session_start(began: dt.datetime, told: SessionSummary) -> dt.datetime:
-    """When this server began, or before that, where the session was resumed."""
-    return min(told.started_at, began) if told.started_at else began
+def _surreal_session_start(began: dt.datetime, vault: Vault, told: SessionSummary) -> dt.datetime:
+    """Of one that was resumed, when it began first."""
+    known = session_start(vault, told.session_id) or began
+    return min(told.started_at, known) if told.started_at else known
 
 
 _CONNECTION: Final = ("status", "mode", "path", "uptime_seconds", "version")
@@ -107,7 +109,7 @@ def _surreal_context(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _surreal_session_text(began: dt.datetime, vault: Vault) -> str:
     told = vault.session_summary()
-    since = f" | Started: {local_time(_surreal_session_start(began, told)):%Y-%m-%d %H:%M}"
+    since = f" | Started: {local_time(_surreal_session_start(began, vault, told)):%Y-%m-%d %H:%M}"
     served = f"{told.queries} queries, {told.memories_served} unique memories served"
     lines = [
         "## Session Memory Summary",
