@@ -139,9 +139,11 @@ WRITERS = {
     "git.merge": "the scratch files of a merge",
     "git.repo": "git's settings and attributes",
     "surfaces.cli.tour": "the demo's own vault",
+    "surfaces.dialects.surreal.write_queue": "writes that wait, outside of the vault",
     "transfer.exporting": "an export, outside of the vault",
     "transfer.sources.databases": "a copy of somebody's database, elsewhere",
     "upkeep.package_install": "a list for the installer, which is gone after it",
+    "upkeep.passing_vault": "a vault that is gone at the end",
     "upkeep.template": "the folders of a new vault",
 }
 WRITING = re.compile(

@@ -22,9 +22,9 @@ from tests.surfaces.dialects.test_surreal import Surreal
 from tests.surfaces.dialects.test_surreal_modes import Configured, configured
 from tests.surfaces.mcp.harness import new_vault
 from tests.waiting import until
-from vaultmem.base.spool import Spool
 from vaultmem.errors import StorageFull
 from vaultmem.surfaces.dialects.surreal.connection import retry_delays
+from vaultmem.surfaces.dialects.surreal.write_queue import WriteQueue
 from vaultmem.vault import Vault
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -263,7 +263,7 @@ def test_attempts_to_reconnect_are_made_when_the_document_says() -> None:
 
 
 def test_the_queue_is_bounded_private_and_in_order(tmp_path: Path) -> None:
-    queue = Spool(tmp_path / "queue", 3, 1_000)
+    queue = WriteQueue(tmp_path / "queue", 3, 1_000)
     assert [queue.append({"n": n}) for n in range(3)] == [1, 2, 3]
     with pytest.raises(StorageFull, match="3 entries"):
         queue.append({"n": 3})

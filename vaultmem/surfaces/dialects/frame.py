@@ -210,7 +210,8 @@ class DialectServer(McpServer):
     ) -> Any:
         assert self.dialect.resources is not None
         listing, cursor = self.dialect.list_resources, params.cursor if params else None
-        return await self._answer_beside_vault(ctx, lambda view: dict(listing(view, cursor)))
+        with server.errors_outside_tools():
+            return await self._work_beside_vault(ctx, lambda view: dict(listing(view, cursor)))
 
     async def _list_templates(self, ctx: Context, params: Any) -> Any:
         assert self.dialect.resources is not None
@@ -219,9 +220,10 @@ class DialectServer(McpServer):
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         assert self.dialect.resources is not None
         uri = params.uri
-        kind, text = await self._answer_beside_vault(
-            ctx, lambda view: self._dialect_resource(ctx, uri, view)
-        )
+        with server.errors_outside_tools():
+            kind, text = await self._work_beside_vault(
+                ctx, lambda view: self._dialect_resource(ctx, uri, view)
+            )
         return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
 
     def _dialect_resource(

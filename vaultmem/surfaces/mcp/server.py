@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -78,6 +78,20 @@ def complete_result(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) ->
         return {"resultType": "complete", **await handler(ctx, params)}
 
     return answer
+
+
+@contextlib.contextmanager
+def errors_outside_tools() -> Iterator[None]:
+    """There an error is a JSON-RPC error, with the same envelope as its data."""
+    try:
+        yield
+    except MCPError:
+        raise
+    except Exception as error:  # the edge, as for tools
+        told = answers.error_answer(error)
+        wrong = told["error"] in ("not_found", "invalid_input", "outside_vault")
+        code = types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR
+        raise MCPError(code, told["message"], told) from None
 
 
 class McpServer:
@@ -254,19 +268,8 @@ class McpServer:
         )
 
     async def _answer_from_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
-        return await self._answer_beside_vault(ctx, lambda view: do(view()))
-
-    async def _answer_beside_vault(self, ctx: Context, do: Callable[[Callable[[], Vault]], T]) -> T:
-        """Outside of tools an error is a JSON-RPC error, with the same envelope as its data."""
-        try:
-            return await self._work_beside_vault(ctx, do)
-        except MCPError:
-            raise
-        except Exception as error:  # the edge, as for tools
-            told = answers.error_answer(error)
-            wrong = told["error"] in ("not_found", "invalid_input", "outside_vault")
-            code = types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR
-            raise MCPError(code, told["message"], told) from None
+        with errors_outside_tools():
+            return await self._work_on_vault(ctx, do)
 
     # --- subscriptions -------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from vaultmem.base.spool import Spool
 from vaultmem.base.words import PLAIN_WORD
 from vaultmem.surfaces.dialects.surreal.calls import SurrealCall
+from vaultmem.surfaces.dialects.surreal.write_queue import WriteQueue
 from vaultmem.surfaces.mcp.schemas import SCOPES
 
 _MOST: Final = 1_000  # memories
@@ -21,7 +21,7 @@ _EMPTY_STATS: Final = {"entities_traversed": 0, "relationships_found": 0, "depth
 
 
 class AtHand:
-    def __init__(self, queue: Spool) -> None:
+    def __init__(self, queue: WriteQueue) -> None:
         self._queue = queue
         self._known: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._answers: OrderedDict[str, dict[str, Any]] = OrderedDict()

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem import config
-from vaultmem.base.spool import Spool
 from vaultmem.errors import StorageFull, VaultmemError
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import DialectError
@@ -29,6 +28,7 @@ from vaultmem.surfaces.dialects.surreal.calls import (
     SurrealStore,
     Unreachable,
 )
+from vaultmem.surfaces.dialects.surreal.write_queue import WriteQueue
 
 log = logging.getLogger("vaultmem")
 
@@ -45,11 +45,11 @@ def retry_delays() -> Iterator[float]:
     return itertools.chain(FIRST_RETRIES, itertools.repeat(RETRY_SECONDS))
 
 
-def queue_of_place(place: str) -> Spool:
+def queue_of_place(place: str) -> WriteQueue:
     """On this machine's own disk: the vault's may be what is away."""
     name = hashlib.blake2b(place.encode(errors="replace"), digest_size=10).hexdigest()
     folder = config.user_state_folder() / "surreal-queue" / name
-    return Spool(folder, MOST_QUEUED, MOST_BYTES_QUEUED)
+    return WriteQueue(folder, MOST_QUEUED, MOST_BYTES_QUEUED)
 
 
 class StoreConnection:

@@ -1,4 +1,4 @@
-"""Entries that wait on local disk in the order in which they came, each in a file of its own.
+"""Writes that wait on local disk in the order in which they came, each in a file of its own.
 
 An entry is on disk once `append` returns, and stays until somebody takes it away. So neither a
 kill nor several processes at once lose one, or swap two.
@@ -22,7 +22,7 @@ _ASIDE: Final = "refused"
 _WAIT_SECONDS: Final = 10.0
 
 
-class Spool:
+class WriteQueue:
     def __init__(self, folder: Path, most: int, most_bytes: int) -> None:
         self.folder = folder
         self._most, self._most_bytes = most, most_bytes
