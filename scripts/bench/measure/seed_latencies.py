@@ -43,8 +43,11 @@ def main() -> None:
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = given.folder or Path(folder) / "vault"
-        if not root.exists():
+        if not (root / "Memories" / "P0").exists():
             make(root, given.memories)
+        with Vault.open(root) as vault:
+            vault.index_now()
+            vault.embed_all()
         print(f"{given.memories} memories; {machine.moment()}\n", flush=True)
         print("| call | target | median | 95th of 100 | processor |\n|---|---|---|---|---|")
         surreal(root, Path(folder))
@@ -68,9 +71,6 @@ def make(root: Path, memories: int) -> None:
         text = f"---\nid: 02{number:024}\ntype: entity\nkind: {maker.random.choice(KINDS)}\n---\n"
         (root / "Entities").mkdir(exist_ok=True)
         (root / "Entities" / f"{name}.md").write_text(text, encoding="utf-8", newline="\n")
-    with Vault.open(root) as vault:
-        vault.index_now()
-        vault.embed_all()
 
 
 def entity_names(many: int) -> list[str]:

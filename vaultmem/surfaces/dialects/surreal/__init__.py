@@ -198,7 +198,8 @@ class SurrealDialect(Dialect):
         try:
             if writes:
                 return connection.write(call, do)
-            return self._status_of_connection(self._read_in_time(call, do, asked.open_vault))
+            found = self._read_in_time(call, do, asked.open_vault)
+            return self._status_of_connection(found) if tool == "get_memory_status" else found
         except Refusal as error:
             return error
         except Unreachable as error:
@@ -255,8 +256,6 @@ class SurrealDialect(Dialect):
 
     def _status_of_connection(self, told: dict[str, Any]) -> dict[str, Any]:
         """get_memory_status says how the memories are reached, whether they are or not."""
-        if "current_session" not in told and told.keys() & {"memories", "context_block"}:
-            return told
         connection = self._store_connection()
         known = dict(told.get("connection") or {})
         mode = _MODES[self.configuration.mode]
@@ -286,7 +285,7 @@ class SurrealDialect(Dialect):
         if not connection.reason:
             try:
                 return self._remote.read(uri, self._session_of(asked))
-            except Unreachable as error:
+            except (Unreachable, DialectError) as error:
                 raise Unavailable(str(error)) from None
         raise Unavailable(connection.reason)
 
