@@ -326,7 +326,10 @@ TABLE: Final[Mapping[str, Bound]] = {
     **dict.fromkeys(("multi", "own", "explain", "counted", "dry_run", "keep", "git"), _FLAG),
     "done": _FLAG,
     **dict.fromkeys(("oldest_first", "leave_conflicts", "diffs", "secrets", "again"), _FLAG),
-    **dict.fromkeys(("force", "rebuild", "shown_whole", "keys_alone", "floor", "to_change"), _FLAG),
+    **dict.fromkeys(
+        ("force", "rebuild", "shown_whole", "keys_alone", "names_similar", "floor", "to_change"),
+        _FLAG,
+    ),
     # events and files
     "payload": Json(),
     "path": FilePath(),

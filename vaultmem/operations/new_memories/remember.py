@@ -102,6 +102,7 @@ class Remembering(WritingGroup):
         room: str | None = None,
         expected_version: str | None = None,
         keys_alone: bool = False,
+        names_similar: bool = True,
     ) -> Remembered:
         """Store a new memory; with a key that is known, the memory with this key is updated.
 
@@ -146,9 +147,8 @@ class Remembering(WritingGroup):
         given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
         with contextlib.suppress(*INDEX_FAILURES):  # a note can be written without an index
             self._view.parts.catch_up()
-        similar = self._view.parts.aside.submit(
-            self._similar_to_remembered, text
-        )  # it never raises
+        look = self._similar_to_remembered if names_similar else _nothing_similar
+        similar = self._view.parts.aside.submit(look, text)  # it never raises
         words = words_digest(text)
         with self._writing.key_lock() if lines["key"] else self._writing.text_lock(words):
             if not lines["key"] and (same := self._known.find(text, words, values, lines["title"])):
@@ -364,6 +364,11 @@ class Remembering(WritingGroup):
                 id_ = hit.block if hit.is_observation and hit.block else row.id or row.path
                 alike.append(Similar(id_, row.title, row.path, score))
         return tuple(sorted(alike, key=lambda s: -s.relevance_score))
+
+
+def _nothing_similar(text: str) -> tuple[Similar, ...]:
+    """For who shows none of them."""
+    return ()
 
 
 def _title_to_remember(title: str) -> str:

@@ -311,6 +311,7 @@ class SurrealDialect(Dialect):
 
     def vault_opened(self, vault: Vault) -> None:
         note_session_start(vault, self._began)
+        self._store_connection().settings = vault.settings
 
     def server_ended(self, vault: Vault) -> None:
         """A short summary; what was stored for the session stays, since it may be resumed."""

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultmem import config
-from vaultmem.errors import StorageFull, VaultmemError
+from vaultmem.errors import InvalidInput, StorageFull, VaultmemError
+from vaultmem.operations.input import Input
 from vaultmem.surfaces import answers
 from vaultmem.surfaces.dialects import DialectError
 from vaultmem.surfaces.dialects.surreal.at_hand import AtHand
@@ -61,6 +62,7 @@ class StoreConnection:
         self.at_hand = AtHand(self.queue)
         self._changing = threading.Lock()
         self._lost = ""  # why it cannot be reached
+        self.settings: config.Settings | None = None  # of the vault, once it was open
         self._reconnecting: threading.Thread | None = None
         self._stopping = threading.Event()
         self._waking = threading.Event()  # ends a wait for the next attempt
@@ -120,6 +122,9 @@ class StoreConnection:
         return found | more | {"warnings": [*found.get("warnings", ()), told]}
 
     def _queued(self, call: SurrealCall) -> dict[str, Any]:
+        call = call._replace(given=self._cleaned(call.given))
+        if call.tool == "store_memory" and not call.given["content"].strip():
+            raise InvalidInput("There is nothing to remember: the content is empty.")
         try:
             waiting = self.queue.append(call._asdict())
         except StorageFull as error:
@@ -131,6 +136,17 @@ class StoreConnection:
         told = dict(_acknowledged(call))
         said = "It is kept on disk and carried out when the memory can be reached."
         return told | self._degraded_envelope(said) | {"queued_writes": waiting}
+
+    def _cleaned(self, value: Any) -> Any:
+        """What is private or secret is on no disk, in the queue neither; and what could not be
+        written is refused at once."""
+        if self.settings is None:
+            self.settings = config.load(self.queue.folder)  # there is no vault to say otherwise
+        if isinstance(value, str):
+            return Input(self.settings).clean_text(value)
+        if isinstance(value, Mapping):
+            return {name: self._cleaned(each) for name, each in value.items()}
+        return [self._cleaned(each) for each in value] if isinstance(value, list) else value
 
     def _degraded_envelope(self, said: str) -> dict[str, Any]:
         why = self._lost or "Earlier writes are still being carried out."

@@ -35,6 +35,7 @@ def _store_surreal_memory(vault: Vault, given: Given) -> dict[str, Any]:
         source=given.get("source"),
         related_entities=_typed_surreal_entities(vault, given.get("related_entities")),
         session_id=given_surreal_session(given),
+        names_similar=False,
     )
     told = ("embedding_generated", "graph_edges_created", "scope", "type")
     answer = surreal_done(stored, *told)
