@@ -27,9 +27,9 @@ from vaultmem.operations.graph import (
 from vaultmem.operations.input import require_one_of
 from vaultmem.operations.view import View
 
-_FOLLOWED: Final = 25  # entities from which a step goes on
+_FOLLOWED: Final = 12  # entities from which a step goes on
 _NAMED_BY_ONE: Final = 40  # entities of one memory that are joined with each other
-_MEMORIES: Final = 400  # that are looked at for one step
+_MEMORIES: Final = 200  # that are looked at for one step
 _MOST_SHOWN: Final = 50  # relationships of one entity
 _VARIANTS: Final = 20
 
@@ -188,10 +188,11 @@ class EntityGraph:
             for source, relation, target in inside:
                 named.setdefault(source, {}).setdefault(target, set()).add(relation)
         reached: dict[GraphEnd, GraphNode] = {}
+        entities = {ref for ref, node in nodes.items() if is_shown_in_graph(node)}
 
         def take(one: GraphEnd, relation: str, other: GraphEnd, *, stale: bool) -> None:
             """A way from `one` to `other`, of which one end is in the frontier."""
-            if not (is_shown_in_graph(nodes[one]) and is_shown_in_graph(nodes[other])):
+            if one not in entities or other not in entities:
                 return
             if one == other or (kind and relation != kind):
                 return
