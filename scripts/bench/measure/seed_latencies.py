@@ -15,6 +15,7 @@ import random
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -112,9 +113,14 @@ def surreal(root: Path, home: Path) -> None:
     names = entity_names(max(50, len(list((root / "Entities").glob("*.md")))))
     asked = random.Random(3).choices(names[:200], k=ASKED)
     with served(root, home, "surreal") as server:
-        first = {"content": "The first of all.", "type": "semantic", "scope": "user"}
+        first = {
+            "content": f"The first of all, at {time.time()}.",
+            "type": "semantic",
+            "scope": "user",
+        }
         row(server, "first store: the model is loaded", "~2 s", "store_memory", [first])
-        stores = [{**first, "content": maker.sentence()} for _ in range(ASKED)]
+        run = f"In the run of {time.time()}"  # a text that is known would not be stored anew
+        stores = [{**first, "content": f"{run}: {maker.sentence()}"} for _ in range(ASKED)]
         row(server, "store_memory", "< 50 ms", "store_memory", stores)
         for strategy, target in (("vector", "< 100 ms"), ("hybrid", "< 200 ms")):
             given = [{"query": question, "strategy": strategy} for question in questions]

@@ -167,32 +167,67 @@ def is_reached(server: Surreal) -> bool:
     return status["connection"]["status"] == "connected" and "queued_writes" not in status
 
 
+def posted(remote: RemoteVault, key: str, tool: str, token: str = TOKEN, **arguments: Any) -> Any:
+    """A call over HTTP, as the queue sends it."""
+    wire = "io.modelcontextprotocol/"
+    meta = {
+        f"{wire}protocolVersion": "2026-07-28",
+        f"{wire}clientCapabilities": {},
+        f"{wire}clientInfo": {"name": "t", "version": "1", "extra": {"sessionId": "s1"}},
+        "vaultmem/key": key,
+    }
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    url = f"http://127.0.0.1:{remote.port}/mcp"
+    asked = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=60) as reply:
+        return json.loads(json.load(reply)["result"]["content"][0]["text"])
+
+
+def test_what_one_was_shown_is_not_at_hand_for_another(tmp_path: Path) -> None:
+    """Security Considerations, while the vault is away: each token is somebody else."""
+    ann, bob = "a" * 20, "b" * 20
+    remote = RemoteVault(tmp_path / "there", "--dialect", "surreal")
+    names = f'[tokens.ann]\ntoken="{ann}"\nuser="ann"\n[tokens.bob]\ntoken="{bob}"\nuser="bob"\n'
+    (remote.home / "token").write_text(names, encoding="utf-8")
+
+    def herons(token: str) -> list[str]:
+        found = posted(remote, "", "recall_memories", token, query="heron")
+        return sorted(memory["content"] for memory in found["memories"])
+
+    def store(content: str) -> Any:
+        given = {"content": content, "type": "semantic", "scope": "user"}
+        return posted(remote, "", "store_memory", ann, **given)
+
+    remote.start()
+    try:
+        store("Ann's first heron.")
+        assert (herons(ann), herons(bob)) == (["Ann's first heron."], [])
+        (remote.home / "vault").rename(remote.home / "away")
+        assert store("Ann's second heron.")["status"] == "queued"
+        hers = ["Ann's first heron.", "Ann's second heron."]
+        assert (herons(ann), herons(bob)) == (hers, [])
+        (remote.home / "away").rename(remote.home / "vault")
+        until(lambda: "queued_writes" not in posted(remote, "", "get_memory_status", ann), 120, 0.2)
+        assert (herons(ann), herons(bob)) == (hers, [])
+    finally:
+        remote.kill()
+
+
 def test_a_write_of_which_the_answer_was_lost_is_done_once(tmp_path: Path) -> None:
     """The same key twice, over HTTP: as the queue sends it when the first answer never came."""
     with remote_vault(tmp_path / "there", "--dialect", "surreal") as remote:
 
         def post(key: str, tool: str, **arguments: Any) -> Any:
-            wire = "io.modelcontextprotocol/"
-            meta = {
-                f"{wire}protocolVersion": "2026-07-28",
-                f"{wire}clientCapabilities": {},
-                f"{wire}clientInfo": {"name": "t", "version": "1", "extra": {"sessionId": "s1"}},
-                "vaultmem/key": key,
-            }
-            params = {"name": tool, "arguments": arguments, "_meta": meta}
-            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-            headers = {
-                "Authorization": f"Bearer {TOKEN}",
-                "Content-Type": "application/json",
-                "Accept": "application/json, text/event-stream",
-                "MCP-Protocol-Version": "2026-07-28",
-                "Mcp-Method": "tools/call",
-                "Mcp-Name": tool,
-            }
-            url = f"http://127.0.0.1:{remote.port}/mcp"
-            asked = urllib.request.Request(url, json.dumps(body).encode(), headers)
-            with urllib.request.urlopen(asked, timeout=60) as reply:
-                return json.loads(json.load(reply)["result"]["content"][0]["text"])
+            return posted(remote, key, tool, **arguments)
 
         given = {"content": "Once.", "type": "episodic", "scope": "session"}
         first = post("key-1", "store_memory", **given)
