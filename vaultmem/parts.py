@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileProgress, Reconciler, ReconcileReport
     from vaultmem.recall.recall import Recall
     from vaultmem.storage.local_state.activity import ActivityLog
+    from vaultmem.storage.local_state.given_vectors import GivenVectors
 
 log = logging.getLogger("vaultmem")
 
@@ -246,6 +247,12 @@ class Parts:
         return activity
 
     @cached_property
+    def given_vectors(self) -> GivenVectors:
+        from vaultmem.storage.local_state.given_vectors import GivenVectors
+
+        return GivenVectors(self.store.local() / "given-vectors.db")
+
+    @cached_property
     def session_folders(self) -> SessionFolders:
         return SessionFolders(self.store)
 
@@ -420,7 +427,7 @@ class Parts:
             self.recall.close()
         if self._index is not None:
             self._index.close()
-        for name in {"usage", "activity"} & self.__dict__.keys():
+        for name in {"usage", "activity", "given_vectors"} & self.__dict__.keys():
             self.__dict__[name].close()
         self.store.births.close()
         self.store.own.close()

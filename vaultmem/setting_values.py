@@ -38,6 +38,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "hooks.keep": ("request", "finding", "edit", "failure", "outcome", "open", "ending", "compact"),
     "hooks.subagents": False,
     "engine.idle_minutes": 10.0,
+    "dialects.embedding_length": 1_536.0,
 }
 # What a text, or the texts of a list, may be.
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -57,6 +58,7 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "typing.wait_seconds": (0, 60),
     "upkeep.stale_days": (0, 36_500),
     "engine.idle_minutes": (0, 10_080),
+    "dialects.embedding_length": (1, 65_536),
 }
 ACCESS: Final = ("none", "read", "write")  # what vaultmem may do in a folder, from little to all
 _FREE_TABLES: Final = ("properties", "access")  # whose names are the person's own

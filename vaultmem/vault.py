@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vaultmem.operations.context.contexts import Contexts
     from vaultmem.operations.edits.daily_notes import DailyNotes
     from vaultmem.operations.edits.note_edits import NoteEdits
+    from vaultmem.operations.exact_search import ExactSearch
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
     from vaultmem.operations.graph import Graph
@@ -190,6 +191,7 @@ class Vault:
     _writing: _Group[Writing] = _Group("operations.writing.Writing", "view")
     cleaning: _Group[Input] = _Group("operations.input.Input", "settings")
     _reader: _Group[Reader] = _Group("operations.read.Reader", "view")
+    exact: _Group[ExactSearch] = _Group("operations.exact_search.ExactSearch", "view")
     _facts: _Group[KnownFacts] = _Group("operations.facts.KnownFacts", *_WRITER)
     _graph: _Group[Graph] = _Group("operations.graph.Graph", "view", "_facts")
     _projects: _Group[ProjectNotes] = _Group("operations.projects.ProjectNotes", *_WRITER)

@@ -23,6 +23,13 @@ from vaultmem.index.embedded.replacements import NOTHING_REPLACED, Replaced, Suc
 from vaultmem.index.embedded.rows import IndexEntry, SkippedNote
 from vaultmem.index.embedded.schema import LOOKUP_ORDERS
 from vaultmem.index.embedded.text.coverage import AskedWord
+from vaultmem.index.embedded.text.exact_words import (
+    ExactText,
+    ExactWords,
+    exact_matches,
+    exact_parts,
+    exact_words_in_memory,
+)
 from vaultmem.index.embedded.text.fulltext import TextHits
 from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged
 from vaultmem.index.filters import Filters, passes_binding_filters, passes_filters
@@ -38,6 +45,8 @@ __all__ = [
     "Batch",
     "CatalogRow",
     "EdgeKey",
+    "ExactText",
+    "ExactWords",
     "FactRow",
     "Filters",
     "GraphEdge",
@@ -55,6 +64,9 @@ __all__ = [
     "SkippedNote",
     "Successor",
     "TextHits",
+    "exact_matches",
+    "exact_parts",
+    "exact_words_in_memory",
     "index_differences",
     "passes_binding_filters",
     "passes_filters",

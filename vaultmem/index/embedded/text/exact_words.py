@@ -1,0 +1,299 @@
+"""The words of memories exactly as they were written, for who searches as SQLite's FTS5 does, and
+their letters, for who looks for parts of words.
+
+Recall needs none of this, so it is made when it is first asked for, in a file of its own beside the
+catalog. It follows the catalog by the version of each note, and may be thrown away at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from vaultmem.base.database import SQL_LIST, Database, DatabaseWhereabouts, sql_list
+from vaultmem.base.own_path import OwnPath
+from vaultmem.errors import InvalidInput
+from vaultmem.index.embedded.catalog import Catalog
+from vaultmem.index.failures import index_failure_explained, is_sqlite_damage
+from vaultmem.index.filters import Filters, filters_on_rows
+from vaultmem.notes.tags import tag_key
+
+_COLUMNS: Final = "key, content, tags"
+_LASTING, _VOLATILE = "lasting", "volatile"  # memories of sessions are counted for themselves
+# The words are in tables without contents, so what is taken out of them must be said again.
+_SCHEMA: Final = f"""
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS entry (note INTEGER PRIMARY KEY, version TEXT NOT NULL,
+  kind TEXT NOT NULL, memory TEXT NOT NULL, digest BLOB NOT NULL, {_COLUMNS});
+CREATE INDEX IF NOT EXISTS entry_memory ON entry (memory);
+CREATE VIRTUAL TABLE IF NOT EXISTS lasting USING fts5({_COLUMNS}, content='');
+CREATE VIRTUAL TABLE IF NOT EXISTS volatile USING fts5({_COLUMNS}, content='');
+CREATE VIRTUAL TABLE IF NOT EXISTS letters USING fts5(said, content='',
+  tokenize='trigram case_sensitive 1');
+"""
+_TAGGED: Final = " AND note.note IN (SELECT note FROM tag WHERE folded = ? AND tag <> '')"
+_INSERT: Final = "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_SHORTEST: Final = 3  # letters that a trigram has; for fewer all texts are looked through
+_MANY: Final = 500  # notes that are read before what was read is written
+_CURRENT: Final = f"""
+SELECT note.note, version FROM note JOIN shelf USING (shelf)
+WHERE shelf.type_key IN {SQL_LIST} AND shelf.forgotten = 0 AND version <> ''
+"""
+
+
+class ExactText(NamedTuple):
+    """A memory as it is searched, in small letters; and the digest of its text as it stands."""
+
+    note: int
+    version: str
+    volatile: bool
+    memory: str
+    digest: bytes
+    key: str
+    content: str
+    tags: str  # one after the other
+
+    @property
+    def kind(self) -> str:
+        return _VOLATILE if self.volatile else _LASTING
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        text = (self.key, self.content, self.tags)
+        return self.note, self.version, self.kind, self.memory, self.digest, *text
+
+
+Read = Callable[[Sequence[int]], Iterable[ExactText]]
+
+
+class ExactWords:
+    """The exact words of all memories that the catalog knows."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._file = _ExactWordsFile(catalog.place.parent / "exact-words.db")
+        self._file.away = catalog.away
+
+    def follow_catalog(self, types: Sequence[str], read: Read) -> None:
+        """Take in what changed since; `read` gives the texts of notes, as far as they can be
+        read. What is damaged is made anew."""
+        state = self._catalog.state()
+        with self._exact_words_mended():
+            if self._file.followed() == (state.identity, state.revision):
+                return
+            if self._file.followed()[0] != state.identity:
+                self._file.empty(state.identity)
+            wanted = dict(self._catalog.query(_CURRENT, (sql_list(types),)))
+            known = self._file.versions()
+            gone = [note for note in known if note not in wanted]
+            new = [note for note, version in wanted.items() if known.get(note) != version]
+            self._file.take_out(gone)
+            complete = True
+            for start in range(0, len(new), _MANY):
+                part = new[start : start + _MANY]
+                texts = [text for text in read(part) if text.version == wanted[text.note]]
+                complete &= len(texts) == len(part)
+                self._file.put_in(part, texts)
+            if complete:  # else a file changed meanwhile, and the catalog is about to say so
+                self._file.note_followed(state.identity, state.revision)
+
+    def matching(self, query: str) -> list[tuple[int, float]]:
+        """Notes that a query of FTS5 finds, each with its BM25, best first."""
+        with self._exact_words_mended():
+            return exact_matches(self._file.db, query)
+
+    def containing(self, words: Sequence[str]) -> Counter[int]:
+        """Notes that have any of these small-lettered words as a part, with how many of them."""
+        with self._exact_words_mended():
+            return exact_parts(self._file.db, words)
+
+    def texts(self, notes: Iterable[int]) -> dict[int, tuple[str, bytes]]:
+        """Whose text a note's is, and its digest."""
+        sql = f"SELECT note, memory, digest FROM entry WHERE note IN {SQL_LIST}"
+        with self._exact_words_mended():
+            found = self._file.db.execute(sql, (sql_list(notes),)).fetchall()
+        return {note: (memory, digest) for note, memory, digest in found}
+
+    def notes_of(self, memories: Iterable[str]) -> dict[str, int]:
+        sql = f"SELECT memory, note FROM entry WHERE memory IN {SQL_LIST}"
+        with self._exact_words_mended():
+            return dict(self._file.db.execute(sql, (sql_list(memories),)).fetchall())
+
+    # --- which of them, and in which order ------------------------------------------------
+
+    def passing(
+        self, notes: Iterable[int], filters: Sequence[Filters], tags: Sequence[str]
+    ) -> set[int]:
+        """Those of the notes that pass one of the filters, and have all tags."""
+        condition, values = _any_filter_as_sql(filters, tags)
+        sql = f"SELECT note FROM note WHERE note IN {SQL_LIST} AND {condition}"
+        return set(self._catalog.column(sql, [sql_list(notes), *values]))
+
+    def newest(
+        self,
+        filters: Sequence[Filters],
+        tags: Sequence[str] = (),
+        *,
+        among: Iterable[int] | None = None,
+        limit: int = -1,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> list[int]:
+        """Those that pass, by age to the millisecond where their ids tell it."""
+        condition, values = _any_filter_as_sql(filters, tags)
+        if among is not None:
+            condition, values = f"{condition} AND note IN {SQL_LIST}", [*values, sql_list(among)]
+        down = "" if oldest_first else " DESC"
+        order = f"created{down}, id{down}, path{down}"
+        sql = f"SELECT note FROM note WHERE {condition} ORDER BY {order} LIMIT ? OFFSET ?"
+        return self._catalog.column(sql, [*values, limit, offset])
+
+    def count(self, filters: Sequence[Filters], tags: Sequence[str] = ()) -> int:
+        condition, values = _any_filter_as_sql(filters, tags)
+        sql = f"SELECT count(*) FROM note WHERE {condition}"
+        return int(self._catalog.column(sql, values)[0])
+
+    def close(self) -> None:
+        self._file.close()
+
+    @contextlib.contextmanager
+    def _exact_words_mended(self) -> Iterator[None]:
+        """Another file has its name, or it is broken: it is begun anew with the next question."""
+        if (where := self._file.whereabouts()) is DatabaseWhereabouts.TORN:
+            self._file.discard()
+        elif where is not DatabaseWhereabouts.SAME:
+            self._file.renew()
+        try:
+            yield
+        except sqlite3.Error as error:
+            if is_sqlite_damage(error):
+                self._file.discard()
+            raise index_failure_explained(error) from error
+
+
+def _any_filter_as_sql(filters: Sequence[Filters], tags: Sequence[str]) -> tuple[str, list[object]]:
+    terms = [filters_on_rows(each) for each in filters]
+    condition = " OR ".join(f"({term})" for term, _ in terms) or "0"
+    values = [value for _, some in terms for value in some]
+    return f"({condition})" + _TAGGED * len(tags), [*values, *map(tag_key, tags)]
+
+
+class _ExactWordsFile(Database):
+    begins_with = _SCHEMA
+
+    def __init__(self, place: OwnPath) -> None:
+        super().__init__(place)
+
+    def followed(self) -> tuple[str, str]:
+        about = dict(self.db.execute("SELECT key, value FROM about"))
+        return about.get("identity", ""), about.get("revision", "")
+
+    def note_followed(self, identity: str, revision: str) -> None:
+        rows = (("identity", identity), ("revision", revision))
+        with self._written_at_once() as db:
+            db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)
+
+    def versions(self) -> dict[int, str]:
+        return dict(self.db.execute("SELECT note, version FROM entry"))
+
+    def empty(self, identity: str) -> None:
+        """The numbers of notes are those of one catalog."""
+        with self._written_at_once() as db:
+            for table in (_LASTING, _VOLATILE, "letters"):
+                db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+            db.execute("DELETE FROM entry")
+            db.execute("DELETE FROM about")
+            db.execute("INSERT INTO about VALUES ('identity', ?)", (identity,))
+
+    def take_out(self, notes: Sequence[int]) -> None:
+        if notes:
+            with self._written_at_once() as db:
+                _take_out_exact_words(db, notes)
+
+    def put_in(self, notes: Sequence[int], texts: Sequence[ExactText]) -> None:
+        with self._written_at_once() as db:
+            _take_out_exact_words(db, notes)
+            put_exact_words(db, texts)
+
+    @contextlib.contextmanager
+    def _written_at_once(self) -> Iterator[sqlite3.Connection]:
+        db = self.db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def exact_words_in_memory(texts: Iterable[ExactText]) -> Iterator[sqlite3.Connection]:
+    """The same of texts that the catalog does not know yet."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
+        put_exact_words(db, list(texts))
+        yield db
+
+
+def put_exact_words(db: sqlite3.Connection, texts: Sequence[ExactText]) -> None:
+    db.executemany(_INSERT, (text.row for text in texts))
+    for table in (_LASTING, _VOLATILE):
+        rows = [(t.note, t.key, t.content, t.tags) for t in texts if t.kind == table]
+        db.executemany(f"INSERT INTO {table} (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?)", rows)
+    letters = ((t.note, f"{t.content} {t.tags}") for t in texts)
+    db.executemany("INSERT INTO letters (rowid, said) VALUES (?, ?)", letters)
+
+
+def _take_out_exact_words(db: sqlite3.Connection, notes: Sequence[int]) -> None:
+    sql = f"SELECT note, kind, {_COLUMNS} FROM entry WHERE note IN {SQL_LIST}"
+    for note, kind, *text in db.execute(sql, (sql_list(notes),)).fetchall():
+        delete = f"INSERT INTO {kind} ({kind}, rowid, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?)"
+        db.execute(delete, (note, *text))
+        said = (note, f"{text[1]} {text[2]}")
+        db.execute("INSERT INTO letters (letters, rowid, said) VALUES ('delete', ?, ?)", said)
+    db.execute(f"DELETE FROM entry WHERE note IN {SQL_LIST}", (sql_list(notes),))
+
+
+def exact_matches(db: sqlite3.Connection, query: str) -> list[tuple[int, float]]:
+    found: list[tuple[int, float]] = []
+    for table in (_LASTING, _VOLATILE):
+        sql = f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?"
+        try:
+            found += db.execute(sql, (query.replace("\0", " "),)).fetchall()
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
+                raise
+            raise InvalidInput(_syntax_error_of_query(query, str(error))) from None
+    return sorted(found, key=lambda each: (-each[1], -each[0]))
+
+
+def _syntax_error_of_query(query: str, told: str) -> str:
+    quoted = " ".join(f'"{word}"' for word in query.replace('"', " ").split())
+    way = f"write {quoted}" if len(quoted) <= 200 else "put them into double quotes"
+    return (
+        f"The query cannot be read as FTS5's language: {told.removeprefix('fts5: ')}. "
+        f"To find its words as they stand, {way}."
+    )
+
+
+def exact_parts(db: sqlite3.Connection, words: Sequence[str]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for word, times in Counter(word.replace("\0", "") for word in words).items():
+        if len(word) >= _SHORTEST:
+            sql, values = "SELECT rowid FROM letters WHERE letters MATCH ?", [_quoted_part(word)]
+        else:
+            sql = "SELECT note FROM entry WHERE instr(content, ?) OR instr(tags, ?)"
+            values = [word, word]
+        for (note,) in db.execute(sql, values):
+            counts[note] += times
+    return counts
+
+
+def _quoted_part(word: str) -> str:
+    doubled = word.replace('"', '""')
+    return f'"{doubled}"'
