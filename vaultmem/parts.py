@@ -23,6 +23,7 @@ from vaultmem.base.own_program import command_to_type, shell_line
 from vaultmem.errors import Away, VaultmemError
 from vaultmem.index import INDEX_FAILURES
 from vaultmem.storage.local_state.authorship import Authorship
+from vaultmem.storage.local_state.given_vectors import GivenVectors
 from vaultmem.storage.local_state.history import History
 from vaultmem.storage.local_state.session_folders import SessionFolders
 from vaultmem.storage.local_state.usage import Usage
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileProgress, Reconciler, ReconcileReport
     from vaultmem.recall.recall import Recall
     from vaultmem.storage.local_state.activity import ActivityLog
-    from vaultmem.storage.local_state.given_vectors import GivenVectors
 
 log = logging.getLogger("vaultmem")
 
@@ -141,6 +141,8 @@ class Parts:
     ) -> None:
         self.settings = settings
         self.store = Store(root, settings.excluding(config.REVIEW))
+        self.given_vectors = GivenVectors(self.store.state / "local" / "given-vectors.db")
+        self.given_vectors.away = self.store.own.trouble
         self.settings_watch = SettingsWatch(root, load) if load else None
         self.on_write: list[Callable[[Sequence[str]], None]] = []
         self.opened_at = dt.datetime.now(dt.UTC).replace(microsecond=0)
@@ -245,12 +247,6 @@ class Parts:
         activity = ActivityLog(self.store.state / "local" / "activity.db")
         activity.away = self.store.own.trouble
         return activity
-
-    @cached_property
-    def given_vectors(self) -> GivenVectors:
-        from vaultmem.storage.local_state.given_vectors import GivenVectors
-
-        return GivenVectors(self.store.local() / "given-vectors.db")
 
     @cached_property
     def session_folders(self) -> SessionFolders:
@@ -427,7 +423,8 @@ class Parts:
             self.recall.close()
         if self._index is not None:
             self._index.close()
-        for name in {"usage", "activity", "given_vectors"} & self.__dict__.keys():
+        self.given_vectors.close()
+        for name in {"usage", "activity"} & self.__dict__.keys():
             self.__dict__[name].close()
         self.store.births.close()
         self.store.own.close()

@@ -375,6 +375,19 @@ class Vault:
         if self.caller.session and not self.settings["read_only"]:
             self.parts.session_folders.leave(safe_name(self.caller.session))
 
+    def is_session_shared(self, own: int = 0) -> bool:
+        """Whether others serve this caller's session too, beside so many of this server."""
+        session = safe_name(self.caller.session)
+        return self.parts.session_folders.is_shared(session, own)
+
+    def is_session_kept(self) -> bool:
+        return self.parts.session_folders.is_kept(safe_name(self.caller.session))
+
+    def keep_session(self, *, keep: bool = True) -> None:
+        """Whether what was stored for this caller's session alone outlasts it."""
+        folders = self.parts.session_folders
+        (folders.keep if keep else folders.stop_keeping)(safe_name(self.caller.session))
+
     def _rounds_of_vault(self, stopping: threading.Event) -> None:
         from vaultmem.upkeep import review
 

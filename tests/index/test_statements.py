@@ -33,6 +33,7 @@ NAMED = {
     r"SELECT (note\.)?note FROM note WHERE 1( |$)": "all of it was asked for",
     r"ORDER BY lower\(block\) DESC LIMIT": "the latest observations; it stops when it has them",
     r"SELECT path, version, id, .* FROM note$": "comparing all files with the index",
+    r"SELECT note\.note, version FROM note JOIN shelf": "exact words follow, once for a revision",
     r"substr\(lower\(title\), 1, 2\)": "a name that nothing has, among few notes",
     r"SELECT min\(target\), .* FROM link|FROM link WHERE note NOT IN": "the graph at once",
     r"SELECT relation, count\(\*\) FROM \(SELECT DISTINCT": "the graph at once",

@@ -28,7 +28,7 @@ from vaultmem.operations.view import View
 
 if TYPE_CHECKING:
     from vaultmem.index import ExactWords
-    from vaultmem.storage.local_state.given_vectors import Nearness
+    from vaultmem.storage.local_state.given_vectors import GivenVectors, Nearness
 
 _WORDS_SHARE, _MEANING_SHARE = 0.4, 0.6
 _FIRST_LOOK: Final = 200  # of what matches, that filters are asked about first
@@ -84,7 +84,7 @@ class ExactSearch:
             matches = _shares_of_best(memories.matching(query))
         if not vector:
             return _exact_hits(memories, _first_passing(memories, matches, limit), limit)
-        near = self._view.parts.given_vectors.near(vector)
+        near = self._given_vectors.near(vector)
         scored = _first_passing(memories, _blended(memories, matches, near), limit)
         scored += _nearest_only(memories, near, {note for note, _ in matches}, limit)
         return _exact_hits(memories, sorted(scored, key=lambda each: -each[1]), limit)
@@ -118,12 +118,17 @@ class ExactSearch:
 
     def require_vector(self, vector: Sequence[float]) -> None:
         length = int(self._view.settings["dialects.embedding_length"])
-        self._view.parts.given_vectors.require_length(vector, length)
+        self._given_vectors.require_length(vector, length)
+
+    @property
+    def _given_vectors(self) -> GivenVectors:
+        self._view.store.local()  # the folder, if it is not there yet
+        return self._view.parts.given_vectors
 
     def keep_vector(self, memory: str, path: str, vector: Sequence[float]) -> None:
         """Of a memory that was just written."""
         text = shown_text(note_body(self._view.store.read(path).raw))
-        self._view.parts.given_vectors.keep_vector(memory, text_digest(text), vector)
+        self._given_vectors.keep_vector(memory, text_digest(text), vector)
 
     # --- which memories ------------------------------------------------------------------
 

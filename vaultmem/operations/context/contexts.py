@@ -111,8 +111,9 @@ class Contexts:
         block = BlockText(max_tokens)
         shown = _Shown(self._view, "" if wanted or related else self._view.caller.session, query)
         if related:
-            block.offer("earlier_sessions", self._summed_up(project, _ITEMS))
+            block.offer("earlier_sessions", ())  # it stands first, and repeats nothing
             block.offer("about_task", self._related(query, project, related))
+            block.offer("earlier_sessions", self._summed_up(project, _ITEMS, below=True))
         if wanted:
             for name in wanted:
                 block.offer(name, self._all_of(name, query, project))
@@ -120,7 +121,7 @@ class Contexts:
             of = self._project(project)
             found = self._ask(query, "hybrid")
             self._offer_task(block, TaskMemories(self._view, query, tuple(files), of), found, shown)
-            if of and block.has_lines:
+            if of and block.has_lines and not related:
                 block.offer("session_history", shown.new(self._summed_up(of, 1)))
         else:
             self._offer_start(block, self._project(project))
@@ -219,7 +220,11 @@ class Contexts:
         if query:
             found = self._reader.recall(query, strategy="keyword", project=project, limit=limit)
             for hit in found.memories:
-                yield self._item(hit.id, hit.title, hit.content)
+                if hit.type == "session":  # what it says is in its lines, and summed up
+                    continue
+                lines = hit.content.splitlines()
+                several = tuple(filter(str.strip, lines)) if len(lines) > 1 else ()
+                yield self._item(hit.id, hit.title, hit.content, several)
 
     def _known(self, query: str) -> Iterator[ContextItem]:
         """Facts that hold now about what the task names, the newest first."""
@@ -290,8 +295,10 @@ class Contexts:
         replaced = replaced_notes(self._view, rows, by_name=False)  # the days of a log are all true
         return [row for row in rows if row.note not in replaced]
 
-    def _summed_up(self, project: str | None, most: int) -> Iterator[ContextItem]:
-        """How the latest sessions ended."""
+    def _summed_up(
+        self, project: str | None, most: int, *, below: bool = False
+    ) -> Iterator[ContextItem]:
+        """How the latest sessions ended, on one line or on lines below their names."""
         from vaultmem.notes import journal
 
         filters = self._view.filters(type="session", project=project)
@@ -301,8 +308,9 @@ class Contexts:
             said = printable(journal.journal_summary(note))
             if said and told < most:
                 told += 1
+                lines = tuple(filter(str.strip, said.splitlines())) if below else ()
                 said = re.sub(r"^- ", "", said).replace("\n- ", "; ")
-                yield self._item(note.path, note.title, said)
+                yield self._item(note.path, note.title, said, lines)
 
     # --- preferences -----------------------------------------------------------------------
 
@@ -365,13 +373,16 @@ class Contexts:
         for seen in reversed(self._sessions().timeline(before=_ITEMS, after=0).observations):
             yield self._item(seen.id, note_title(seen.path), seen.content)
 
-    def _item(self, id_: str, title: str, text: str) -> ContextItem:
+    def _item(self, id_: str, title: str, text: str, lines: tuple[str, ...] = ()) -> ContextItem:
         """A note may hold a secret of its owner's; nobody asked for it to be passed on."""
         if self._view.settings["privacy.redact"]:
             from vaultmem.base import redaction
 
-            text = redaction.redacted(text, self._view.settings["privacy.patterns"])[0]
-        return ContextItem(id_, title, text)
+            patterns = self._view.settings["privacy.patterns"]
+            text = redaction.redacted(text, patterns)[0]
+            if lines:
+                lines = tuple(redaction.redacted("\n".join(lines), patterns)[0].split("\n"))
+        return ContextItem(id_, title, text, lines)
 
 
 def _written(block: BlockText, shown: _Shown, warnings: tuple[str, ...]) -> ContextBlock:

@@ -59,6 +59,7 @@ class ClientConnection:
     client: str = ""
     session: str = ""  # clientInfo.extra.sessionId
     over_http: bool = False
+    number: int = 0  # 0 where a protocol has no connections
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class DialectTool:
     listing: Mapping[str, Any]  # literally as tools/list shows it
     run: Callable[[Any, Given], Any]  # (vault, arguments) -> what `success` is given
     writes: bool = False
+    connects: bool = False  # it says something about the connection
 
     @property
     def name(self) -> str:
@@ -162,8 +164,18 @@ class Dialect:
     def vault_opened(self, vault: Vault) -> None:
         """The vault was opened, before anything is asked of it."""
 
+    def connection_after(self, connected: ClientConnection, given: Given) -> ClientConnection:
+        """What is known of a connection after a call of a tool that `connects`."""
+        return connected
+
+    def vault_served(self, vault: Vault, connected: ClientConnection) -> None:
+        """A connection is about to ask the vault something; the vault is as that client sees it."""
+
     def client_disconnected(self, vault: Vault) -> None:
         """A client of the handshake era left; the vault is as that client saw it."""
+
+    def connection_ended(self, vault: Vault, connected: ClientConnection) -> None:
+        self.client_disconnected(vault)
 
     def server_ended(self, vault: Vault) -> None:
         """The server ends; the vault is about to be closed."""

@@ -7,6 +7,7 @@ one that comes before `initialize` is answered like any other.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,6 +50,7 @@ class DialectServer(McpServer):
         life: MakeLife | None = None,
     ) -> None:
         self.dialect = dialect
+        self._numbers = itertools.count(1)  # of connections
         super().__init__(provide, options, caller_of, life)
 
     # --- life ----------------------------------------------------------------------------
@@ -71,9 +73,22 @@ class DialectServer(McpServer):
 
     # --- who asks ------------------------------------------------------------------------
 
-    def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
+    def _dialect_client(self, ctx: Context) -> ClientConnection:
         kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
-        connected = kept or _dialect_client_from_wire(ctx)
+        return kept or _dialect_client_from_wire(ctx)
+
+    def _served_vault_view(self, ctx: Context) -> Callable[[], Vault]:
+        usual = super()._served_vault_view(ctx)
+
+        def view() -> Vault:
+            vault = usual()
+            self.dialect.vault_served(vault, self._dialect_client(ctx))
+            return vault
+
+        return view
+
+    def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
+        connected = self._dialect_client(ctx)
         source = caller.client or connected.client or self.dialect.name
         return self.dialect.caller_of_connection(replace(caller, client=source), connected)
 
@@ -124,18 +139,21 @@ class DialectServer(McpServer):
         known = _CONNECTED in connection.state
         if messages.names_protocol_version(ctx.params) or (known and ctx.method != "initialize"):
             return
-        connection.state[_CONNECTED] = _dialect_client_from_wire(ctx)
+        number = connection.state[_CONNECTED].number if known else next(self._numbers)
+        connection.state[_CONNECTED] = replace(_dialect_client_from_wire(ctx), number=number)
         if ctx.method != "initialize":
             connection.initialized.set()  # else the library refuses whoever does not greet
         if not known:
             connection.exit_stack.push_async_callback(
-                partial(self._leave_dialect_client, self._served_vault_view(ctx))
+                partial(self._leave_dialect_client, ctx, super()._served_vault_view(ctx))
             )
 
-    async def _leave_dialect_client(self, view: Callable[[], Vault]) -> None:
+    async def _leave_dialect_client(self, ctx: Context, view: Callable[[], Vault]) -> None:
         if self.life.in_use is not None:
-            told = self.dialect.client_disconnected
-            await anyio.to_thread.run_sync(lambda: self._tell_dialect_of_end(told, view()))
+            ended, connected = self.dialect.connection_ended, self._dialect_client(ctx)
+            await anyio.to_thread.run_sync(
+                lambda: self._tell_dialect_of_end(lambda vault: ended(vault, connected), view())
+            )
 
     # --- tools ---------------------------------------------------------------------------
 
@@ -165,9 +183,16 @@ class DialectServer(McpServer):
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
         arguments.require_shallow_arguments(tool.name, given)
         checked = self.dialect.checked_call(tool, given)
+        if tool.connects:
+            self._connect_dialect_client_anew(ctx, checked)
         return await self._work_on_vault(
             ctx, lambda vault: self.dialect.success_result(tool, tool.run(vault, checked))
         )
+
+    def _connect_dialect_client_anew(self, ctx: Context, given: Mapping[str, Any]) -> None:
+        connected = self.dialect.connection_after(self._dialect_client(ctx), given)
+        if connected.number:
+            connection_of(ctx).state[_CONNECTED] = connected
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
         return next((dict(t.schema) for t in self.dialect.tools if t.name == name), None)
