@@ -32,6 +32,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "sessions.keep": False,
     "upkeep.review": False,
     "upkeep.stale_days": 180.0,
+    "upkeep.dreams": (),
     "privacy.redact": True,
     "privacy.patterns": (),
     "hooks.inject": ("start", "prompt"),
@@ -52,6 +53,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
         *("edit", "failure", "command", "read", "search", "web", "tool"),
         *("prompt", "answer", "compact", "request", "finding", "outcome", "open", "ending"),
     ),
+    "upkeep.dreams": ("merge", "index", "decay"),
 }
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "typing.quiet_seconds": (0, 3_600),

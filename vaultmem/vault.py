@@ -7,6 +7,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
     from vaultmem.operations.session_work import SessionWork
     from vaultmem.operations.sessions import Sessions
     from vaultmem.operations.versions import VersionHistory
+    from vaultmem.operations.weights import Weights
     from vaultmem.operations.writing import Writing
     from vaultmem.storage.local_state.activity import DistantChanges
     from vaultmem.storage.local_state.history import GitVersion
     from vaultmem.transfer.operations import Transfer
     from vaultmem.upkeep.consolidation.consolidate import Consolidation
+    from vaultmem.upkeep.dreams import Dreamers, Dreams
     from vaultmem.upkeep.maintenance import Maintenance
     from vaultmem.upkeep.renaming import Renaming
     from vaultmem.upkeep.review import Review
@@ -191,6 +194,7 @@ class Vault:
     _writing: _Group[Writing] = _Group("operations.writing.Writing", "view")
     cleaning: _Group[Input] = _Group("operations.input.Input", "settings")
     _reader: _Group[Reader] = _Group("operations.read.Reader", "view")
+    weights: _Group[Weights] = _Group("operations.weights.Weights", "view")
     exact: _Group[ExactSearch] = _Group("operations.exact_search.ExactSearch", "view")
     _facts: _Group[KnownFacts] = _Group("operations.facts.KnownFacts", *_WRITER)
     _graph: _Group[Graph] = _Group("operations.graph.Graph", "view", "_facts")
@@ -213,6 +217,7 @@ class Vault:
         "operations.session_work.SessionWork", *_WRITER, "_sessions"
     )
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
+    dreams: _Group[Dreams] = _Group("upkeep.dreams.Dreams", *_WRITER, "_consolidation")
     _renaming: _Group[Renaming] = _Group("upkeep.renaming.Renaming", "view", "_writing")
     _health: _Group[Health] = _Group("upkeep.status.Health", "view")
     _maintenance: _Group[Maintenance] = _Group("upkeep.maintenance.Maintenance", "parts")
@@ -309,6 +314,7 @@ class Vault:
     search_graph = _Offered(lambda vault: vault._graph.search_graph)
     project = _Offered(lambda vault: vault._projects.project)
     projects = _Offered(lambda vault: vault._projects.projects)
+    project_folder = _Offered(lambda vault: vault._projects.folder_of)
     make_project = _Offered(lambda vault: vault._projects.make_project)
 
     consolidate = _Offered(lambda vault: vault._consolidation.consolidate)
@@ -354,7 +360,8 @@ class Vault:
 
         parts, writable = self.parts, not self.settings["read_only"]
         self.serve_session()
-        upkeep = self._rounds_of_vault if self.settings["upkeep.review"] and writable else None
+        rounds = self.settings["upkeep.review"] or self.settings["upkeep.dreams"]
+        upkeep = self._rounds_of_vault if rounds and writable else None
         return Follower(
             parts.reconciler,
             parts.embedder,
@@ -392,7 +399,22 @@ class Vault:
         from vaultmem.upkeep import review
 
         mine = self.for_caller(Caller(client="vaultmem"))
-        review.review_rounds(mine.upkeep, lambda: self.revision, stopping)
+        dreamers = mine.dreamers(self.settings["upkeep.dreams"])
+        if self.settings["upkeep.review"]:
+            review.review_rounds(mine.upkeep, lambda: self.revision, stopping)
+        stopping.wait()
+        dreamers.stop()
+
+    def dreamers(self, jobs: Sequence[str]) -> Dreamers:
+        """Look after the memories of every project that is there now, until told to stop."""
+        from vaultmem.upkeep.dreams import Dreamers
+
+        names = [project.name for project in self.projects().projects] if jobs else []
+        caller = replace(self.caller, client="dreamer", session="")
+        dreams = {name: self.for_caller(replace(caller, project=name)).dreams for name in names}
+        started = Dreamers(dreams, jobs, lambda: self.revision)
+        started.start()
+        return started
 
 
 def plan_vault(folder: str, *, git: bool, examples: bool, pieces: Sequence[str] = ()) -> VaultPlan:

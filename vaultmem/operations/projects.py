@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from ulid_transform import ulid_now
@@ -68,6 +69,13 @@ class ProjectNotes(WritingGroup):
             elif text not in ("", known.description):
                 raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
         return self.project(name)
+
+    def folder_of(self, project: Project) -> Path:
+        """Where most of its notes are: the folder for its memories, or while it has none there the
+        one that its note is in."""
+        root = self._view.root
+        places = [project.folder, (project.path or "").rpartition("/")[0], ""]
+        return next(root / place for place in places if (root / place).is_dir())
 
     def _add_project_description(self, note: Note, text: str) -> None:
         """Put a description before what the note says already."""

@@ -494,8 +494,8 @@ def test_a_search_is_right_over_all_memories(tmp_path: Path) -> None:
     with Vault.open(new_vault(root), {"model": "none"}) as vault:
         folder = root / "Memories"
         for i in range(2_500):
-            rare = " SearchService" if i % 500 == 7 else ""
-            text = f"---\nkey: k{i}\nscope: user\ntags: [t{i % 3}]\n---\nNumber {i} of many{rare}\n"
+            more = " SearchService" if i % 500 == 7 else ""
+            text = f"---\nkey: k{i}\nscope: user\ntags: [t{i % 3}]\n---\nNumber {i} of many{more}\n"
             (folder / f"n{i}.md").write_text(text)
         vault.index_now()
         entries = KeyedEntries(vault)
