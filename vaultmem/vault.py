@@ -409,6 +409,8 @@ class Vault:
         """Look after the memories of every project that is there now, until told to stop."""
         from vaultmem.upkeep.dreams import Dreamers
 
+        if "decay" not in jobs:
+            self.parts.fading.forget()  # what is switched off is taken back
         names = [project.name for project in self.projects().projects] if jobs else []
         caller = replace(self.caller, client="dreamer", session="")
         dreams = {name: self.for_caller(replace(caller, project=name)).dreams for name in names}

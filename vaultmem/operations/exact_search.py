@@ -297,40 +297,32 @@ def _first_passing(memories: _Memories, ranked: Sequence[Scored], limit: int) ->
     return found[:limit]
 
 
-def _blended(
-    memories: _Memories, matches: Sequence[Scored], near: Mapping[str, Nearness]
-) -> list[Scored]:
+def _blended(memories: _Memories, matches: Sequence[Scored], near: Nearness) -> list[Scored]:
     """What has the words, with the meaning of those whose vector is of the text as it is now."""
     texts = memories.texts([note for note, _ in matches])
     found: list[Scored] = []
     for note, share in matches:
-        memory, digest = texts.get(note, ("", b""))
-        known = near.get(memory)
-        valid = known is not None and known.digest == digest
-        cosine = known.cosine if known and valid else 0.0
-        score = _WORDS_SHARE * share + _MEANING_SHARE * cosine if valid else share
-        found.append((note, score))
+        cosine = near.of(*texts.get(note, ("", b"")))
+        blend = share if cosine is None else _WORDS_SHARE * share + _MEANING_SHARE * cosine
+        found.append((note, blend))
     return sorted(found, key=lambda each: -each[1])
 
 
 def _nearest_only(
-    memories: _Memories, near: Mapping[str, Nearness], matched: Collection[int], limit: int
+    memories: _Memories, near: Nearness, matched: Collection[int], limit: int
 ) -> list[Scored]:
     """What is near without having the words."""
-    ranked = sorted((m for m in near if near[m].cosine > 0), key=lambda m: -near[m].cosine)
+    ranked = near.nearest_first()
     found: list[Scored] = []
     size, start = max(_FIRST_LOOK, 2 * limit), 0
     while start < len(ranked) and len(found) < limit:
-        part = ranked[start : start + size]
-        notes = memories.notes_of(part)
-        texts = memories.texts(notes.values())
+        notes = memories.notes_of(ranked[start : start + size])
         scored = [
-            (notes[memory], _MEANING_SHARE * near[memory].cosine)
-            for memory in part
-            if memory in notes
-            and notes[memory] not in matched
-            and texts[notes[memory]][1] == near[memory].digest
+            (note, _MEANING_SHARE * cosine)
+            for note, (memory, digest) in memories.texts(notes.values()).items()
+            if note not in matched and (cosine := near.of(memory, digest))
         ]
+        scored.sort(key=lambda each: -each[1])
         found += _first_passing(memories, scored, limit)
         start, size = start + size, size * 8
     return found[:limit]

@@ -6,6 +6,7 @@ memory is as important as its note says.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -30,6 +31,11 @@ class Fading(Database):
         except _TROUBLE:
             self.close()
             return {}
+
+    def forget(self) -> None:
+        """Every memory is as it was."""
+        with contextlib.suppress(*_TROUBLE):
+            self.db.execute("DELETE FROM faded")
 
     def keep(self, parts: Mapping[str, float]) -> None:
         """A part of 1 is a memory that has not faded, or is as it was again."""

@@ -6,7 +6,7 @@ A vector belongs to one text. When a person changes the note, it no longer count
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vaultmem.base.database import Database
@@ -31,19 +31,35 @@ _ROWS: Final = 1_000  # read in one go
 _MOST_KEPT: Final = 128_000_000  # bytes; more vectors are read from the file for each question
 
 
-class Nearness(NamedTuple):
-    """How near a memory is, if its text is still that of the digest."""
+class Nearness:
+    """How near to a question memories are whose callers gave vectors."""
 
-    cosine: float
-    digest: bytes
+    def __init__(
+        self, places: Mapping[str, int], digests: Sequence[bytes], cosines: Numbers
+    ) -> None:
+        self._places, self._digests, self._cosines = places, digests, cosines
+
+    def of(self, memory: str, digest: bytes) -> float | None:
+        """The cosine, 0 where it is negative; none where the vector was given for another text."""
+        place = self._places.get(memory)
+        if place is None or self._digests[place] != digest:
+            return None
+        return float(self._cosines[place])
+
+    def nearest_first(self) -> list[str]:
+        """The memories that are near at all."""
+        order = (-self._cosines).argsort(kind="stable").tolist()
+        near = int((self._cosines > 0).sum())
+        memories = {place: memory for memory, place in self._places.items()}
+        return [memories[place] for place in order[:near] if place in memories]
 
 
 class _KeptVectors(NamedTuple):
     size: int  # bytes of one
     last: int  # the newest row
-    memories: list[str]
+    places: dict[str, int]  # of each memory its newest row
     digests: list[bytes]
-    matrix: Numbers  # rows of length one; a row that was replaced later stays
+    matrix: Numbers  # rows of length one
 
 
 class GivenVectors(Database):
@@ -67,46 +83,48 @@ class GivenVectors(Database):
         data = _number_array(vector).astype("<f4").tobytes()
         self.db.execute("INSERT OR REPLACE INTO given VALUES (?, ?, ?)", (memory, text, data))
 
-    def near(self, vector: Sequence[float]) -> dict[str, Nearness]:
-        """The cosine, 0 where it is negative, of every memory with a vector of this length."""
+    def near(self, vector: Sequence[float]) -> Nearness:
+        """Of every memory with a vector of this length."""
         import numpy as np
 
         wanted = _number_array(vector)
         length = float(np.linalg.norm(wanted))
         wanted = (wanted / length if length else wanted).astype(np.float32)
-        found: dict[str, Nearness] = {}
-        for memories, digests, matrix in self._vector_blocks(4 * len(wanted)):
-            cosines = np.clip(matrix @ wanted, 0, 1).tolist()
-            for memory, digest, cosine in zip(memories, digests, cosines, strict=True):
-                found[memory] = Nearness(cosine, digest)
-        return found
-
-    def _vector_blocks(self, size: int) -> Iterator[tuple[list[str], list[bytes], Numbers]]:
-        sql = "SELECT count(*) FROM given WHERE length(vector) = ?"
+        sql, size = "SELECT count(*) FROM given WHERE length(vector) = ?", 4 * len(wanted)
         if self.db.execute(sql, (size,)).fetchone()[0] * size > _MOST_KEPT:
             self._kept = None
-            for rows in self._vector_rows(-1, size):
-                yield [row[1] for row in rows], [row[2] for row in rows], _unit_rows(rows)
-            return
+            return self._nearness_read(wanted, size)
         with self._keeping:
             kept = self._kept = self._vectors_kept_now(size)
-        yield kept.memories, kept.digests, kept.matrix
+        return Nearness(kept.places, kept.digests, np.clip(kept.matrix @ wanted, 0, 1))
+
+    def _nearness_read(self, wanted: Numbers, size: int) -> Nearness:
+        import numpy as np
+
+        places: dict[str, int] = {}
+        digests: list[bytes] = []
+        cosines = []
+        for rows in self._vector_rows(-1, size):
+            places |= {row[1]: len(digests) + i for i, row in enumerate(rows)}
+            digests += [row[2] for row in rows]
+            cosines.append(_unit_rows(rows) @ wanted)
+        return Nearness(places, digests, np.clip(np.concatenate(cosines), 0, 1))
 
     def _vectors_kept_now(self, size: int) -> _KeptVectors:
         import numpy as np
 
         kept = self._kept
         if kept is None or kept.size != size:
-            kept = _KeptVectors(size, -1, [], [], np.zeros((0, size // 4), np.float32))
-        memories, digests, last, more = [*kept.memories], [*kept.digests], kept.last, []
-        for rows in self._vector_rows(kept.last, size):
-            memories += [row[1] for row in rows]
-            digests += [row[2] for row in rows]
-            more.append(_unit_rows(rows))
-            last = rows[-1][0]
-        if not more:
+            kept = _KeptVectors(size, -1, {}, [], np.zeros((0, size // 4), np.float32))
+        blocks = list(self._vector_rows(kept.last, size))
+        if not blocks:
             return kept
-        return _KeptVectors(size, last, memories, digests, np.concatenate([kept.matrix, *more]))
+        places, digests = {**kept.places}, [*kept.digests]
+        for rows in blocks:
+            places |= {row[1]: len(digests) + i for i, row in enumerate(rows)}
+            digests += [row[2] for row in rows]
+        matrix = np.concatenate([kept.matrix, *map(_unit_rows, blocks)])
+        return _KeptVectors(size, blocks[-1][-1][0], places, digests, matrix)
 
     def _vector_rows(self, since: int, size: int) -> Iterator[list[tuple[int, str, bytes, bytes]]]:
         found = self.db.execute(_SINCE, (since, size))
