@@ -287,6 +287,8 @@ def test_errors_have_the_guide_s_codes_and_texts(server: Trusty) -> None:
     for line in (b"{nope\n", b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}\n'):
         reply = server.ask(line)
         assert reply["id"] is None and reply["error"]["code"] == -32700
+    batch = b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]\n'
+    assert server.ask(batch)["error"]["code"] == -32600, "section 2: batches are not supported"
     assert server.request(8, "ping") == {"jsonrpc": "2.0", "id": 8, "result": {}}
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
     assert server.request(9, "ping")["id"] == 9, "a notification gets no answer"
