@@ -114,6 +114,14 @@ class ExactSearch:
         rows = memories.rows(notes)
         return [rows[note] for note in notes if note in rows]
 
+    def prepare(self) -> bool:
+        """Read all memories now, so that no question has to wait for it; False while the index is
+        being filled."""
+        if self._view.index.is_whole:
+            _IndexedMemories(self._view, (), ()).matching("prepared")
+            return True
+        return False
+
     # --- vectors that the caller gave ----------------------------------------------------
 
     def require_vector(self, vector: Sequence[float]) -> None:

@@ -479,7 +479,7 @@ def test_dreamers_merge_index_and_let_fade(home: Path) -> None:
 
         assert vault.dreams.dream(["decay"], stopping).faded == 3, "one was changed just now"
         weights = vault.weights.weighed(project="acme")
-        assert weights[kept] == 0.5 and list(weights)[0] == kept
+        assert weights[kept] == 0.5 and next(iter(weights)) == kept
         assert all(weight < 0.1 for id_, weight in weights.items() if id_ != kept)
         vault.recall("API gateway tokens", floor=False)
         assert vault.dreams.dream(["decay"], stopping).faded >= 1

@@ -7,7 +7,9 @@ those that were stored without one go by their id, so that every memory can be r
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import logging
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     from vaultmem.operations.exact_search import ExactHits
     from vaultmem.vault import Vault
 
+log = logging.getLogger("vaultmem")
+
 LASTING: Final = ("user", "project")
+_PAUSE_SECONDS: Final = 2.0  # between two looks at whether the index is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +210,28 @@ class KeyedEntries:
             updated_at=dt.datetime.fromtimestamp(seconds, dt.UTC),
             path=row.path,
         )
+
+
+class EntryPreparation:
+    """Reads all entries behind the first questions: with very many that takes a while."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+
+    def start(self, vault: Vault) -> None:
+        args = (vault.exact.prepare,)
+        threading.Thread(target=self._prepare, args=args, name="entries", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def _prepare(self, prepare: Callable[[], bool]) -> None:
+        while not self._stopping.wait(_PAUSE_SECONDS):
+            try:
+                if prepare():
+                    return
+            except Exception as error:  # the edge of a thread; the next question says it
+                log.debug("entries are not prepared: %s", error)
 
 
 def _no_such_entry(key: str) -> NotFound:

@@ -22,7 +22,7 @@ from vaultmem.surfaces.dialects import (
     ServerOptions,
     picked_fields,
 )
-from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
+from vaultmem.surfaces.dialects.keyed_entries import EntryPreparation, KeyedEntries, KeyedEntry
 from vaultmem.surfaces.mcp.schemas import FLAG, TEXT, TEXTS, one_of_schema, text_schema
 
 if TYPE_CHECKING:
@@ -269,6 +269,7 @@ class MemoryMcpDialect(Dialect):
     def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
         self._joined: dict[int, dict[str, Caller]] = {}  # each connection's sessions
+        self._entries = EntryPreparation()
         self._named = ""  # the session of who has no connection, once it was set
 
     def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
@@ -313,10 +314,14 @@ class MemoryMcpDialect(Dialect):
                 self._clear_memory_mcp_session(vault)
             vault.serve_session()
 
+    def vault_opened(self, vault: Vault) -> None:
+        self._entries.start(vault)
+
     def connection_ended(self, vault: Vault, connected: ClientConnection) -> None:
         self._leave_memory_mcp_sessions(vault, connected.number)
 
     def server_ended(self, vault: Vault) -> None:
+        self._entries.stop()
         for number in tuple(self._joined):
             self._leave_memory_mcp_sessions(vault, number)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -76,12 +77,13 @@ class ExactWords:
         self._catalog = catalog
         self._file = _ExactWordsFile(catalog.place.parent / "exact-words.db")
         self._file.away = catalog.away
+        self._following = threading.Lock()
 
     def follow_catalog(self, types: Sequence[str], read: Read) -> None:
         """Take in what changed since; `read` gives the texts of notes, as far as they can be
         read. What is damaged is made anew."""
         state = self._catalog.state()
-        with self._exact_words_mended():
+        with self._following, self._exact_words_mended():
             if self._file.followed() == (state.identity, state.revision):
                 return
             if self._file.followed()[0] != state.identity:
