@@ -179,6 +179,7 @@ OPERATIONS: dict[str, Callable[[Vault], object]] = {
     ],
     "project": lambda v: v.project("Atlas"),
     "projects": lambda v: v.projects(),
+    "project_folder": lambda v: v.project_folder(v.project("Atlas")),
     "make_project": lambda v: v.make_project("New", "Of us."),
     "status": lambda v: v.status(),
     "behind": lambda v: v.behind(),
