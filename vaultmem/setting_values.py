@@ -38,6 +38,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "hooks.keep": ("request", "finding", "edit", "failure", "outcome", "open", "ending", "compact"),
     "hooks.subagents": False,
     "engine.idle_minutes": 10.0,
+    "dialects.folders": (),
 }
 # What a text, or the texts of a list, may be.
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {

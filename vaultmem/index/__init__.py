@@ -25,7 +25,12 @@ from vaultmem.index.embedded.schema import LOOKUP_ORDERS
 from vaultmem.index.embedded.text.coverage import AskedWord
 from vaultmem.index.embedded.text.fulltext import TextHits
 from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged
-from vaultmem.index.filters import Filters, passes_binding_filters, passes_filters
+from vaultmem.index.filters import (
+    Filters,
+    lies_in_roots,
+    passes_binding_filters,
+    passes_filters,
+)
 
 __all__ = [
     "INDEX_FAILURES",
@@ -56,6 +61,7 @@ __all__ = [
     "Successor",
     "TextHits",
     "index_differences",
+    "lies_in_roots",
     "passes_binding_filters",
     "passes_filters",
 ]

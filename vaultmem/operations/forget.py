@@ -14,6 +14,7 @@ from vaultmem.notes.edit import NoteEdit, RemoveProperty, SetProperty, edited_no
 from vaultmem.notes.note import Note, note_version
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.input import now_utc, require_one_of
+from vaultmem.operations.references import is_id_of_ours
 from vaultmem.operations.results import (
     Forgotten,
     Promoted,
@@ -140,7 +141,7 @@ class Forgetting(WritingGroup):
         chosen = [
             row
             for row in rows
-            if row.id
+            if is_id_of_ours(row.id)
             and (not key or key == (row.key or row.id))
             and wanted <= {tag.casefold() for tag in row.tags}
             and (limit is None or row_moment(row) < limit)

@@ -40,6 +40,7 @@ from vaultmem.operations.input import (
     source_text,
 )
 from vaultmem.operations.new_memories.known_texts import KnownTexts, remembered_links
+from vaultmem.operations.references import is_id_of_ours
 from vaultmem.operations.results import Remembered, Similar, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, WritingGroup, Written
@@ -331,7 +332,8 @@ class Remembering(WritingGroup):
             same_home = row.project.casefold() == str(values["project"] or "").casefold()
             same_user = row.user.casefold() == self._view.caller.user.casefold()
             same_session = row.session == values["session"] or values["scope"] != "session"
-            if same_home and same_user and same_session:
+            ours = is_id_of_ours(row.id)  # a person may have a property of that name
+            if ours and same_home and same_user and same_session:
                 note = self._view.store.note(row.path)
                 if self._view.is_visible(note):
                     return note

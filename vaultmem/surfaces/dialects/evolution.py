@@ -59,7 +59,7 @@ def _recent_evolution_facts(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _forget_evolution_fact(vault: Vault, given: Given) -> dict[str, Any]:
     try:
-        vault.forget(KeyedEntries(vault).keyed_entry(given["key"]).id)
+        vault.forget(KeyedEntries(vault).forgettable_entry(given["key"]).id)
     except NotFound:
         return {"ok": False, "key": given["key"]}
     return {"ok": True, "key": given["key"]}

@@ -23,6 +23,7 @@ from vaultmem.errors import ReadOnly
 from vaultmem.limits import bounded_client_name
 from vaultmem.surfaces import arguments
 from vaultmem.surfaces.dialects import ClientConnection, Dialect, DialectError, DialectTool
+from vaultmem.surfaces.dialects.reach import within_reach
 from vaultmem.surfaces.mcp import messages, server
 from vaultmem.surfaces.mcp.compat import connection_of
 from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, McpServer, Options
@@ -75,15 +76,17 @@ class DialectServer(McpServer):
         kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
         connected = kept or _dialect_client_from_wire(ctx)
         source = caller.client or connected.client or self.dialect.name
-        return self.dialect.caller_of_connection(replace(caller, client=source), connected)
+        known = self.dialect.caller_of_connection(replace(caller, client=source), connected)
+        return within_reach(known, self.vault().settings)
 
     def _dialect_vault(self, vault: Vault, connected: ClientConnection) -> Vault:
         caller = self.dialect.caller_of_connection(self.options.caller or vault.caller, connected)
-        return vault.for_caller(caller)
+        return vault.for_caller(within_reach(caller, vault.settings))
 
     def for_rest(self, caller: Caller) -> Vault:
+        vault = self.vault()
         caller = self.dialect.caller_of_connection(caller, ClientConnection(over_http=True))
-        return self.vault().for_caller(caller)
+        return vault.for_caller(within_reach(caller, vault.settings))
 
     # --- every message -------------------------------------------------------------------
 

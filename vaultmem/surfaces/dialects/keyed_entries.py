@@ -1,7 +1,8 @@
 """Memories by key: how systems that know nothing but keys, texts and tags look at a vault.
 
 Such a system keeps entries under keys of its own. Here they are ordinary memories with a `key`;
-those that were stored without one go by their id, so that every memory can be reached.
+those that were stored without one go by their id, and what people wrote goes by its path, so that
+everything can be reached (`reach`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,20 @@ from vaultmem.base.words import PLAIN_WORD
 from vaultmem.errors import InvalidInput, NotFound
 from vaultmem.limits import COUNT, WORD, Whole, bounded
 from vaultmem.notes.attributes import MEMORY_TYPES
-from vaultmem.notes.masking import without_private
-from vaultmem.notes.note import printable
 from vaultmem.notes.tags import as_tags
 from vaultmem.operations.input import plain_key
-from vaultmem.operations.results import Remembered, TagCount, Tags, content_of, row_moment
+from vaultmem.operations.references import ULID, is_id_of_ours
+from vaultmem.operations.results import TagCount, Tags, content_of, row_moment
+from vaultmem.surfaces.dialects.reach import (
+    ENTITY,
+    JOURNAL,
+    KEYED_TYPES,
+    ReachedText,
+    is_page_of_ours,
+    note_of_part,
+    require_a_memory,
+    texts_of_note,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +64,8 @@ class KeyedEntry:
     created_at: dt.datetime
     updated_at: dt.datetime
     path: str
+    title: str = ""  # of a note whose text may not say what it is about
+    is_part: bool = False  # of a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +96,37 @@ class KeyedEntries:
     ) -> tuple[KeyedEntry, ...]:
         """A page of the memories, newest first."""
         rows = self._entry_rows(scopes)
-        ordered = rows[::-1] if oldest_first else rows
-        return tuple(self._read_entries(ordered[offset : offset + limit]))
+        several = [row for row in rows if row.type not in MEMORY_TYPES]
+        parts = list(self._read_entries(several))  # each of these has a time of its own
+        listed: list[tuple[dt.datetime, str, CatalogRow | KeyedEntry]] = [
+            *((row_moment(row), row.id, row) for row in rows if row.type in MEMORY_TYPES),
+            *((part.created_at, part.id, part) for part in parts),
+        ]
+        listed.sort(key=lambda each: each[:2], reverse=not oldest_first)
+        page = [each for _, _, each in listed[offset : offset + limit]]
+        return tuple(
+            entry
+            for each in page
+            for entry in ([each] if isinstance(each, KeyedEntry) else self._read_entries([each]))
+        )
 
     @bounded()
     def keyed_entry(self, key: str, *, scopes: Sequence[str] = LASTING) -> KeyedEntry:
-        return next(self._read_entries([self._entry_row(key, scopes)]))
+        row = self._entry_row(key, scopes)
+        read = list(self._read_entries([row]))
+        if found := [entry for entry in read if plain_key(key) in (entry.key, entry.id)] or read:
+            return found[0]
+        raise NotFound(f"There is no memory with the key {key!r}.")
+
+    def forgettable_entry(self, key: str) -> KeyedEntry:
+        """An entry that a system may delete: a memory that an agent stored."""
+        entry = self.keyed_entry(key)
+        require_a_memory(entry.path, entry.id, is_part=entry.is_part)
+        return entry
 
     def entry_tags(self) -> Tags:
         """Every tag of the lasting memories, with how many have it."""
-        filters = self._view.filters(scope=LASTING, type=MEMORY_TYPES, folder=self._memories_folder)
+        filters = self._view.filters(scope=LASTING, type=KEYED_TYPES)
         lacks = self._view.gaps.warnings()
         found, _ = self._view.gaps.tags(filters)
         return Tags(tuple(TagCount(*pair) for pair in found), warnings=lacks)
@@ -105,7 +138,13 @@ class KeyedEntries:
         rows = self._near_entry_rows(query, self._entry_rows(LASTING, [tag] if tag else ()))
         words = [word for word in query.lower().split() if len(word) > 1]
         entries = self._read_entries(rows)
-        said = ((entry, f"{entry.content} {' '.join(entry.tags)}".lower()) for entry in entries)
+        if tag:
+            wanted = {folded.casefold() for folded in as_tags([tag])}
+            entries = (e for e in entries if wanted <= {each.casefold() for each in e.tags})
+        said = (
+            (entry, f"{entry.title} {entry.content} {' '.join(entry.tags)}".lower())
+            for entry in entries
+        )
         found = [Match(entry, sum(word in text for word in words)) for entry, text in said]
         kept = [match for match in found if match.score or tag]
         kept.sort(key=lambda match: -match.score)
@@ -128,7 +167,7 @@ class KeyedEntries:
         if query.strip() in ("", "*"):
             words = dict.fromkeys(range(len(entries)), 0.0 if vector else 1.0)
         else:
-            texts = [(e.key, e.content, " ".join(e.tags)) for e in entries]
+            texts = [(f"{e.key} {e.title}", e.content, " ".join(e.tags)) for e in entries]
             words = word_scores(query, texts)
         near = self._entry_nearness(entries, vector) if vector else {}
         found = [
@@ -150,18 +189,45 @@ class KeyedEntries:
         scope: str = "user",
         tags: Sequence[str] = (),
         vector: Sequence[float] | None = None,
-    ) -> Remembered:
+    ) -> None:
         """Store under a key; what was last stored under this key is replaced, tags included."""
         if not plain_key(key):
             raise InvalidInput("A memory that is stored by its key needs one: the key is empty.")
-        done = self._vault.remember(
-            content, key=key, scope=scope, tags=as_tags(tags), keys_alone=True
-        )
+        if scope != "session" and (keyless := self._keyless_entry(plain_key(key))):
+            memory_id, path = self._replace_keyless(keyless, content, as_tags(tags))
+        else:
+            done = self._vault.remember(
+                content, key=key, scope=scope, tags=as_tags(tags), keys_alone=True
+            )
+            memory_id, path = done.memory_id, done.path
         if scope != "session" and vector:
-            content = content_of(self._view.store.note(done.path))
+            content = content_of(self._view.store.note(path))
             with closing(self._entry_vectors()) as vectors:
-                vectors.keep_vector(done.memory_id, _entry_hash(content), vector)
-        return done
+                vectors.keep_vector(memory_id, _entry_hash(content), vector)
+
+    def _keyless_entry(self, key: str) -> KeyedEntry | None:
+        """What goes by this key because it has none of its own: by its id, its path or its place."""
+        if not (ULID.match(key) or "/" in key or key.endswith(".md") or note_of_part(key)):
+            return None
+        try:
+            found = self.keyed_entry(key)
+        except NotFound:
+            return None
+        return found if found.key == key and found.key in (found.id, found.path) else None
+
+    def _replace_keyless(
+        self, entry: KeyedEntry, content: str, tags: Sequence[str]
+    ) -> tuple[str, str]:
+        if entry.is_part or not is_id_of_ours(entry.id):
+            raise InvalidInput(
+                f"{entry.key} is what a part of the vault goes by that no agent stored under a "
+                "key; choose another key."
+            )
+        gone = [tag for tag in entry.tags if tag not in tags]
+        done = self._vault.update(
+            entry.id, content=content, add_tags=tags, remove_tags=gone, shown_whole=True
+        )
+        return done.memory_id, done.path
 
     @bounded()
     def prune_entries(
@@ -174,26 +240,32 @@ class KeyedEntries:
     ) -> int:
         """Prune in several scopes; returns how many memories that were."""
         named, wanted = plain_key(key) or None, as_tags(tags)
+        if named and set(scopes) & set(LASTING):
+            return self._prune_entry(named, scopes)
         done = [
             self._vault.prune(scope, key=named, older_than=older_than or None, tags=wanted)
             for scope in scopes
         ]
         return sum(each.pruned_count for each in done)
 
+    def _prune_entry(self, key: str, scopes: Sequence[str]) -> int:
+        """One of the lasting entries with this key, and one of the session's; none is no error."""
+        done = self._vault.prune("session", key=key).pruned_count if "session" in scopes else 0
+        try:
+            entry = self.forgettable_entry(key)
+        except NotFound:
+            return done
+        self._vault.remove(entry.id)
+        return done + 1
+
     # --- rows ----------------------------------------------------------------------------
 
-    @property
-    def _memories_folder(self) -> str:
-        return str(self._view.settings["folders.memories"])
-
     def _entry_filters(self, scopes: Iterable[str]) -> Iterator[Filters]:
-        """Lasting memories are those in the folder for them: a person's other notes are no
-        entries of such a system."""
         self._view.gaps.warnings()
         for scope in scopes:
             if scope != "session" or self._view.caller.session:
-                folder = None if scope == "session" else self._memories_folder
-                yield self._view.filters(scope=scope, type=MEMORY_TYPES, folder=folder)
+                types = MEMORY_TYPES if scope == "session" else KEYED_TYPES
+                yield self._view.filters(scope=scope, type=types)
 
     def _entry_rows(self, scopes: Iterable[str], tags: Iterable[str] = ()) -> list[CatalogRow]:
         """Newest first."""
@@ -201,18 +273,44 @@ class KeyedEntries:
         rows: list[CatalogRow] = []
         for filters in self._entry_filters(scopes):
             rows += self._view.gaps.select(filters, "created")[0]
-        kept = [r for r in rows if wanted <= {tag.casefold() for tag in r.tags}]
+        kept = [
+            row
+            for row in rows
+            if wanted <= {tag.casefold() for tag in row.tags} and not is_page_of_ours(row.version)
+        ]
         return sorted(kept, key=lambda row: (row_moment(row), row.id), reverse=True)
 
     def _entry_row(self, key: str, scopes: Sequence[str]) -> CatalogRow:
         key = plain_key(key)
-        named = [r for f in self._entry_filters(scopes) for r in self._view.gaps.with_key(key, f)]
-        if not named:
-            named = [row for row in self._entry_rows(scopes) if key in (row.id, row.path)]
-        own = [row for row in named if row.user.casefold() == self._view.caller.user.casefold()]
-        if not named:
-            raise NotFound(f"There is no memory with the key {key!r}.")
-        return (own or named)[0]
+        if named := self._rows_with_key(key, scopes):
+            return named[0]
+        names = {key, note_of_part(key) or key}
+        if LASTING[0] in scopes and (seen := self._vault.observation(key)):
+            names.add(seen.path)
+        for row in self._entry_rows(scopes):
+            if not names.isdisjoint((row.id, row.path)):
+                return row
+        raise NotFound(f"There is no memory with the key {key!r}.")
+
+    def _rows_with_key(self, key: str, scopes: Iterable[str]) -> list[CatalogRow]:
+        """Those of this user first, and of these what belongs to no project: where several have
+        the key, it stands for the first, and the others go by their ids."""
+        filters = self._entry_filters(scopes)
+        rows = [row for each in filters for row in self._view.gaps.with_key(key, each)]
+        rows = [row for row in rows if is_id_of_ours(row.id)]
+        return sorted(rows, key=lambda row: (*self._distance(row), row.path))
+
+    def _distance(self, row: CatalogRow) -> tuple[bool, bool]:
+        of_another = row.user.casefold() != self._view.caller.user.casefold()
+        return of_another, row.scope == "project"
+
+    def _key_of_row(self, row: CatalogRow, scopes: Iterable[str]) -> str:
+        if not is_id_of_ours(row.id):  # what is called so in a person's note is no key of ours
+            return row.path
+        if row.key and any(self._distance(row)):
+            first = self._rows_with_key(row.key, scopes)[:1]
+            return row.key if not first or first[0].path == row.path else row.id
+        return row.key or row.id
 
     def _near_entry_rows(self, query: str, rows: list[CatalogRow]) -> list[CatalogRow]:
         """Of very many, those that the index finds and the newest."""
@@ -225,21 +323,9 @@ class KeyedEntries:
 
     def _read_entries(self, rows: Iterable[CatalogRow]) -> Iterator[KeyedEntry]:
         for row in rows:
-            body = self._view.visible_body(row)
-            if body is None:
-                continue
-            made = row_moment(row)
-            seconds = row.updated if row.updated is not None else int(made.timestamp())
-            yield KeyedEntry(
-                id=row.id or row.path,
-                key=row.key or row.id or row.path,
-                content=printable(without_private(body.removesuffix("\n").removesuffix("\r"))),
-                tags=row.tags,
-                scope=row.scope,
-                created_at=made,
-                updated_at=dt.datetime.fromtimestamp(seconds, dt.UTC),
-                path=row.path,
-            )
+            own = ("session",) if row.scope == "session" else LASTING
+            for text in texts_of_note(self._view, row, self._key_of_row(row, own)):
+                yield _entry_of_text(row, text)
 
     # --- vectors that the caller gave ----------------------------------------------------
 
@@ -253,6 +339,23 @@ class KeyedEntries:
         with closing(self._entry_vectors()) as vectors:
             known = vectors.nearness_to(vector, {e.id: _entry_hash(e.content) for e in entries})
         return {i: known[e.id] for i, e in enumerate(entries) if e.id in known}
+
+
+def _entry_of_text(row: CatalogRow, text: ReachedText) -> KeyedEntry:
+    last = row.updated if row.updated is not None and not text.is_part else None
+    changed = text.made if last is None else dt.datetime.fromtimestamp(last, dt.UTC)
+    return KeyedEntry(
+        id=text.key if text.is_part else row.id or row.path,
+        key=text.key,
+        content=text.content,
+        tags=text.tags,
+        scope=row.scope,
+        created_at=text.made,
+        updated_at=changed,
+        path=row.path,
+        title=text.title,
+        is_part=text.is_part or row.type in (JOURNAL, ENTITY),
+    )
 
 
 def _entry_hash(content: str) -> bytes:

@@ -27,6 +27,7 @@ from vaultmem.surfaces.dialects import (
     ServerOptions,
     picked_fields,
 )
+from vaultmem.surfaces.dialects.reach import require_forgettable
 from vaultmem.surfaces.dialects.surreal_schemas import RESOURCES, TOOLS
 from vaultmem.surfaces.mcp.schemas import SCOPES, TYPES
 
@@ -118,6 +119,7 @@ def _recall_surreal(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _forget_surreal(vault: Vault, given: Given) -> dict[str, Any]:
+    require_forgettable(vault, given["memory_id"])
     done = vault.forget(given["memory_id"], reason=given.get("reason"))
     return _surreal_done(done, "status", "reason")
 

@@ -21,6 +21,7 @@ from vaultmem.surfaces.dialects import (
     dialect_tool,
     picked_fields,
 )
+from vaultmem.surfaces.dialects.reach import is_page_of_ours, text_told
 from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, TYPES, text_schema
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def _remember_trusty_drawer(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _recall_trusty_layers(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
     """What the question finds, best first, and where there is room the palace's identity and
-    essentials. Layer 2 looks at the palace's drawers, layer 3 at all of its notes."""
+    essentials. Layer 2 looks at memories, layer 3 at entities and journals too; both at those of
+    the palace and those that belong to no palace."""
     palace, about = _entered_trusty_palace(vault, given["palace"])
     top, types = min(given.get("top_k", 10), _MOST), TYPES if layer == 2 else ()
     scores = _trusty_scores(palace, about, given["query"], types, top)
@@ -69,7 +71,7 @@ def _recall_trusty_layers(vault: Vault, given: Given, layer: int) -> dict[str, A
     results = [
         {
             "drawer_id": drawer_uuid(memory.id),
-            "content": about.description if memory.id == about.id else memory.content,
+            "content": about.description if memory.id == about.id else text_told(memory),
             "score": scores.get(memory.id, 0.0),
             "layer": layers.get(memory.id, layer),
             **picked_fields(memory, "tags", "importance"),
@@ -77,6 +79,7 @@ def _recall_trusty_layers(vault: Vault, given: Given, layer: int) -> dict[str, A
         for memory in _read_trusty_drawers(
             palace, _trusty_layers_together(list(scores), layers, top)
         )
+        if memory.content.strip() or memory.id == about.id
     ]
     return {"palace": given["palace"], "query": given["query"], "results": results}
 
@@ -86,7 +89,7 @@ def _trusty_scores(
 ) -> dict[str, float]:
     if not top or not query.strip():
         return {}
-    hits = palace.recall(query, project=about.name, type=types, limit=top, floor=False).memories
+    hits = palace.recall(query, type=types, limit=top, floor=False).memories
     hidden = about.id if not about.description else None
     return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
 
@@ -116,26 +119,26 @@ def _list_trusty_drawers(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
     palace, about = _entered_trusty_palace(vault, given["palace"])
-    left, offset, ids = min(given.get("limit", 50), _MOST), 0, []
+    limit = min(given.get("limit", 50), _MOST)
     rooms = _trusty_rooms(given["room"]) if "room" in given else ()
     tag = (as_tags([given["tag"]]) or [given["tag"]])[0] if "tag" in given else None
-    while left > 0:
-        page = palace.list(
-            project=about.name,
-            type=TYPES,
-            room=rooms,
-            tag=tag,
-            order="importance",
-            limit=min(left, _MOST),
-            offset=offset,
-        )
-        ids += [memory.id for memory in page.memories]
-        left, offset = left - len(page.memories), page.next_offset or 0
-        if not offset:
-            break
-    shown = ("content", "importance", "tags", "created_at")
+    order = "importance"
+    found: dict[str, Summary] = {}
+    for project in (about.name, None):  # its own, then what belongs to no palace
+        if len(found) < limit:
+            most = min(limit + len(found), _MOST)
+            page = palace.list(
+                project=project, type=TYPES, room=rooms, tag=tag, order=order, limit=most
+            )
+            notes = (each for each in page.memories if not is_page_of_ours(each.version))
+            found = {memory.id: memory for memory in notes} | found
+            own_first = sorted(found.values(), key=lambda each: each.project != about.name)
+            found = {memory.id: memory for memory in own_first[:limit]}
+    ids = [each.id for each in sorted(found.values(), key=lambda each: -each.importance)]
+    shown = ("importance", "tags", "created_at")
     drawers = [
-        {"drawer_id": drawer_uuid(memory.id), **picked_fields(memory, *shown)}
+        {"drawer_id": drawer_uuid(memory.id), "content": memory.content}
+        | picked_fields(memory, *shown)
         for memory in _read_trusty_drawers(palace, ids)
     ]
     return {"palace": given["palace"], "drawers": drawers}
