@@ -324,7 +324,7 @@ TABLE: Final[Mapping[str, Bound]] = {
     # yes or no
     **dict.fromkeys(("include_forgotten", "include_closed", "include_memories", "alias"), _FLAG),
     **dict.fromkeys(("multi", "own", "explain", "counted", "dry_run", "keep", "git"), _FLAG),
-    "done": _FLAG,
+    **dict.fromkeys(("done", "operators"), _FLAG),
     **dict.fromkeys(("oldest_first", "leave_conflicts", "diffs", "secrets", "again"), _FLAG),
     **dict.fromkeys(("force", "rebuild", "shown_whole", "keys_alone", "floor", "to_change"), _FLAG),
     # events and files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -37,6 +38,7 @@ from vaultmem.recall.recall import Answer, Hit, with_journals
 from vaultmem.recall.snippets import query_words
 
 NOTHING_KNOWN: Final = "Nothing known about this."
+_MAY_DEMAND: Final = re.compile(r"[\"*:]|(?<!\S)-")  # most questions have no sign of an operator
 _COMPLETED: Final = 500  # names that a shell may offer
 NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
@@ -82,13 +84,14 @@ class Reader:
         floor: bool = True,
         detail: str = "full",
         max_tokens: int | None = None,
+        operators: bool = True,
     ) -> Recalled:
         """The memories that answer a question best, best first.
 
         All of each passage, or as much as the detail (`brief`, `normal`) or `max_tokens` allow;
         the first get more. Without the `floor` whatever is nearest is a hit. The profile "seed"
         counts importance and recency beside relevance: 0.6, 0.2, 0.2. What nobody asked for is
-        not `counted` as used.
+        not `counted` as used. Without `operators` the question is nothing but words.
         """
         filters = self._view.filters(
             scope=scope,
@@ -103,7 +106,8 @@ class Reader:
             include_forgotten=include_forgotten,
         )
         require_one_of(detail, DETAILS, "detail")
-        found = self.ask(query, strategy, filters, limit, offset, profile, floor=floor)
+        asked = Asked(query, strategy, filters, limit, offset, profile, floor)
+        found = self._ask_precisely(asked) if operators else self.ask_words(asked)
         memories = self._recalled_memories(found.hits)
         if budget := recall_budget(detail, limit, max_tokens):
             memories = hits_within(memories, query_words(query), budget, detail)
@@ -161,10 +165,23 @@ class Reader:
         *,
         floor: bool = True,
     ) -> Answer:
+        return self.ask_words(Asked(query, strategy, filters, limit, offset, profile, floor))
+
+    def _ask_precisely(self, asked: Asked) -> Answer:
+        if _MAY_DEMAND.search(asked.query):
+            from vaultmem.operations.precise_search import PreciseSearch
+
+            precise = PreciseSearch(self._view, self)
+            demanded = precise.operators_of(asked.query)
+            if demanded.demands:
+                return precise.answer(asked, demanded)
+        return self.ask_words(asked)
+
+    def ask_words(self, asked: Asked) -> Answer:
         """By the index; where it cannot be used, or has gaps, by the files themselves."""
+        query, filters, limit, offset = asked.query, asked.filters, asked.limit, asked.offset
         try:
             lacks = self._view.parts.catch_up()
-            asked = Asked(query, strategy, filters, limit, offset, profile, floor)
             found, gaps = self._recall_from_index(asked)
         except InvalidInput:
             raise

@@ -208,6 +208,10 @@ class Index:
             found, LinkTexts(self.catalog).notes_named_by_link_texts(query, filters)
         )
 
+    def words_beginning(self, beginning: str) -> list[str]:
+        text = self.current_text()
+        return text.words_beginning(beginning) if text is not None else []
+
     def current_text(self) -> FullText | None:
         """The full text, after a look at whether it can be read now."""
         self.state(JUST_NOW)

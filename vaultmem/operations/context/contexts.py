@@ -217,7 +217,9 @@ class Contexts:
 
     def _related(self, query: str, project: str | None, limit: int) -> Iterator[ContextItem]:
         if query:
-            found = self._reader.recall(query, strategy="keyword", project=project, limit=limit)
+            found = self._reader.recall(
+                query, strategy="keyword", project=project, limit=limit, operators=False
+            )
             for hit in found.memories:
                 yield self._item(hit.id, hit.title, hit.content)
 

@@ -99,6 +99,7 @@ def _recall_surreal(vault: Vault, given: Given) -> dict[str, Any]:
         before=within.get("before"),
         include_forgotten=given.get("include_forgotten", False),
         profile="seed",
+        operators=False,
     )
     whole = _whole_surreal_memories(vault, [hit.id for hit in found.memories])
     memories = [

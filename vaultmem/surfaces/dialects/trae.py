@@ -45,6 +45,7 @@ def _search_trae(vault: Vault, given: Given) -> dict[str, Any]:
         limit=count_given(given, "limit", 20),
         project=_trae_project(given),
         floor=False,
+        operators=False,
     )
     return {"results": [_trae_hit(vault, each) for each in found.memories]}
 

@@ -89,7 +89,7 @@ def _trusty_scores(
 ) -> dict[str, float]:
     if not top or not query.strip():
         return {}
-    hits = palace.recall(query, type=types, limit=top, floor=False).memories
+    hits = palace.recall(query, type=types, limit=top, floor=False, operators=False).memories
     hidden = about.id if not about.description else None
     return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
 

@@ -160,6 +160,10 @@ class FullText:
     # --- searching ---------------------------------------------------------------------
 
     @engine_call
+    def words_beginning(self, beginning: str) -> list[str]:
+        return self._vocabulary.terms_beginning(folded(printable(beginning)).casefold())
+
+    @engine_call
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
         known = self._vocabulary
         wanted = question_terms(text, self._stems, known)
