@@ -287,6 +287,7 @@ class Vault:
     prune = _Offered(lambda vault: vault._forgetting.prune)
     history = _Offered(lambda vault: vault._versions.history)
     version_text = _Offered(lambda vault: vault._versions.version_text)
+    past = _Offered(lambda vault: vault._versions.past)
     restore = _Offered(lambda vault: vault._versions.restore)
 
     start_session = _Offered(lambda vault: vault._sessions.start_session)

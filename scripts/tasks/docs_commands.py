@@ -57,6 +57,7 @@ EXAMPLES = {
     "show": "vaultmem show TokenValidator",
     "recent": "vaultmem recent --limit 5",
     "tags": "vaultmem tags",
+    "projects": "vaultmem projects",
     "history": 'vaultmem history "The Friday release"',
     "timeline": "vaultmem timeline",
     "graph": "vaultmem graph TokenValidator --mermaid",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from vaultmem.errors import VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
@@ -14,11 +14,8 @@ from vaultmem.notes.note import Note, printable
 from vaultmem.notes.passages import passages
 from vaultmem.operations.view import View
 from vaultmem.recall.query_operators import AskedText, QueryOperators, query_operators
-from vaultmem.recall.recall import Answer, Hit
+from vaultmem.recall.recall import Answer, Asked, Hit
 from vaultmem.recall.snippets import query_words, snippet
-
-if TYPE_CHECKING:
-    from vaultmem.operations.read import Asked, Reader
 
 _FIRST, _MOST = 200, 1_000  # hits that are looked at
 _LISTED: Final = 0.5  # the score of what is found by demands alone
@@ -34,9 +31,9 @@ _KNOWN_TYPES: Final = (*MEMORY_TYPES, "entity", "session")
 
 
 class PreciseSearch:
-    def __init__(self, view: View, reader: Reader) -> None:
+    def __init__(self, view: View, ask: Callable[[Asked], Answer]) -> None:
         self._view = view
-        self._reader = reader
+        self._ask_words = ask
 
     def operators_of(self, query: str) -> QueryOperators:
         return query_operators(query, self._types)
@@ -52,7 +49,7 @@ class PreciseSearch:
             found = self._found(wanted, operators, _MOST)
         if not found.hits and operators.names_text:
             if operators.words:
-                found = self._reader.ask_words(asked)
+                found = self._ask_words(asked)
             found.warnings.append(_SEARCHED_BY_WORDS if operators.words else _NOT_FOUND)
             return found
         found.total = len(found.hits)
@@ -105,7 +102,7 @@ class PreciseSearch:
     # --- what there is ---------------------------------------------------------------------
 
     def _found(self, asked: Asked, operators: QueryOperators, most: int) -> Answer:
-        found = self._reader.ask_words(asked._replace(limit=most, offset=0))
+        found = self._ask_words(asked._replace(limit=most, offset=0))
         found.more = len(found.hits) >= most
         found.hits = [hit for hit in found.hits if self._meets(hit, operators)]
         if operators.names_text:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ulid_transform import ulid_now
 
-from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.edit import ReplaceBody, edited_note, stamped_note
@@ -19,6 +19,7 @@ from vaultmem.operations.results import Project, Projects, content_of, note_iden
 from vaultmem.operations.writing import WritingGroup
 
 PROJECT: Final = "project"  # the kind of note that says what a project is
+_SAID: Final = 300  # characters of a note that has its name
 
 
 class ProjectNotes(WritingGroup):
@@ -111,8 +112,17 @@ class ProjectNotes(WritingGroup):
         try:
             note = self._view.store.note(rows[-1].path)
         except (IndexError, NotFound):  # it has none, or no longer
-            return known
+            return replace(known, description=self._said_of_project(name))
         if not self._view.is_visible(note):
             return known
         said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
         return replace(known, description=said, id=note_identity(note), path=note.path)
+
+    def _said_of_project(self, name: str) -> str:
+        """The first words of the one note that has the project's name, as people have it."""
+        try:
+            note = self._view.visible_note(name)
+        except VaultmemError:  # none, or several
+            return ""
+        words = (line for line in content_of(note).splitlines() if not line.startswith("#"))
+        return " ".join(" ".join(words).split())[:_SAID].strip()

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from vaultmem.base.words import word_beginning
 from vaultmem.errors import InvalidInput
@@ -34,7 +34,7 @@ from vaultmem.operations.results import (
 from vaultmem.operations.view import View
 from vaultmem.parts import Freshness
 from vaultmem.recall.gaps import UNUSABLE
-from vaultmem.recall.recall import Answer, Hit, with_journals
+from vaultmem.recall.recall import Answer, Asked, Hit, with_journals
 from vaultmem.recall.snippets import query_words
 
 NOTHING_KNOWN: Final = "Nothing known about this."
@@ -42,18 +42,6 @@ _MAY_DEMAND: Final = re.compile(r"[\"*:]|(?<!\S)-")  # most questions have no si
 _COMPLETED: Final = 500  # names that a shell may offer
 NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
-
-
-class Asked(NamedTuple):
-    """A question as recall takes it."""
-
-    query: str
-    strategy: str
-    filters: Filters
-    limit: int
-    offset: int
-    profile: str
-    floor: bool
 
 
 class Reader:
@@ -171,7 +159,7 @@ class Reader:
         if _MAY_DEMAND.search(asked.query):
             from vaultmem.operations.precise_search import PreciseSearch
 
-            precise = PreciseSearch(self._view, self)
+            precise = PreciseSearch(self._view, self.ask_words)
             demanded = precise.operators_of(asked.query)
             if demanded.demands:
                 return precise.answer(asked, demanded)

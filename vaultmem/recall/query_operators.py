@@ -68,7 +68,7 @@ class QueryOperators:
         return [each.value for each in self.demands if each.kind == kind and not each.not_so]
 
     def are_met(self, asked: AskedText) -> bool:
-        said = _Said(asked)
+        said = _MemoryWords(asked)
         return all(said.meets(each) is not each.not_so for each in self.demands)
 
 
@@ -168,7 +168,7 @@ def _demand_on_field(
 # --- what a memory says ---------------------------------------------------------------------
 
 
-class _Said:
+class _MemoryWords:
     def __init__(self, asked: AskedText) -> None:
         self._asked = asked
         self._words: Sequence[str] | None = None

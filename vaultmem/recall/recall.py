@@ -11,7 +11,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vaultmem.errors import InvalidInput
 from vaultmem.index import AskedWord, Filters, Index
@@ -31,7 +31,7 @@ from vaultmem.storage.store import Store
 if TYPE_CHECKING:
     from vaultmem.embedding.embedder import Embedder
 
-__all__ = ["PROFILES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
+__all__ = ["PROFILES", "Answer", "Asked", "Hit", "Lane", "Recall", "query_words", "snippet"]
 
 _DEPTH: Final = 240  # how far each lane looks; pages behind that look once more, far deeper
 _DEEP: Final = 2000
@@ -55,6 +55,18 @@ class Answer:
     nearest: list[Hit] = field(default_factory=list)  # where nothing is known: what is not far
     evidence: Evidence = NO_EVIDENCE
     words: tuple[AskedWord, ...] = ()
+
+
+class Asked(NamedTuple):
+    """A question as recall takes it."""
+
+    query: str
+    strategy: str
+    filters: Filters
+    limit: int
+    offset: int
+    profile: str
+    floor: bool
 
 
 class Recall:

@@ -16,6 +16,7 @@ from vaultmem.notes.file_names import cut_name
 from vaultmem.notes.note import one_line
 
 TITLES: Final = {
+    "identity": "About the user",
     "earlier_sessions": "Earlier sessions",
     "about_task": "About the task",
     "preferences": "User preferences",
@@ -25,6 +26,7 @@ TITLES: Final = {
 }
 # Of the budget, until every section has had its turn; then what is left goes to whoever needs it.
 _SHARES: Final = {
+    "identity": 0.2,
     "earlier_sessions": 0.2,
     "about_task": 0.5,
     "preferences": 0.3,

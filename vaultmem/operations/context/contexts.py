@@ -19,7 +19,9 @@ from vaultmem.base.token_count import token_count
 from vaultmem.errors import VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.limits import QUESTION, bounded
+from vaultmem.notes.file_names import cut_name
 from vaultmem.notes.links import without_link_brackets
+from vaultmem.notes.masking import text_without_comments
 from vaultmem.notes.note import note_title, printable
 from vaultmem.operations.context.block import TITLES, BlockText, ContextItem
 from vaultmem.operations.context.notebook import Notebook
@@ -44,8 +46,9 @@ if TYPE_CHECKING:
     from vaultmem.operations.facts import FactView, KnownFacts
     from vaultmem.operations.sessions import Sessions
 
-SECTIONS: Final = {name: TITLES[name] for name in list(TITLES)[2:]}
+SECTIONS: Final = {name: TITLES[name] for name in list(TITLES)[3:]}
 _ITEMS: Final = 12
+_IDENTITY: Final = 480  # bytes of what a person says of themselves
 _AT_START: Final = 6  # preferences
 _OF_PROJECT: Final = 4  # notes
 _LAST: Final = 2  # sessions
@@ -110,6 +113,8 @@ class Contexts:
         lacks = self._view.gaps.look()
         block = BlockText(max_tokens)
         shown = _Shown(self._view, "" if wanted or related else self._view.caller.session, query)
+        if not wanted:
+            block.offer("identity", shown.new(self._identity()))
         if related:
             block.offer("earlier_sessions", self._summed_up(project, _ITEMS))
             block.offer("about_task", self._related(query, project, related))
@@ -135,6 +140,8 @@ class Contexts:
         unless the model is there, or opens in time."""
         block, query = BlockText(_UNASKED), prompt[: QUESTION.most].strip()
         shown = _Shown(self._view, session, query, unasked=True)
+        if not query:
+            block.offer("identity", self._identity())
         if query:
             task = TaskMemories(self._view, query, (), self._project(None))
             self._offer_task(block, task, self._found(query, until), shown)
@@ -307,6 +314,15 @@ class Contexts:
                 yield self._item(note.path, note.title, said)
 
     # --- preferences -----------------------------------------------------------------------
+
+    def _identity(self) -> Iterator[ContextItem]:
+        """Who the user is, whatever is asked; what is longer than a line is cut."""
+        for row in PreferenceNotes(self._view).identity():
+            if text := self._view.visible_body(row):
+                said = re.sub(r"(?m)^#{1,6}[ \t]+.*$", "", text_without_comments(text))
+                said = " ".join(said.split())
+                cut = said if len(said.encode()) <= _IDENTITY else f"{cut_name(said, _IDENTITY)} …"
+                yield self._item(row.id or row.path, row.title, cut)
 
     def _preferences(self, most: int, project: str = "") -> Iterator[ContextItem]:
         """Who the user is, then what they want, the most important first."""

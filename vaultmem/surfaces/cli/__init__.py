@@ -41,6 +41,7 @@ GROUPS: Final = {
         "show": "Show one note.",
         "recent": "Show what was written or changed last.",
         "tags": "List the tags.",
+        "projects": "List the projects, and what each is.",
         "history": "List a note's versions, or show one.",
         "timeline": "Show what agents observed, in order.",
         "graph": "Show entities and how they are connected.",
