@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from vaultmem.vault import Vault
 
 LASTING: Final = ("user", "project")
+_FEW: Final = 20  # entries of which each may be asked for
 _MANY: Final = 2_000  # entries; of more, only those that the index proposes are read
 _PROPOSED: Final = 1_000
 _NEWEST: Final = 500
@@ -84,6 +85,7 @@ class KeyedEntries:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self._view = vault.view
+        self._holders: dict[str, str] = {}  # paths, by keys
 
     @bounded(limit=Whole(1, 1_000_000))
     def keyed_entries(
@@ -307,10 +309,18 @@ class KeyedEntries:
     def _key_of_row(self, row: CatalogRow, scopes: Iterable[str]) -> str:
         if not is_id_of_ours(row.id):  # what is called so in a person's note is no key of ours
             return row.path
-        if row.key and any(self._distance(row)):
+        if not row.key or row.scope == "session" or not any(self._distance(row)):
+            return row.key or row.id
+        if row.key not in self._holders:
             first = self._rows_with_key(row.key, scopes)[:1]
-            return row.key if not first or first[0].path == row.path else row.id
-        return row.key or row.id
+            self._holders[row.key] = first[0].path if first else row.path
+        return row.key if self._holders[row.key] == row.path else row.id
+
+    def _know_holders(self) -> None:
+        """Which memory goes by each key, where many are to be read."""
+        rows = [row for row in self._entry_rows(LASTING) if row.key and is_id_of_ours(row.id)]
+        rows.sort(key=lambda row: (*self._distance(row), row.path), reverse=True)
+        self._holders = {row.key: row.path for row in rows}
 
     def _near_entry_rows(self, query: str, rows: list[CatalogRow]) -> list[CatalogRow]:
         """Of very many, those that the index finds and the newest."""
@@ -322,6 +332,9 @@ class KeyedEntries:
         return [row for i, row in enumerate(rows) if i < _NEWEST or row.path in proposed]
 
     def _read_entries(self, rows: Iterable[CatalogRow]) -> Iterator[KeyedEntry]:
+        rows = list(rows)
+        if len(rows) > _FEW:
+            self._know_holders()
         for row in rows:
             own = ("session",) if row.scope == "session" else LASTING
             for text in texts_of_note(self._view, row, self._key_of_row(row, own)):

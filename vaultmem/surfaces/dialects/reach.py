@@ -78,20 +78,20 @@ def text_told(memory: Memory) -> str:
 
 def texts_of_note(view: View, row: CatalogRow, key: str) -> Iterator[ReachedText]:
     """None where the note is gone, or has become someone else's since it was indexed."""
+    made = row_moment(row)
+    if row.type in MEMORY_TYPES:
+        body = view.visible_body(row)
+        if body is not None:
+            title = "" if is_id_of_ours(row.id) else row.title
+            yield ReachedText(key, plain_text(body), row.tags, made, title)
+        return
     try:
         note = view.store.note(row.path)
     except VaultmemError:
         return
-    if not view.is_visible(note):
-        return
-    made = row_moment(row)
-    if row.type == JOURNAL:
-        yield from _observations_reached(note, key, made)
-    elif row.type == ENTITY:
-        yield from _facts_reached(note, key, made)
-    else:
-        title = "" if is_id_of_ours(row.id) else note.shown_title
-        yield ReachedText(key, plain_text(note.body), row.tags, made, title)
+    if view.is_visible(note):
+        parts = _observations_reached if row.type == JOURNAL else _facts_reached
+        yield from parts(note, key, made)
 
 
 def plain_text(body: str) -> str:
