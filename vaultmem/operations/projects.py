@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Final
 
@@ -11,7 +12,7 @@ from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.edit import ReplaceBody, edited_note, stamped_note
-from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.file_names import name_key, safe_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note
 from vaultmem.operations.input import now_utc
@@ -38,7 +39,7 @@ class ProjectNotes(WritingGroup):
 
     def _project_counts(self) -> dict[str, tuple[str, int]]:
         """Names in their most usual spelling, with the number of memories."""
-        self._view.parts.catch_up()
+        self._view.gaps.warnings()
         counts = self._view.gaps.counts
         memories: dict[str, int] = {}
         for name, count in counts("project", self._view.filters(type=MEMORY_TYPES)).items():
@@ -120,9 +121,13 @@ class ProjectNotes(WritingGroup):
 
     def _said_of_project(self, name: str) -> str:
         """The first words of the one note that has the project's name, as people have it."""
-        try:
-            note = self._view.visible_note(name)
-        except VaultmemError:  # none, or several
+        found = []
+        for path in dict.fromkeys(self._view.gaps.paths_named(name_key(name))):
+            with contextlib.suppress(VaultmemError):
+                found.append(self._view.store.note(path))
+        found = [note for note in found if self._view.is_visible(note)]
+        if len(found) != 1:
             return ""
+        (note,) = found
         words = (line for line in content_of(note).splitlines() if not line.startswith("#"))
         return " ".join(" ".join(words).split())[:_SAID].strip()

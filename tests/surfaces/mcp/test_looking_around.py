@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,11 @@ async def test_what_happened_is_told(root: Path) -> None:
     told = await ask(root, "list_memories", since="today", project="Shop")
     assert {each["what"] for each in told["activity"]} >= {"stored"}
     assert all(each["project"] == "Shop" for each in told["activity"])
+
+
+async def test_projects_are_told_without_an_index(root: Path) -> None:
+    index = root / ".vaultmem" / "index"
+    shutil.rmtree(index)
+    index.write_text("a file where the folder should be")
+    told = await ask(root, "get_memory_status")
+    assert [each["name"] for each in told["projects"]] == ["Kiln", "Shop"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from vaultmem.errors import InvalidInput
-from vaultmem.index import INDEX_FAILURES
+from vaultmem.index import INDEX_FAILURES, lies_in_roots
 from vaultmem.indexing.changed_words import changed_words, note_owner, readable_lines
 from vaultmem.limits import bounded
 from vaultmem.notes.note import Note, note_title, parse, printable
@@ -165,6 +165,7 @@ class HappenedHere:
             deed
             for deed in deeds
             if paths.is_memory(deed.event.path)
+            and lies_in_roots(deed.event.path, self._view.caller.folders)
             and not (deed.event.moved_from and not paths.is_memory(deed.event.moved_from))
             and all(self._view.sees_attributes(_whole(owner)) for owner in deed.event.owners)
         ]
