@@ -131,6 +131,8 @@ class PreciseSearch:
         alone = hit.is_observation and bool(hit.block)
         if alone:
             said = f"{hit.heading} {hit.passage}"
+        elif self._lacks_words(row, operators):
+            return False
         elif note := self._note(row):
             names = (note.shown_title, *note.aliases, *note.tags)
             said = "\n".join((*names, text_without_comments(note.body)))
@@ -138,6 +140,12 @@ class PreciseSearch:
             return False
         kind = "episodic" if alone else row.type
         return operators.are_met(AskedText(said, row.path, kind, row.tags))
+
+    def _lacks_words(self, row: CatalogRow, operators: QueryOperators) -> bool:
+        try:
+            return operators.lack_words(self._view.store.read(row.path).raw, row.path)
+        except VaultmemError:
+            return True
 
     def _with_passage(self, hit: Hit, operators: QueryOperators) -> Hit:
         """The passage that has what is asked for is the one to show."""

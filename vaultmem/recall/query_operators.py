@@ -67,6 +67,15 @@ class QueryOperators:
     def values(self, kind: str) -> list[str]:
         return [each.value for each in self.demands if each.kind == kind and not each.not_so]
 
+    def lack_words(self, raw: bytes, path: str) -> bool:
+        """Whether a note need not be read to know that it has not what is wanted. Where letters
+        have accents, only reading tells."""
+        words = " ".join(_plain_words(" ".join(self.wanted)))
+        if not (raw.isascii() and path.isascii() and words.isascii()):
+            return False
+        said = f"{raw.decode()} {path}".lower()
+        return any(word not in said for word in words.split())
+
     def are_met(self, asked: AskedText) -> bool:
         said = _MemoryWords(asked)
         return all(said.meets(each) is not each.not_so for each in self.demands)
