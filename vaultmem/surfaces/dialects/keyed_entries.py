@@ -24,7 +24,14 @@ from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.tags import as_tags
 from vaultmem.operations.input import plain_key
 from vaultmem.operations.references import ULID, is_id_of_ours
-from vaultmem.operations.results import TagCount, Tags, content_of, row_moment
+from vaultmem.operations.results import (
+    Remembered,
+    TagCount,
+    Tags,
+    Updated,
+    content_of,
+    row_moment,
+)
 from vaultmem.surfaces.dialects.reach import (
     ENTITY,
     JOURNAL,
@@ -191,21 +198,22 @@ class KeyedEntries:
         scope: str = "user",
         tags: Sequence[str] = (),
         vector: Sequence[float] | None = None,
-    ) -> None:
+    ) -> Remembered | Updated:
         """Store under a key; what was last stored under this key is replaced, tags included."""
         if not plain_key(key):
             raise InvalidInput("A memory that is stored by its key needs one: the key is empty.")
+        done: Remembered | Updated
         if scope != "session" and (keyless := self._keyless_entry(plain_key(key))):
-            memory_id, path = self._replace_keyless(keyless, content, as_tags(tags))
+            done = self._replace_keyless(keyless, content, as_tags(tags))
         else:
             done = self._vault.remember(
                 content, key=key, scope=scope, tags=as_tags(tags), keys_alone=True
             )
-            memory_id, path = done.memory_id, done.path
         if scope != "session" and vector:
-            content = content_of(self._view.store.note(path))
+            content = content_of(self._view.store.note(done.path))
             with closing(self._entry_vectors()) as vectors:
-                vectors.keep_vector(memory_id, _entry_hash(content), vector)
+                vectors.keep_vector(done.memory_id, _entry_hash(content), vector)
+        return done
 
     def _keyless_entry(self, key: str) -> KeyedEntry | None:
         """What goes by this key because it has none of its own: by its id, its path or its place."""
@@ -217,19 +225,16 @@ class KeyedEntries:
             return None
         return found if found.key == key and found.key in (found.id, found.path) else None
 
-    def _replace_keyless(
-        self, entry: KeyedEntry, content: str, tags: Sequence[str]
-    ) -> tuple[str, str]:
+    def _replace_keyless(self, entry: KeyedEntry, content: str, tags: Sequence[str]) -> Updated:
         if entry.is_part or not is_id_of_ours(entry.id):
             raise InvalidInput(
                 f"{entry.key} is what a part of the vault goes by that no agent stored under a "
                 "key; choose another key."
             )
         gone = [tag for tag in entry.tags if tag not in tags]
-        done = self._vault.update(
+        return self._vault.update(
             entry.id, content=content, add_tags=tags, remove_tags=gone, shown_whole=True
         )
-        return done.memory_id, done.path
 
     @bounded()
     def prune_entries(
