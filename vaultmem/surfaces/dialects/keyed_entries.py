@@ -32,6 +32,7 @@ from vaultmem.operations.results import (
     content_of,
     row_moment,
 )
+from vaultmem.surfaces.dialects.entry_keys import EntryKeys
 from vaultmem.surfaces.dialects.reach import (
     ENTITY,
     JOURNAL,
@@ -92,7 +93,7 @@ class KeyedEntries:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self._view = vault.view
-        self._holders: dict[str, str] = {}  # paths, by keys
+        self._keys = EntryKeys(vault.view, lambda: self._entry_filters(LASTING))
 
     @bounded(limit=Whole(1, 1_000_000))
     def keyed_entries(
@@ -289,7 +290,7 @@ class KeyedEntries:
 
     def _entry_row(self, key: str, scopes: Sequence[str]) -> CatalogRow:
         key = plain_key(key)
-        if named := self._rows_with_key(key, scopes):
+        if named := self._keys.rows_with_key(key, self._entry_filters(scopes)):
             return named[0]
         names = {key, note_of_part(key) or key}
         if LASTING[0] in scopes and (seen := self._vault.observation(key)):
@@ -298,34 +299,6 @@ class KeyedEntries:
             if not names.isdisjoint((row.id, row.path)):
                 return row
         raise NotFound(f"There is no memory with the key {key!r}.")
-
-    def _rows_with_key(self, key: str, scopes: Iterable[str]) -> list[CatalogRow]:
-        """Those of this user first, and of these what belongs to no project: where several have
-        the key, it stands for the first, and the others go by their ids."""
-        filters = self._entry_filters(scopes)
-        rows = [row for each in filters for row in self._view.gaps.with_key(key, each)]
-        rows = [row for row in rows if is_id_of_ours(row.id)]
-        return sorted(rows, key=lambda row: (*self._distance(row), row.path))
-
-    def _distance(self, row: CatalogRow) -> tuple[bool, bool]:
-        of_another = row.user.casefold() != self._view.caller.user.casefold()
-        return of_another, row.scope == "project"
-
-    def _key_of_row(self, row: CatalogRow, scopes: Iterable[str]) -> str:
-        if not is_id_of_ours(row.id):  # what is called so in a person's note is no key of ours
-            return row.path
-        if not row.key or row.scope == "session" or not any(self._distance(row)):
-            return row.key or row.id
-        if row.key not in self._holders:
-            first = self._rows_with_key(row.key, scopes)[:1]
-            self._holders[row.key] = first[0].path if first else row.path
-        return row.key if self._holders[row.key] == row.path else row.id
-
-    def _know_holders(self) -> None:
-        """Which memory goes by each key, where many are to be read."""
-        rows = [row for row in self._entry_rows(LASTING) if row.key and is_id_of_ours(row.id)]
-        rows.sort(key=lambda row: (*self._distance(row), row.path), reverse=True)
-        self._holders = {row.key: row.path for row in rows}
 
     def _near_entry_rows(self, query: str, rows: list[CatalogRow]) -> list[CatalogRow]:
         """Of very many, those that the index finds and the newest."""
@@ -339,10 +312,9 @@ class KeyedEntries:
     def _read_entries(self, rows: Iterable[CatalogRow]) -> Iterator[KeyedEntry]:
         rows = list(rows)
         if len(rows) > _FEW:
-            self._know_holders()
+            self._keys.know_holders(self._entry_rows(LASTING))
         for row in rows:
-            own = ("session",) if row.scope == "session" else LASTING
-            for text in texts_of_note(self._view, row, self._key_of_row(row, own)):
+            for text in texts_of_note(self._view, row, self._keys.key_of(row)):
                 yield _entry_of_text(row, text)
 
     # --- vectors that the caller gave ----------------------------------------------------
