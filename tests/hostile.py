@@ -390,7 +390,6 @@ def _of_edits() -> Mapping[str, Read]:
 
 def _of_answers() -> Mapping[str, Read]:
     from vaultmem.base import redaction, token_count, words
-    from vaultmem.hooks import prompt_words
     from vaultmem.hooks.events import decide, event_of
     from vaultmem.index.embedded.text import documents, stems
     from vaultmem.notes import sentences
@@ -398,6 +397,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.notes.naming.title_origin import new_id, shown_title
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
+    from vaultmem.operations.agent_work import prompt_words
     from vaultmem.operations.context.block import ContextItem, _line
     from vaultmem.operations.new_memories.remember import entity_name, relation_name
     from vaultmem.recall import snippets

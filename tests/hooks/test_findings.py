@@ -8,7 +8,7 @@ import pytest
 
 from tests.hooks.test_session_hooks import edits, happens, note_of
 from vaultmem import Vault
-from vaultmem.hooks.findings import findings_of_answer, findings_of_prompt
+from vaultmem.operations.agent_work.findings import findings_of_answer, findings_of_prompt
 
 DECIDED = (
     "We decided to count the grace period from first use.",

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open, snapshot
 from vaultmem.hooks import answer
-from vaultmem.hooks.last_answer import ending_of, left_to_do
 from vaultmem.notes import journal
 from vaultmem.notes.journal_text import work_lines
 from vaultmem.notes.note import parse
+from vaultmem.operations.agent_work.last_answer import ending_of, left_to_do
 from vaultmem.vault import Vault
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD2fG4"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from vaultmem.hooks.prompt_words import content_words
 from vaultmem.notes.journal_text.plain_line import shortened
 from vaultmem.notes.journal_text.work_lines import question_left
+from vaultmem.operations.agent_work.prompt_words import content_words
 
 _READ: Final = 40_000  # characters of an answer that are looked at
 _MOST: Final = 300  # characters of how it ended
