@@ -16,6 +16,8 @@ SOURCES: Final = {
     "mempalace": "MemPalace: a palace's folder, if it is kept in Chroma or SQLite.",
     "chatgpt": "ChatGPT's data export: the zip, its folder, or conversations.json.",
     "claude": "Claude's data export: the zip, its folder, or conversations.json.",
+    "claude-code": "Claude Code's transcripts of past sessions; without PATH those of this machine.",
+    "codex": "Codex's transcripts of past sessions; without PATH those of this machine.",
     "folder": "A folder of Markdown notes.",
     "jsonl": "Lines of JSON, as vaultmem writes them (`export jsonl`).",
 }
