@@ -25,6 +25,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "folders.entities": "Entities",
     "folders.sessions": "Sessions",
     "folders.templates": "Templates",
+    "folders.memory_files": "Memory files",
     "obsidian.exclude": True,
     "obsidian.folder": "",
     "typing.quiet_seconds": 3.0,

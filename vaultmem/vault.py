@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vaultmem.operations.happened.activity import HappenedHere
     from vaultmem.operations.input import Input
     from vaultmem.operations.memories import Memories
+    from vaultmem.operations.memory_files.memory_files import MemoryFiles
     from vaultmem.operations.new_memories.remember import Remembering
     from vaultmem.operations.projects import ProjectNotes
     from vaultmem.operations.read import Reader
@@ -209,6 +210,9 @@ class Vault:
     _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
     session_work: _Group[SessionWork] = _Group(
         "operations.session_work.SessionWork", *_WRITER, "_sessions"
+    )
+    memory_files: _Group[MemoryFiles] = _Group(
+        "operations.memory_files.memory_files.MemoryFiles", *_WRITER
     )
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
     _renaming: _Group[Renaming] = _Group("upkeep.renaming.Renaming", "view", "_writing")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vaultmem.surfaces.http.routes import Rest
     from vaultmem.vault import Vault
 
-NAMES: Final = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
+NAMES: Final = ("evolution", "memory-mcp", "surreal", "trusty", "trae", "memory-tool")
 NATIVE: Final = "native"  # our own surface, which is none
 ALL: Final = (NATIVE, *NAMES)
 INVALID_PARAMS: Final = -32602
