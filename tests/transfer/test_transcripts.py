@@ -223,7 +223,10 @@ def test_codex_of_this_and_of_last_year(vault: Vault, root: Path, away: Path) ->
         "open: Left to do: Rotate the key",
         "ending: We decided to keep HS256 for the tests.",
     ]
-    assert "Name the old gateway." in next(n for n in journals(root) if n.string("session") == old.id).text
+    assert (
+        "Name the old gateway."
+        in next(n for n in journals(root) if n.string("session") == old.id).text
+    )
     assert counted(vault.import_("codex", away)) == (0, 0, 2, 0, 0)
 
 
