@@ -23,7 +23,7 @@ from vaultmem.transfer.transcripts import TRANSCRIPTS
 
 AUTO: Final = "auto"
 _MODULES: Final = {"claude": "claude_chats"}
-_COPIED: Final = ("folder", "basic-memory")  # their files come as they are
+_COPIED: Final = ("folder", "basic-memory", "okf")  # their files come as they are
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _named_source(name: str, path: Path) -> str:
         if not found:
             raise unknown_source(path)
         return found
-    if found and found != name and not (name == "folder" and path.is_dir()):
+    if found and found != name and not (name in ("folder", "okf") and path.is_dir()):
         raise wrong_source(path, name, _source_reader(name).EXPECTED, "")
     return name
 

@@ -70,6 +70,10 @@ def _detect_in_folder(path: Path) -> str:
             return _detect_by_items(export_parts(path / name, ".*")[0])
     if found := _detect_transcripts(path):
         return found
+    if (path / "index.md").is_file() and b"okf_version:" in _start_to_detect_by(
+        path / "index.md", 2000
+    ):
+        return "okf"
     named = (file for name, file in opening.files_in_folder(path) if name.lower().endswith(".md"))
     notes = list(itertools.islice(named, _LOOKED_AT))
     some = (_start_to_detect_by(file, 4000) for file in notes)
