@@ -88,6 +88,22 @@ def test_a_session_becomes_the_journal_that_hooks_would_have_kept(
     assert note.path in {hit.path for hit in hits}
 
 
+def test_a_question_and_its_answer_are_a_session(vault: Vault, root: Path, away: Path) -> None:
+    talk = ClaudeCode(away)
+    talk.ask("Name the port of the gateway.")
+    talk.answer("8443.")
+    talk.write()
+    silent = ClaudeCode(away, 2)
+    silent.ask("<command-name>/clear</command-name>")
+    silent.write()
+    done = vault.import_("claude-code", away)
+    assert counted(done) == (1, 0, 0, 0, 0)
+    assert any("nothing was asked" in warning for warning in done.warnings)
+    [note] = journals(root)
+    assert "\nName the port of the gateway.\n" in note.text
+    assert counted(vault.import_("claude-code", away)) == (0, 0, 1, 0, 0)
+
+
 def test_again_it_changes_nothing_and_follows_what_went_on(
     vault: Vault, root: Path, away: Path
 ) -> None:
