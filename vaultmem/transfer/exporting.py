@@ -90,7 +90,7 @@ class Exporting:
 
     def write_export(self, target: str, path: Path, *, force: bool) -> Exported:
         if target not in TARGETS:
-            raise InvalidInput(f"Exports go to {' or '.join(TARGETS)}, not to {target!r}.")
+            raise InvalidInput(f"Exports go to one of {', '.join(TARGETS)}, not to {target!r}.")
         path = Path(os.path.abspath(path.expanduser()))
         self._refuse_export_target(path, force)
         with (
