@@ -292,6 +292,8 @@ TABLE: Final[Mapping[str, Bound]] = {
     **dict.fromkeys(("project", "room", "palace", "tag", "user", "user_id"), WORD),
     "session_id": NAME,
     "folder": _WHICH,
+    "made_by": _WHICH,
+    "made_in": _WHICH,
     "into": _WHICH,
     **dict.fromkeys(("by", "since"), WORD),
     # of what kind

@@ -139,7 +139,7 @@ class Parts:
         load: Callable[[], config.Settings] | None = None,
     ) -> None:
         self.settings = settings
-        self.store = Store(root, settings.excluding(config.REVIEW))
+        self.store = Store(root, settings.excluding(config.REVIEW, config.PROPOSED))
         self.settings_watch = SettingsWatch(root, load) if load else None
         self.on_write: list[Callable[[Sequence[str]], None]] = []
         self.opened_at = dt.datetime.now(dt.UTC).replace(microsecond=0)
@@ -175,7 +175,7 @@ class Parts:
                 return False
             before = self.store.paths.kept_away
             self.settings = self.settings.followed_by(found)
-            self.store.take_settings(self.settings.excluding(config.REVIEW))
+            self.store.take_settings(self.settings.excluding(config.REVIEW, config.PROPOSED))
         return self.store.paths.kept_away != before
 
     @property

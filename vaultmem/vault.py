@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
     from vaultmem.operations.context.contexts import Contexts
     from vaultmem.operations.edits.daily_notes import DailyNotes
+    from vaultmem.operations.edits.hand_edits import HandEdits
     from vaultmem.operations.edits.note_edits import NoteEdits
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
     from vaultmem.operations.graph import Graph
     from vaultmem.operations.happened.activity import HappenedHere
+    from vaultmem.operations.happened.undoing import Undoing
     from vaultmem.operations.input import Input
     from vaultmem.operations.memories import Memories
+    from vaultmem.operations.neighbours import Neighbours
+    from vaultmem.operations.new_memories.proposals import Proposals
     from vaultmem.operations.new_memories.remember import Remembering
     from vaultmem.operations.projects import ProjectNotes
     from vaultmem.operations.read import Reader
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from vaultmem.upkeep.maintenance import Maintenance
     from vaultmem.upkeep.renaming import Renaming
     from vaultmem.upkeep.review import Review
+    from vaultmem.upkeep.review_queue import ReviewQueue
     from vaultmem.upkeep.status import Health
     from vaultmem.upkeep.template import VaultPlan
 
@@ -206,9 +211,19 @@ class Vault:
     _happened: _Group[HappenedHere] = _Group(
         "operations.happened.activity.HappenedHere", "view", "_changes_elsewhere"
     )
+    _neighbours: _Group[Neighbours] = _Group("operations.neighbours.Neighbours", "view")
+    _undoing: _Group[Undoing] = _Group(
+        "operations.happened.undoing.Undoing", "view", "_versions", "_forgetting"
+    )
     _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
     session_work: _Group[SessionWork] = _Group(
         "operations.session_work.SessionWork", *_WRITER, "_sessions"
+    )
+    _proposals: _Group[Proposals] = _Group(
+        "operations.new_memories.proposals.Proposals", "view", "_writing"
+    )
+    _queue: _Group[ReviewQueue] = _Group(
+        "upkeep.review_queue.ReviewQueue", *_WRITER, "_review", "_proposals", "_settlement"
     )
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
     _renaming: _Group[Renaming] = _Group("upkeep.renaming.Renaming", "view", "_writing")
@@ -238,6 +253,12 @@ class Vault:
         from vaultmem.operations.edits.note_edits import NoteEdits
 
         return NoteEdits(self.view, self._memories)
+
+    @cached_property
+    def _hand_edits(self) -> HandEdits:
+        from vaultmem.operations.edits.hand_edits import HandEdits
+
+        return HandEdits(self.view, self._writing, self.cleaning, self._memories)
 
     @cached_property
     def _consolidation(self) -> Consolidation:
@@ -280,6 +301,8 @@ class Vault:
     check_task = _Offered(lambda vault: vault._note_edits.check_task)
     tasks = _Offered(lambda vault: vault._note_edits.tasks)
     rewrite = _Offered(lambda vault: vault._memories.rewrite)
+    edit_text = _Offered(lambda vault: vault._hand_edits.edit_text)
+    assign_project = _Offered(lambda vault: vault._hand_edits.assign_project)
     tag = _Offered(lambda vault: vault._memories.tag)
     forget = _Offered(lambda vault: vault._forgetting.forget)
     promote = _Offered(lambda vault: vault._forgetting.promote)
@@ -288,6 +311,7 @@ class Vault:
     history = _Offered(lambda vault: vault._versions.history)
     version_text = _Offered(lambda vault: vault._versions.version_text)
     restore = _Offered(lambda vault: vault._versions.restore)
+    undo = _Offered(lambda vault: vault._undoing.undo)
 
     start_session = _Offered(lambda vault: vault._sessions.start_session)
     log = _Offered(lambda vault: vault._sessions.log)
@@ -304,6 +328,9 @@ class Vault:
     facts = _Offered(lambda vault: vault._facts.facts)
     ensure_entity = _Offered(lambda vault: vault._facts.ensure_entity)
     entity_names = _Offered(lambda vault: vault._graph.entity_names)
+    neighbourhood = _Offered(lambda vault: vault._neighbours.neighbourhood)
+    similar = _Offered(lambda vault: vault._neighbours.similar)
+    uses = _Offered(lambda vault: vault._neighbours.uses)
     search_graph = _Offered(lambda vault: vault._graph.search_graph)
     project = _Offered(lambda vault: vault._projects.project)
     projects = _Offered(lambda vault: vault._projects.projects)
@@ -314,6 +341,13 @@ class Vault:
     upkeep = _Offered(lambda vault: vault._review.upkeep)
     review_note = _Offered(lambda vault: vault._review.review_note)
     to_review = _Offered(lambda vault: vault._review.to_review)
+    review_queue = _Offered(lambda vault: vault._queue.review_queue)
+    supersede = _Offered(lambda vault: vault._queue.supersede)
+    proposed = _Offered(lambda vault: vault._proposals.proposed)
+    accept = _Offered(lambda vault: vault._proposals.accept)
+    reject = _Offered(lambda vault: vault._proposals.reject)
+    reconsider = _Offered(lambda vault: vault._proposals.reconsider)
+    reopen = _Offered(lambda vault: vault._review.reopen)
     review_items = _Offered(lambda vault: vault._review.review_items)
     approve = _Offered(lambda vault: vault._review.approve)
     dismiss = _Offered(lambda vault: vault._review.dismiss)

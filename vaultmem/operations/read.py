@@ -38,6 +38,7 @@ from vaultmem.recall.snippets import query_words
 
 NOTHING_KNOWN: Final = "Nothing known about this."
 _COMPLETED: Final = 500  # names that a shell may offer
+_LOOKED_THROUGH: Final = 100  # hits, for those that one agent or session made
 NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
 
@@ -82,13 +83,16 @@ class Reader:
         floor: bool = True,
         detail: str = "full",
         max_tokens: int | None = None,
+        made_by: str | None = None,
+        made_in: str | None = None,
     ) -> Recalled:
         """The memories that answer a question best, best first.
 
         All of each passage, or as much as the detail (`brief`, `normal`) or `max_tokens` allow;
         the first get more. Without the `floor` whatever is nearest is a hit. The profile "seed"
         counts importance and recency beside relevance: 0.6, 0.2, 0.2. What nobody asked for is
-        not `counted` as used.
+        not `counted` as used. Of the best hits those of an agent (`made_by`) or of a session
+        (`made_in`) alone can be had.
         """
         filters = self._view.filters(
             scope=scope,
@@ -103,14 +107,20 @@ class Reader:
             include_forgotten=include_forgotten,
         )
         require_one_of(detail, DETAILS, "detail")
-        found = self.ask(query, strategy, filters, limit, offset, profile, floor=floor)
+        among = _LOOKED_THROUGH if made_by or made_in else limit
+        found = self.ask(query, strategy, filters, among, offset, profile, floor=floor)
+        if made_by or made_in:
+            hits = [hit for hit in found.hits if _is_made(hit.row, made_by or "", made_in or "")]
+            found = replace(found, hits=hits[:limit], total=len(hits))
         memories = self._recalled_memories(found.hits)
         if budget := recall_budget(detail, limit, max_tokens):
             memories = hits_within(memories, query_words(query), budget, detail)
         shown = found.hits[: len(memories)]
         if counted:
             self._view.parts.usage.note(
-                (hit.row.id or hit.row.path for hit in shown), self._view.caller.session
+                (hit.row.id or hit.row.path for hit in shown),
+                self._view.caller.session,
+                client=self._view.caller.client,
             )
         for hit, memory in zip(shown, memories, strict=True):
             if memory.whole and not (hit.is_observation and hit.block):
@@ -261,6 +271,14 @@ class Reader:
         }
         first = start.casefold()
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
+
+
+def _is_made(row: CatalogRow, by: str, in_session: str) -> bool:
+    source = source_value(row.more.get("source", ""))
+    client = source.get("tool", "") if isinstance(source, dict) else source or ""
+    return str(client).casefold().startswith(by.casefold()) and (
+        not in_session or row.session.casefold() == in_session.casefold()
+    )
 
 
 def _recalled_memory(hit: Hit, count: int) -> RecalledMemory:

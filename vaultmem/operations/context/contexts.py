@@ -39,6 +39,7 @@ from vaultmem.operations.view import View
 from vaultmem.recall.gaps import ORDERS
 from vaultmem.recall.graph_lane import GraphLane
 from vaultmem.recall.recall import Answer
+from vaultmem.storage.local_state.usage import GIVEN, INJECTED
 
 if TYPE_CHECKING:
     from vaultmem.operations.facts import FactView, KnownFacts
@@ -97,6 +98,7 @@ class Contexts:
         max_tokens: int = 2000,
         sections: Sequence[str] = (),
         related: int = 0,
+        counted: bool = True,
     ) -> ContextBlock:
         """What memory has to say about a task, ready to be put before an agent.
 
@@ -125,7 +127,11 @@ class Contexts:
         else:
             self._offer_start(block, self._project(project))
         said = _written(block, shown, lacks() or ())
-        self._view.parts.usage.note(block.used, self._view.caller.session, question=False)
+        if counted:
+            caller = self._view.caller
+            self._view.parts.usage.note(
+                block.used, caller.session, question=False, client=caller.client, way=GIVEN
+            )
         return said
 
     @bounded()
@@ -140,7 +146,11 @@ class Contexts:
             self._offer_task(block, task, self._found(query, until), shown)
         else:
             self._offer_start(block, self._project(None))
-        return _written(block, shown, ())
+        said = _written(block, shown, ())
+        if session and block.used:
+            client = self._view.caller.client
+            self._view.parts.usage.tell(block.used, client, session, INJECTED)
+        return said
 
     def _project(self, given: str | None) -> str:
         caller = self._view.caller

@@ -32,6 +32,8 @@ _ARRIVING: Final = 7 * 86_400  # seconds that a commit may be older than its arr
 _MOST_READ: Final = 500  # distant changes of which the texts are read to tell whose they are
 _LONGEST: Final = 600  # characters of what several log lines said
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_REMOVED: Final = ("trashed", "pruned")
+_MADE: Final = ("stored", "started", "merged")
 _OWNED_BY: Final = ("user", "project", "scope", "session", "unclear")
 
 
@@ -59,6 +61,8 @@ class Happening(Result):
     project: str | None = None
     times: int | None = None  # where it was done again and again
     moved_from: str | None = None
+    version: str | None = None  # of the note, that it made
+    undo: str | None = None  # what would take it back: "restore" or "remove"
 
 
 @dataclass(eq=False, repr=False)
@@ -114,12 +118,30 @@ class HappenedHere:
         shown = self._with_texts(found[offset : offset + limit], elsewhere)
         more = offset + len(shown)
         return Activity(
-            tuple(_happening(deed) for deed in shown),
+            self._told(shown),
             len(found),
             local_moment(begin.timestamp()),
             more if more < len(found) else None,
             None if found else _nothing(by or "", begin, wanted),
         )
+
+    def _told(self, deeds: Sequence[_Deed]) -> tuple[Happening, ...]:
+        """What was the last that happened to a note can be taken back as a whole."""
+        try:
+            there = self._view.index.lookup.at(list({deed.event.path for deed in deeds}))
+        except INDEX_FAILURES:
+            there = None
+        told: set[str] = set()
+        found = []
+        for deed in deeds:
+            event, last = deed.event, deed.event.path not in told
+            told.add(event.path)
+            undo = None
+            if there is not None and last and event.client is not None and not deed.machine:
+                row = there.get(event.path)
+                undo = _way_back(event, row.version if row else None)
+            found.append(_happening(deed, undo))
+        return tuple(found)
 
     # --- the witnesses -----------------------------------------------------------------------
 
@@ -336,7 +358,15 @@ def _are_one(one: _Deed, other: _Deed) -> bool:
 # --- showing ------------------------------------------------------------------------------------
 
 
-def _happening(deed: _Deed) -> Happening:
+def _way_back(event: NoteEvent, present: str | None) -> str | None:
+    if event.what in _REMOVED:
+        return "restore" if present is None else None
+    if not event.version or event.version != present:
+        return None
+    return "remove" if event.what in _MADE else "restore"
+
+
+def _happening(deed: _Deed, undo: str | None = None) -> Happening:
     event = deed.event
     changes = None
     if event.changes is not None:
@@ -358,6 +388,8 @@ def _happening(deed: _Deed) -> Happening:
         project=next(iter(_projects(event)), None),
         times=deed.times if deed.times > 1 else None,
         moved_from=event.moved_from or None,
+        version=event.version or None,
+        undo=undo,
     )
 
 

@@ -40,6 +40,7 @@ from vaultmem.operations.input import (
     source_text,
 )
 from vaultmem.operations.new_memories.known_texts import KnownTexts, remembered_links
+from vaultmem.operations.new_memories.proposals import Proposals
 from vaultmem.operations.results import Remembered, Similar, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, WritingGroup, Written
@@ -82,6 +83,7 @@ class Remembering(WritingGroup):
         super().__init__(view, writing, input)
         self._facts = facts
         self._known = KnownTexts(view, writing)
+        self._proposals = Proposals(view, writing)
 
     @bounded(type=WORD, scope=WORD)
     def remember(
@@ -159,6 +161,9 @@ class Remembering(WritingGroup):
                 done = self._remember_again(known, again, stated, similar)
             elif expected_version:
                 raise NotFound(f"There is no memory with the key {key!r} any more.")
+            elif self._proposals.are_wanted(str(values["scope"]), str(values["project"] or "")):
+                alike = tuple(similar.result()[:_SIMILAR])
+                done = self._proposals.propose(name, text, values, alike)
             else:
                 done = self._remember_new(name, title, text, values, related_entities, similar)
         return replace(

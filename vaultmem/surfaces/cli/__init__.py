@@ -46,6 +46,7 @@ GROUPS: Final = {
         "graph": "Show entities and how they are connected.",
         "facts": "Show what is known about something, now or on an earlier day.",
         "context": "Print what an agent should know before a task.",
+        "look": "Open the web page: see, correct and undo what agents remember.",
     },
     "Connect": {
         "install": "Connect a client: Claude, Cursor, VS Code, Codex and others.",

@@ -6,6 +6,8 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +46,7 @@ def serve_command(
     root = _served_root(vault, create=given.pop("create"))
     log.debug("loading what serves %s", root)
     prepared = serving.prepared_serving(root, given, dialect, at_once=address is not None)
-    served = _Served(prepared, address)
+    served = Served(prepared, address)
     if address is None or (dialect and dialect.http_beside_stdio):
         served.serve_on_stdio()
     else:
@@ -83,7 +85,7 @@ def _served_root(vault: str | None, *, create: bool) -> Path:
     return config.find_vault(vault)
 
 
-class _Served(NamedTuple):
+class Served(NamedTuple):
     """What is served, and where it is reached."""
 
     how: Serving
@@ -121,7 +123,28 @@ class _Served(NamedTuple):
             server.stop()
 
     def serve_on_http(self) -> None:
-        http_socket = self._served_http_socket()
+        from vaultmem.surfaces.http import RunToken, page_link
+
+        if self.how.dialect is not None:
+            self._serve_http_socket(self._served_http_socket())
+            return
+        token = "" if self.how.given["token_file"] else page_link.new_run_token()
+        http_socket = self._served_http_socket(RunToken(token))
+        with page_link.link_put_down(self.how.root, http_socket.url, token):
+            link = page_link.page_link(http_socket.url, token)
+            self._serve_http_socket(replace(http_socket, link=link))
+
+    def serve_page(self, show: Callable[[str], None]) -> None:
+        """Nobody comes in without the token of this run, not even to read."""
+        from vaultmem.surfaces.http import RunToken, page_link
+
+        token = page_link.new_run_token()
+        http_socket = self._served_http_socket(RunToken(token, is_needed=True))
+        with page_link.link_put_down(self.how.root, http_socket.url, token):
+            show(page_link.page_link(http_socket.url, token))
+            self._serve_http_socket(http_socket)
+
+    def _serve_http_socket(self, http_socket: http.HttpSocket) -> None:
         from vaultmem.surfaces.engine import hosting
         from vaultmem.surfaces.http import app
 
@@ -129,7 +152,7 @@ class _Served(NamedTuple):
         life = host.life if host else None
         app.run_http(lambda: self.how.server(over_http=True, life=life), http_socket)
 
-    def _served_http_socket(self) -> http.HttpSocket:
+    def _served_http_socket(self, page: http.RunToken | None = None) -> http.HttpSocket:
         """Bound already: what can be refused is refused at once."""
         from vaultmem.surfaces import http
 
@@ -140,6 +163,7 @@ class _Served(NamedTuple):
             self.how.settings["http.hosts"],
             str(self.how.root),
             self.how.dialect.routes if self.how.dialect else (),
+            page,
         )
 
 
