@@ -24,7 +24,7 @@ from vaultmem.operations.writing import Writing
 from vaultmem.upkeep.review import CONFLICTING, DOUBLE, Review
 
 if TYPE_CHECKING:
-    from vaultmem.git.conflicts import Settlement
+    from vaultmem.git.conflicts import ConflictView, Settlement
 
 _SHOWN: Final = 4_000  # characters of each text
 _MOST_FACTS: Final = 50
@@ -80,11 +80,14 @@ class ReviewQueue:
         self._proposals = proposals
         self._settlement = settlement
 
-    def review_queue(self) -> tuple[ReviewCase, ...]:
-        """What nobody can decide but a person: what waits longest to be found first."""
+    def review_queue(
+        self, conflicts: Sequence[ConflictView] | None = None
+    ) -> tuple[ReviewCase, ...]:
+        """What nobody can decide but a person; `conflicts` where they are known already, since
+        every note is read to find them."""
         return (
             *self._proposed(),
-            *self._conflicts(),
+            *self._conflicts(conflicts),
             *self._listed(),
             *self._facts_with_two_values(),
         )
@@ -113,9 +116,9 @@ class ReviewQueue:
             )
             yield ReviewCase("proposed", each.id, why + where, (text,))
 
-    def _conflicts(self) -> Iterator[ReviewCase]:
+    def _conflicts(self, known: Sequence[ConflictView] | None) -> Iterator[ReviewCase]:
         try:
-            found = self._settlement.conflicts().conflicts
+            found = self._settlement.conflicts().conflicts if known is None else known
         except VaultmemError:
             return
         for each in found:

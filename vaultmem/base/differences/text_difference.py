@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from vaultmem.base.differences.line_difference import line_opcodes
+from vaultmem.base.differences.line_difference import Opcode, line_opcodes
 
 Kind = Literal["same", "gone", "come", "left out"]
 _WORDS: Final = re.compile(r"\s+|[^\s]+")
@@ -48,7 +48,7 @@ def _changed(gone: str, come: str) -> Iterator[TextPiece]:
         yield from (TextPiece("gone", gone),) if gone else ()
         yield from (TextPiece("come", come),) if come else ()
         return
-    for tag, i, j, k, m in line_opcodes(old, new):
+    for tag, i, j, k, m in _joined_over_blanks(line_opcodes(old, new), old):
         if tag == "equal":
             yield TextPiece("same", "".join(old[i:j]))
             continue
@@ -56,6 +56,20 @@ def _changed(gone: str, come: str) -> Iterator[TextPiece]:
             yield TextPiece("gone", "".join(old[i:j]))
         if k < m:
             yield TextPiece("come", "".join(new[k:m]))
+
+
+def _joined_over_blanks(codes: Sequence[Opcode], old: Sequence[str]) -> list[Opcode]:
+    """Changes that only white space keeps apart are one."""
+    found: list[Opcode] = []
+    for number, code in enumerate(codes):
+        tag, i, j, _, m = code
+        between = 0 < number < len(codes) - 1 and not "".join(old[i:j]).strip()
+        if found and found[-1][0] != "equal" and (tag != "equal" or between):
+            _, first, _, start, _ = found[-1]
+            found[-1] = ("replace", first, j, start, m)
+        else:
+            found.append(code)
+    return found
 
 
 def with_line_ends_of(before: str, edited: str) -> str:

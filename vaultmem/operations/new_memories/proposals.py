@@ -94,9 +94,7 @@ class Proposals:
         properties = {"id": new_id(name), **values, "created": now_utc()}
         kept = {key: value for key, value in properties.items() if value not in (None, "", [], ())}
         made = note_from_nothing(kept, text + "\n", names=self._view.settings.properties)
-        taken = {name_key(path.stem) for path in self._folder().glob("*.md")}
-        free = unique_name(name, taken)
-        stored = self._store().create(f"{PROPOSED}/{free}.md", made.raw)
+        stored = self._store().create(f"{PROPOSED}/{self._free_name(name)}.md", made.raw)
         self._writing.record_write(stored.path, stored.version, "propose", str(kept["id"]))
         return self._receipt(self._store().note(stored.path), values, similar)
 
@@ -113,7 +111,6 @@ class Proposals:
         after = edited_note(note, *map(RemoveProperty, gone)) if gone else note
         known = attributes_of(note, self._view.settings)
         folder = self._writing.memory_folder(known["scope"], known["project"])
-        self._view.parts.history.take(note, "accept")
         written = self._writing.place_note(folder, note.title, after)
         self._store().remove(note.path)
         return Decided(note.id, written.path, "accepted", written.version)
@@ -127,12 +124,22 @@ class Proposals:
 
     @bounded()
     def reconsider(self, item: str) -> Decided:
-        """Take back that it was rejected."""
-        note = self._note(item)
+        """Take back that it was rejected, or accepted."""
+        try:
+            note = self._note(item)
+        except NotFound:
+            return self._proposed_again(self._writing.note_to_change(item))
         names = ("rejected", "rejected_at", "rejected_reason")
         return self._decided(
             note, "proposed", *(RemoveProperty(n) for n in names if note.key_of(n))
         )
+
+    def _proposed_again(self, note: Note) -> Decided:
+        """A memory becomes what it was before it was accepted."""
+        stored = self._store().create(f"{PROPOSED}/{self._free_name(note.title)}.md", note.raw)
+        self._writing.trash_note(note, "remove")
+        self._writing.record_write(stored.path, stored.version, "propose", note.id)
+        return Decided(note.id, stored.path, "proposed", stored.version)
 
     def _decided(
         self, note: Note, decision: str, *changes: SetProperty | RemoveProperty
@@ -208,6 +215,9 @@ class Proposals:
                 if not (_is_rejected(note) and words_digest(note.body) != digest):
                     return note
         return None
+
+    def _free_name(self, name: str) -> str:
+        return unique_name(name, {name_key(path.stem) for path in self._folder().glob("*.md")})
 
     def _folder(self) -> Path:
         return self._view.store.root / PROPOSED

@@ -30,6 +30,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CALLER: Final = "vaultmem.caller"
 TRUSTED: Final = "vaultmem.trusted"  # whether the token of the run was shown
+KNOWN: Final = "vaultmem.known"  # whether it was that one or another that is known
 LARGEST_BODY: Final = 4 * 1024 * 1024
 BODY_SECONDS: Final = 30.0
 LINGER_SECONDS: Final = 2.0
@@ -110,6 +111,7 @@ class Policy:
     def _unknown_token_refusal(self, scope: Scope) -> HttpRefusal | None:
         scope[CALLER], scope[TRUSTED] = self.caller, False
         token = self._shown_token(scope)
+        scope[KNOWN] = token is not None
         if token is not None and token is self.run:
             scope[TRUSTED] = True
             return None

@@ -15,9 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from vaultmem.errors import InvalidInput, NotFound, ReadOnly
-from vaultmem.surfaces.http.guard import CALLER, TRUSTED
+from vaultmem.surfaces.http.guard import CALLER, KNOWN, TRUSTED
 from vaultmem.surfaces.page import frame
 from vaultmem.surfaces.page.asking import PageRequest
+from vaultmem.surfaces.page.conflict_watch import CONFLICTS
 from vaultmem.surfaces.page.screens import VIEWS, shown_screen
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class PageSite:
         return Response(text, status, headers=_PAGE, media_type="text/html")
 
     async def deed(self, request: Request) -> Response:
-        if not _may_change(request):
+        if not request.scope[KNOWN]:  # with it, no other web page can have sent this
             raise ReadOnly(
                 "Changes from this page need the token of the run: open the link that the server "
                 "printed. Nothing was changed."
@@ -96,7 +97,8 @@ class PageSite:
         told, silent = last, 0.0
         yield ": vaultmem\n\n"
         while not self._is_ending:
-            now = str(await self._work(request, lambda vault: vault.revision))
+            revision = await self._work(request, lambda vault: vault.revision)
+            now = f"{revision}.{CONFLICTS.news()}"
             if told and now != told:
                 yield f"id: {now}\ndata: changed\n\n"
                 silent = 0.0
@@ -111,11 +113,6 @@ class PageSite:
 
 
 SHARED: Final = ("/search", "/health")  # with the REST API
-
-
-def _may_change(request: Request) -> bool:
-    """A token was shown: no other web page can have sent this, and no other program."""
-    return bool(request.scope[TRUSTED] or request.headers.get("authorization"))
 
 
 def _page_request(request: Request, vault: Vault) -> PageRequest:

@@ -22,6 +22,8 @@ def performed(name: str, request: PageRequest, given: Given) -> dict[str, Any]:
 
 def _undo(request: PageRequest, given: Given) -> dict[str, Any]:
     done = request.vault.undo(_text(given, "ref"), _text(given, "version") or None)
+    if item := _text(given, "item"):
+        request.vault.reopen(item)
     told: dict[str, Any] = {"message": f"Undone: {done.path}"}
     if done.version is None:
         return told | {"undo": _back("restore", ref=done.memory_id)}
@@ -40,7 +42,8 @@ def _forget(request: PageRequest, given: Given) -> dict[str, Any]:
         reason=_text(given, "reason").strip() or None,
         expected_version=_text(given, "version") or None,
     )
-    return _changed(f"Forgotten: {done.path}", done.memory_id, done.version)
+    told = _changed(f"Forgotten: {done.path}", done.memory_id, done.version)
+    return _decided(request, given, told)
 
 
 def _tag(request: PageRequest, given: Given) -> dict[str, Any]:
@@ -91,8 +94,9 @@ def _edit(request: PageRequest, given: Given) -> dict[str, Any]:
 
 
 def _accept(request: PageRequest, given: Given) -> dict[str, Any]:
-    done = request.vault.accept(_text(given, "item", needed=True))
-    return _changed(f"Accepted: {done.path}", done.memory_id, done.version)
+    item = _text(given, "item", needed=True)
+    done = request.vault.accept(item)
+    return {"message": f"Accepted: {done.path}", "undo": _back("reconsider", item=item)}
 
 
 def _reject(request: PageRequest, given: Given) -> dict[str, Any]:
@@ -129,7 +133,16 @@ def _supersede(request: PageRequest, given: Given) -> dict[str, Any]:
     done = request.vault.supersede(
         _text(given, "ref", needed=True), _text(given, "by", needed=True)
     )
-    return _changed(f"{done.path} is replaced by {done.by}", done.memory_id, done.version)
+    told = _changed(f"{done.path} is replaced by {done.by}", done.memory_id, done.version)
+    return _decided(request, given, told)
+
+
+def _decided(request: PageRequest, given: Given, told: dict[str, Any]) -> dict[str, Any]:
+    """What was on the list for review is ticked with it, and both are taken back together."""
+    if item := _text(given, "item"):
+        request.vault.dismiss(item)
+        told["undo"]["given"]["item"] = item
+    return told
 
 
 def _resolve(request: PageRequest, given: Given) -> dict[str, Any]:

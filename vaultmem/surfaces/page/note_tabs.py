@@ -96,7 +96,7 @@ def _version(
     request: PageRequest, memory: Memory, version: Version, before: str, text: str
 ) -> Markup:
     by = f" by {version.author}" if version.author else ""
-    what = version.subject or _ACTIONS.get(version.action, f"until {version.action}")
+    what = version.subject or _ACTIONS.get(version.action, f"before: {version.action}")
     restore = None
     if not version.current and not request.read_only:
         wanted = version.commit or version.version

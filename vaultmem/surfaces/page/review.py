@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem.surfaces.page import pieces
 from vaultmem.surfaces.page.asking import PageRequest, Screen, note_address
+from vaultmem.surfaces.page.conflict_watch import CONFLICTS
 from vaultmem.surfaces.page.markup import Child, Markup, joined, tag
 from vaultmem.surfaces.page.rendering import rendered_note
 
@@ -26,7 +27,7 @@ _MOST: Final = 60
 
 
 def review_screen(request: PageRequest) -> Screen:
-    cases = request.vault.review_queue()
+    cases = request.vault.review_queue(CONFLICTS.known(request.vault))
     parts: list[Child] = [tag("h1", "Review"), _how(request, len(cases))]
     for kind, found in groupby(cases[:_MOST], lambda case: case.kind):
         parts.append(tag("h2", _KINDS[kind]))
@@ -140,9 +141,17 @@ def _of_double(case: ReviewCase) -> Iterable[Markup]:
     if len(case.texts) == 2:
         first, second = case.texts
         yield pieces.deed(
-            "supersede", "Keep the first", kind="main", key="a", ref=second.path, by=first.path
+            "supersede",
+            "Keep the first",
+            kind="main",
+            key="a",
+            ref=second.path,
+            by=first.path,
+            item=case.id,
         )
-        yield pieces.deed("supersede", "Keep the second", key="m", ref=first.path, by=second.path)
+        yield pieces.deed(
+            "supersede", "Keep the second", key="m", ref=first.path, by=second.path, item=case.id
+        )
     yield pieces.deed("dismiss", "Keep both", key="r", item=case.id)
     yield from _edit(case)
 
@@ -151,7 +160,7 @@ def _of_stale(case: ReviewCase) -> Iterable[Markup]:
     for text in case.texts[:1]:
         yield pieces.deed(
             "forget", "Forget", kind="grave", key="a", ref=text.path, reason="Out of date",
-            version=text.version,
+            version=text.version, item=case.id,
         )  # fmt: skip
     yield pieces.deed("dismiss", "Keep", key="r", item=case.id)
     yield from _edit(case)

@@ -11,6 +11,7 @@ from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.page import pieces
 from vaultmem.surfaces.page.agents import connected_agents
 from vaultmem.surfaces.page.asking import PageRequest, Screen, note_address, page_address
+from vaultmem.surfaces.page.conflict_watch import CONFLICTS
 from vaultmem.surfaces.page.markup import Markup, joined, tag
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _pulse_parts(request: PageRequest) -> Iterator[Markup | None]:
     yield tag("a", said, href="/health#agents", title=names or None)
     index = vault.status().index
     yield _index_part(index.pending, len(index.skipped), index.fulltext)
-    if conflicts := len(vault.conflicts(diffs=False).conflicts):
+    if conflicts := len(CONFLICTS.known(vault)):
         yield tag("a", pieces.counted(conflicts, "conflict"), href="/review", class_="warn")
     waiting = len(vault.review_items()) + len(vault.proposed())
     yield tag("a", f"{waiting} to review" if waiting else "nothing to review", href="/review")
