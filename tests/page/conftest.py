@@ -18,7 +18,6 @@ import pytest
 
 from tests.conftest import ROOT, clean_environment
 from tests.page import people
-from tests.waiting import until
 
 BROWSER = ROOT / ".browser"
 SHELL = BROWSER / "usr/lib/chromium/chromium-headless-shell"
@@ -52,8 +51,8 @@ class Served:
         self.process.stdout.close()
 
 
-def serve_page(vault: Path, home: Path, *more: str) -> Served:
-    environment = clean_environment(home) | people.engine_of(home)
+def serve_page(vault: Path, home: Path, *more: str, **variables: str) -> Served:
+    environment = clean_environment(home) | people.engine_of(home) | variables
     command = [sys.executable, "-m", "vaultmem", "look", "--no-browser", "--vault", str(vault)]
     process = subprocess.Popen(
         [*command, *more],
@@ -81,6 +80,21 @@ def vault(home: Path) -> Path:
 @pytest.fixture(scope="session")
 def served(vault: Path, home: Path) -> Iterator[Served]:
     running = serve_page(vault, home)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def hostile(home: Path) -> Path:
+    """A vault of hostile notes, too long for a model to read in a test."""
+    folder = home / "Hostile"
+    people.fill_with_hostile_notes(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def read_only(hostile: Path, home: Path) -> Iterator[Served]:
+    running = serve_page(hostile, home, "--read-only", VAULTMEM_MODEL="off")
     yield running
     running.stop()
 
@@ -163,15 +177,3 @@ def open_page(browser: Any, served: Served) -> Iterator[Callable[..., Any]]:
         context.close()
     assert watched.faults == []
     assert reports == []
-
-
-@pytest.fixture
-def saved() -> Callable[[Path, str], None]:
-    """A person saves a note in an editor, and time goes on."""
-
-    def call(file: Path, text: str) -> None:
-        before = file.stat().st_mtime_ns if file.exists() else 0
-        file.write_text(text, encoding="utf-8")
-        until(lambda: file.stat().st_mtime_ns != before)
-
-    return call

@@ -34,6 +34,9 @@ title: "</title><script>window.hurt = 1</script>"
 """
 
 
+PROPOSED = ("Marmots whistle at noon.", "Otters hold hands while they sleep.")
+
+
 def engine_of(home: Path) -> dict[str, str]:
     """An engine of its own, in a folder with a short path."""
     folder = Path(tempfile.gettempdir()) / f"vp-{zlib.crc32(str(home).encode()):x}"
@@ -43,11 +46,8 @@ def engine_of(home: Path) -> dict[str, str]:
 
 def fill(folder: Path) -> None:
     make_vault(plan_vault(str(folder), git=False, examples=True), git=False)
-    (folder / "Hostile <b>note<").with_suffix(".md").write_text(HOSTILE, encoding="utf-8")
-    (folder / "Huge.md").write_text(
-        "x" * 300_000 + "\n\n" + " ".join(f"[[Note {n}]]" for n in range(10_000)), encoding="utf-8"
-    )
     (folder / "Crlf.md").write_bytes(b"# Lines\r\n\r\none\r\ntwo\r\nthree\r\n")
+    (folder / ".vaultmem/config.toml").write_text('[review]\nnew = true\nclients = ["codex"]\n')
     flags = {"typing.quiet_seconds": 0.0}
     with Vault.open(folder, flags) as vault:
         claude, cursor = vault.for_caller(CLAUDE), vault.for_caller(CURSOR)
@@ -58,5 +58,18 @@ def fill(folder: Path) -> None:
         cursor.forget(emojis.memory_id, reason="She said the opposite")
         claude.remember(IMPORTER, type="procedural", tags=["importer"])
         vault.remember(BOTH_WAYS, title="多语言")
+        for text in PROPOSED:
+            vault.for_caller(Caller(client="codex", session="codex-1")).remember(text)
         claude.log("The proxy closes connections after 30 seconds", type="finding")
         vault.embed_all()
+
+
+def fill_with_hostile_notes(folder: Path) -> None:
+    (folder / ".vaultmem").mkdir(parents=True)
+    (folder / "Hostile <b>note<").with_suffix(".md").write_text(HOSTILE, encoding="utf-8")
+    (folder / "Huge.md").write_text(
+        "x" * 300_000 + "\n\n" + " ".join(f"[[Note {n}]]" for n in range(10_000)), encoding="utf-8"
+    )
+    (folder / "Calm.md").write_text("A calm note about [[Tea]].\n", encoding="utf-8")
+    with Vault.open(folder, {"model": "off", "typing.quiet_seconds": 0.0}) as vault:
+        vault.for_caller(CLAUDE).remember(FROZEN)

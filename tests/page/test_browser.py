@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -282,8 +282,8 @@ def test_a_note_is_forgotten_tagged_moved_and_taken_back(open_page: Open, vault:
 
 
 @pytest.mark.parametrize("path", ["/note/Hostile%20%3Cb%3Enote%3C.md", "/note/Huge.md"])
-def test_a_hostile_note_is_text(open_page: Open, path: str) -> None:
-    page = open_page(path)
+def test_a_hostile_note_is_text(open_page: Open, read_only: Served, path: str) -> None:
+    page = open_page(path, of=read_only)
     for tab in ("", "?tab=file", "?tab=history"):
         page.goto(page.url.partition("?")[0] + tab)
         page.wait_for_selector("html[data-token] .top")
@@ -317,6 +317,25 @@ def test_other_scripts_are_right(open_page: Open) -> None:
     assert page.locator(".text p").first.get_attribute("dir") == "auto"
 
 
+def test_review_is_decided_by_keys(open_page: Open, vault: Path) -> None:
+    page = open_page("/review")
+    marmots, otters = (line_of(page, text) for text in people.PROPOSED)
+    page.keyboard.press("j")
+    page.keyboard.press("s")  # not now: the other one comes first
+    assert people.PROPOSED[1] in page.locator(".line").first.inner_text()
+    marmots.focus()
+    page.keyboard.press("a")
+    page.locator("#toast", has_text="Accepted").wait_for()
+    marmots.wait_for(state="detached")
+    until(lambda: list(vault.glob("Memories/Marmots whistle*.md")))
+    otters.focus()
+    page.keyboard.press("r")
+    page.locator("#toast", has_text="Rejected").wait_for()
+    otters.wait_for(state="detached")
+    page.keyboard.press("u")
+    otters.wait_for()
+
+
 # --- who may ----------------------------------------------------------------------------------
 
 
@@ -335,30 +354,25 @@ def test_a_wrong_or_missing_token_is_said_plainly(
     context.close()
 
 
-@pytest.fixture(scope="module")
-def read_only(vault: Path, home: Path) -> Iterator[Served]:
-    running = serve_page(vault, home, "--read-only")
-    yield running
-    running.stop()
-
-
 def test_read_only_has_no_buttons_and_refuses(open_page: Open, read_only: Served) -> None:
-    for path in ("/", NOTE):
+    for path in ("/", "/note/Calm.md", "/review"):
         page = open_page(path, of=read_only)
         assert page.locator(".deed, [data-deed]").count() == 0
         page.close()
-    status, told = _done(read_only, "forget", {"ref": "Refresh tokens rotate every 24 hours"})
+    status, told = _done(read_only, "forget", {"ref": "Calm"})
     assert (status, told["error"]) == (403, "read_only")
 
 
-def test_a_page_outlives_its_server(open_page: Open, vault: Path, home: Path) -> None:
-    first = serve_page(vault, home, "--read-only")
+def test_a_page_outlives_its_server(open_page: Open, hostile: Path, home: Path) -> None:
+    first = serve_page(hostile, home, "--read-only", VAULTMEM_MODEL="off")
     port = first.address.rpartition(":")[2]
     page = open_page(of=first, expected=("ERR_", "Failed to load"))
     first.process.kill()
     first.stop()
     page.locator("#trouble", has_text="does not answer").wait_for()
-    again = serve_page(vault, home, "--read-only", "--http", f"127.0.0.1:{port}")
+    again = serve_page(
+        hostile, home, "--read-only", "--http", f"127.0.0.1:{port}", VAULTMEM_MODEL="off"
+    )
     try:
         page.reload()
         page.locator("#trouble", has_text="The token is wrong").wait_for()
