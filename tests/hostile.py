@@ -403,7 +403,7 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.operations.new_memories.remember import entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
-    from vaultmem.surfaces.page import rendering
+    from vaultmem.surfaces.page.note_pages import rendering
     from vaultmem.upkeep.consolidation import drafts
 
     def snippet(text: str) -> object:

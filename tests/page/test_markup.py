@@ -9,7 +9,7 @@ import pytest
 
 from vaultmem.surfaces.page.asking import note_address, page_address
 from vaultmem.surfaces.page.markup import joined, safe_address, tag
-from vaultmem.surfaces.page.rendering import rendered_note
+from vaultmem.surfaces.page.note_pages.rendering import rendered_note
 
 ALLOWED = {
     *("p", "a", "strong", "em", "del", "mark", "code", "pre", "br", "hr", "ul", "ol", "li"),

@@ -10,7 +10,7 @@ from vaultmem.surfaces.page import pieces
 from vaultmem.surfaces.page.asking import PageRequest, Screen, note_address
 from vaultmem.surfaces.page.conflict_watch import CONFLICTS
 from vaultmem.surfaces.page.markup import Child, Markup, joined, tag
-from vaultmem.surfaces.page.rendering import rendered_note
+from vaultmem.surfaces.page.note_pages.rendering import rendered_note
 
 if TYPE_CHECKING:
     from vaultmem.upkeep.review_queue import CaseText, ReviewCase

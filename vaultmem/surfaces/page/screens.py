@@ -16,7 +16,7 @@ from vaultmem.surfaces.page.markup import joined, tag
 VIEWS: Final[Mapping[str, str]] = {
     "/": "today.today_screen",
     "/search": "search.search_screen",
-    "/note": "note.note_screen",
+    "/note": "note_pages.reading.note_screen",
     "/review": "review.review_screen",
     "/map": "map.map_screen",
     "/sessions": "sessions.sessions_screen",
@@ -37,7 +37,7 @@ def shown_screen(address: str, request: PageRequest) -> tuple[str, int]:
 
 
 def _view(address: str) -> Callable[[PageRequest], Screen]:
-    module, _, name = VIEWS[address].partition(".")
+    module, _, name = VIEWS[address].rpartition(".")
     found = importlib.import_module(f"vaultmem.surfaces.page.{module}")
     view: Callable[[PageRequest], Screen] = getattr(found, name)
     return view

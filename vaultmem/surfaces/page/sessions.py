@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem.surfaces.page import pieces
 from vaultmem.surfaces.page.asking import PageRequest, Screen, page_address
-from vaultmem.surfaces.page.inline import inline_markup
 from vaultmem.surfaces.page.markup import Markup, joined, tag
+from vaultmem.surfaces.page.note_pages.inline import inline_markup
 
 if TYPE_CHECKING:
     from vaultmem.operations.results import Summary

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from vaultmem.surfaces.page.inline import LONGEST_LINE, inline_markup
 from vaultmem.surfaces.page.markup import Markup, joined, tag
+from vaultmem.surfaces.page.note_pages.inline import LONGEST_LINE, inline_markup
 
 MOST_SHOWN: Final = 200_000  # characters
 _DEEPEST: Final = 6  # quotes and lists in one another
@@ -26,10 +26,10 @@ _CALLOUT: Final = re.compile(r"\[!([\w-]{1,30})\][+-]?[ \t]*(.*)")
 def rendered_note(text: str) -> Markup:
     shown = text[:MOST_SHOWN]
     lines = shown.expandtabs(4).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return _Blocks(lines, 0).read()
+    return NoteBlocks(lines, 0).read()
 
 
-class _Blocks:
+class NoteBlocks:
     def __init__(self, lines: Sequence[str], depth: int) -> None:
         self._lines = lines
         self._depth = depth
@@ -122,7 +122,7 @@ class _Blocks:
         if callout:
             inner[0] = f"**{callout[2] or callout[1].capitalize()}**"
             inner.insert(1, "")
-        self._said.append(tag("blockquote", _Blocks(inner, self._depth + 1).read()))
+        self._said.append(tag("blockquote", NoteBlocks(inner, self._depth + 1).read()))
 
     def _list(self, first: re.Match[str]) -> None:
         """Its items, each with the lines that are indented below it."""
@@ -199,7 +199,7 @@ def _list_item(lines: list[str], depth: int) -> Markup:
 def _item_markup(lines: list[str], depth: int) -> Markup:
     if len(lines) == 1:
         return tag("span", inline_markup(_without_block_id(lines[0])), dir="auto")
-    return _Blocks(lines, depth).read()
+    return NoteBlocks(lines, depth).read()
 
 
 def _without_block_id(line: str) -> str:

@@ -36,10 +36,10 @@ _URL_END: Final = ".,;:!?)]"
 def inline_markup(text: str) -> Markup:
     if len(text) > LONGEST_LINE:
         return joined([text])
-    return _Line(text).read()
+    return InlineReader(text).read()
 
 
-class _Line:
+class InlineReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._pieces: list[str | Markup] = []

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from vaultmem.errors import NotFound, VaultmemError
-from vaultmem.surfaces.page import note_actions, note_tabs, pieces
+from vaultmem.surfaces.page import pieces
 from vaultmem.surfaces.page.asking import PageRequest, Screen, note_address, page_address
 from vaultmem.surfaces.page.markup import Child, Markup, joined, tag
-from vaultmem.surfaces.page.rendering import MOST_SHOWN, rendered_note
+from vaultmem.surfaces.page.note_pages import actions, tabs
+from vaultmem.surfaces.page.note_pages.rendering import MOST_SHOWN, rendered_note
 
 if TYPE_CHECKING:
     from vaultmem.operations.facts import FactView
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 _LINKS: Final = 120
 _SHOWN_LINKS: Final = 30
 _TABS: Final[Mapping[str, tuple[str, Callable[[PageRequest, Memory], Markup]]]] = {
-    "file": ("File", note_tabs.file_tab),
-    "edit": ("Edit", note_tabs.edit_tab),
-    "history": ("History", note_tabs.history_tab),
-    "uses": ("Uses", note_tabs.uses_tab),
+    "file": ("File", tabs.file_tab),
+    "edit": ("Edit", tabs.edit_tab),
+    "history": ("History", tabs.history_tab),
+    "uses": ("Uses", tabs.uses_tab),
 }
 
 
@@ -79,7 +80,7 @@ def _tabs(request: PageRequest, memory: Memory, at: str) -> Markup:
 
 
 def _reading(request: PageRequest, memory: Memory) -> Markup:
-    text: list[Child] = [note_actions.actions(request, memory), rendered_note(memory.content)]
+    text: list[Child] = [actions.actions(request, memory), rendered_note(memory.content)]
     if len(memory.content) > MOST_SHOWN:
         left = len(memory.content) - MOST_SHOWN
         whole = tag("a", "the file", href=note_address(memory.path, tab="file"))
