@@ -64,7 +64,7 @@ EXAMPLES = {
     "context": 'vaultmem context "fix the refresh loop" --max-tokens 800',
     "install": "vaultmem install cursor --dry-run",
     "uninstall": "vaultmem uninstall cursor --dry-run",
-    "look": "vaultmem look --no-browser",
+    "look": "vaultmem look --no-browser &\nsleep 3; kill $!",
     "serve": "vaultmem serve --read-only < /dev/null",
     "path": "vaultmem path\nvaultmem path --remove",
     "hook": 'echo \'{"hook_event_name": "SessionStart"}\' | vaultmem hook',

@@ -97,8 +97,7 @@ class PageSite:
         told, silent = last, 0.0
         yield ": vaultmem\n\n"
         while not self._is_ending:
-            revision = await self._work(request, lambda vault: vault.revision)
-            now = f"{revision}.{CONFLICTS.news()}"
+            now = await self._work(request, _news)
             if told and now != told:
                 yield f"id: {now}\ndata: changed\n\n"
                 silent = 0.0
@@ -113,6 +112,12 @@ class PageSite:
 
 
 SHARED: Final = ("/search", "/health")  # with the REST API
+
+
+def _news(vault: Vault) -> str:
+    """Another one whenever something is new for this caller."""
+    bound = vault.caller.user or vault.caller.project
+    return str(vault.revision) if bound else f"{vault.revision}.{CONFLICTS.news()}"
 
 
 def _page_request(request: Request, vault: Vault) -> PageRequest:

@@ -30,6 +30,11 @@ class PageRequest:
         return min(int(text), most) if text.isdecimal() and len(text) < 8 else usual
 
     @property
+    def is_bound(self) -> bool:
+        """Whether there may be what this caller must not know of."""
+        return bool(self.vault.caller.user or self.vault.caller.project)
+
+    @property
     def read_only(self) -> bool:
         return self.vault.caller.read_only or bool(self.vault.settings["read_only"])
 

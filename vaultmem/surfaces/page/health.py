@@ -36,7 +36,7 @@ def _vault(request: PageRequest, status: Status) -> Markup:
     counts, link = status.counts, status.connection
     rows: dict[str, Child] = {
         "State": link.status + (f": {link.reason}" if link.reason else ""),
-        "Folder": None if _is_bound(request) else tag("code", link.path),
+        "Folder": None if request.is_bound else tag("code", link.path),
         "Memories": f"{counts.total:,}, {counts.forgotten:,} forgotten",
         "By type": _counts(counts.by_type),
         "By scope": _counts(counts.by_scope),
@@ -77,7 +77,7 @@ def _index(status: Status) -> Markup:
 
 def _agents(request: PageRequest) -> Markup:
     head = tag("h2", "Connected agents", id="agents")
-    agents = [] if _is_bound(request) else connected_agents(request.vault.root)
+    agents = [] if request.is_bound else connected_agents(request.vault.root)
     if not agents:
         words = "None is connected through the engine now. Agents that work without it are not seen here."
         return joined((head, tag("p", words, class_="soft")))
@@ -105,7 +105,7 @@ def _agents(request: PageRequest) -> Markup:
 def _problems(request: PageRequest) -> Markup:
     """What `doctor` finds; it looks through every file, so only when it is asked to."""
     head = tag("h2", "Doctor", id="doctor")
-    if _is_bound(request):
+    if request.is_bound:
         return joined(
             (
                 head,
@@ -144,7 +144,3 @@ def _problems(request: PageRequest) -> Markup:
             tag("ul", *lines, class_="versions"),
         )
     )
-
-
-def _is_bound(request: PageRequest) -> bool:
-    return bool(request.vault.caller.user or request.vault.caller.project)

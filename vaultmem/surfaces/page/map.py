@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _WIDE, _HIGH = 760, 620
 _RINGS: Final = ((0.0, 1), (150.0, 14), (225.0, 22), (290.0, 400))  # radius, and how many fit
 _FLAT: Final = 0.92
+_WIDEST: Final = 1.4  # where only inner rings are needed
 _LABEL: Final = 22  # characters
 _STARTS: Final = 40
 
@@ -87,8 +88,10 @@ def placed_in_rings(distances: Sequence[int]) -> list[tuple[float, float]]:
             ring += 1
         rings[ring].append(number)
     found = [(0.0, 0.0)] * len(distances)
+    outermost = max(ring for ring, numbers in enumerate(rings) if numbers)
+    wider = _RINGS[3][0] / _RINGS[outermost][0] if outermost else 1.0
     for ring, numbers in enumerate(rings):
-        radius = _RINGS[ring][0]
+        radius = _RINGS[ring][0] * min(wider, _WIDEST)
         for place, number in enumerate(numbers):
             turn = 2 * math.pi * (place + ring * 0.37) / max(1, len(numbers)) - math.pi / 2
             found[number] = (

@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from vaultmem.errors import NotFound, VaultmemError
+from vaultmem.errors import NotFound, Unavailable, VaultmemError
+from vaultmem.surfaces import answers
 from vaultmem.surfaces.page import pieces
 from vaultmem.surfaces.page.asking import PageRequest, Screen
 from vaultmem.surfaces.page.frame import page_document
@@ -33,6 +34,9 @@ def shown_screen(address: str, request: PageRequest) -> tuple[str, int]:
     except VaultmemError as error:
         status = 404 if isinstance(error, NotFound) else 400
         screen = _sorry(address, error)
+    except Exception as error:  # the edge: a person gets a sentence, never a traceback
+        status = 500
+        screen = _sorry(address, Unavailable(str(answers.error_answer(error)["message"])))
     return page_document(screen, request), status
 
 

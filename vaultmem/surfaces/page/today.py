@@ -61,10 +61,11 @@ def pulse(request: PageRequest) -> Markup:
 
 def _pulse_parts(request: PageRequest) -> Iterator[Markup | None]:
     vault = request.vault
-    agents = connected_agents(vault.root)
+    agents = [] if request.is_bound else connected_agents(vault.root)
     names = ", ".join(dict.fromkeys(str(each.get("client") or "an agent") for each in agents))
     said = f"{pieces.counted(len(agents), 'agent')} connected" if agents else "No agent connected"
-    yield tag("a", said, href="/health#agents", title=names or None)
+    if not request.is_bound:  # who else is connected is nobody's business
+        yield tag("a", said, href="/health#agents", title=names or None)
     index = vault.status().index
     yield _index_part(index.pending, len(index.skipped), index.fulltext)
     if conflicts := len(CONFLICTS.known(vault)):

@@ -130,7 +130,7 @@ class Served(NamedTuple):
             return
         token = "" if self.how.given["token_file"] else page_link.new_run_token()
         http_socket = self._served_http_socket(RunToken(token))
-        with page_link.link_put_down(self.how.root, http_socket.url, token):
+        with page_link.link_put_down(self.how.root, http_socket.url, self._token_to_find(token)):
             link = page_link.page_link(http_socket.url, token)
             self._serve_http_socket(replace(http_socket, link=link))
 
@@ -140,9 +140,14 @@ class Served(NamedTuple):
 
         token = page_link.new_run_token()
         http_socket = self._served_http_socket(RunToken(token, is_needed=True))
-        with page_link.link_put_down(self.how.root, http_socket.url, token):
+        with page_link.link_put_down(self.how.root, http_socket.url, self._token_to_find(token)):
             show(page_link.page_link(http_socket.url, token))
             self._serve_http_socket(http_socket)
+
+    def _token_to_find(self, token: str) -> str:
+        """A server that shows less than all is not the one that `look` looks for."""
+        narrowed = any(self.how.given[name] for name in ("read_only", "user", "project"))
+        return "" if narrowed else token
 
     def _serve_http_socket(self, http_socket: http.HttpSocket) -> None:
         from vaultmem.surfaces.engine import hosting

@@ -112,7 +112,7 @@ def _wiki_link(words: str) -> Markup:
     name, _, anchor = target.rstrip("\\").partition("#")
     label = shown.strip() or " › ".join(filter(None, (name.strip(), anchor.strip().lstrip("^"))))
     if not name.strip():
-        return tag("a", label, href=f"#{anchor.strip()}")
+        return tag("a", label, href=f"#h-{anchor.strip()}")
     return tag("a", label, href=note_address(name.strip()), class_="wiki")
 
 

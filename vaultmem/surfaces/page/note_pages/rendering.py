@@ -84,7 +84,7 @@ class NoteBlocks:
         bare = text.rstrip()
         bare = bare.rstrip("#").rstrip() if bare.endswith((" #", "##")) else bare
         name = "h2" if level == 1 else f"h{min(6, level + 1)}"  # the note's title is the first
-        return tag(name, inline_markup(_without_block_id(bare)), id=bare[:200], dir="auto")
+        return tag(name, inline_markup(_without_block_id(bare)), id=f"h-{bare[:200]}", dir="auto")
 
     def _underlined(self, line: str) -> bool:
         stripped = line.strip()

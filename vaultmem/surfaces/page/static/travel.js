@@ -15,6 +15,7 @@ export const isOurs = (url) => url.origin === location.origin && !/^\/(page|mcp|
 export async function fetched(address, signal) {
   const answer = await fetch(address, { headers: headers({ Accept: "text/html" }), signal, cache: "no-store" });
   const text = await answer.text();
+  if (!answer.headers.get("Content-Type")?.startsWith("text/html")) throw new Error(JSON.parse(text).message);
   return new DOMParser().parseFromString(policy.createHTML(text), "text/html");
 }
 
@@ -35,7 +36,7 @@ export async function look(address, { fresh = false, signal, unasked = false } =
   try {
     page = await fetched(address, signal);
   } catch (error) {
-    if (error.name !== "AbortError") trouble(AWAY);
+    if (error.name !== "AbortError") trouble(error instanceof TypeError ? AWAY : error.message);
     return false;
   }
   if (turn !== asked) return false; // another one was asked for meanwhile
