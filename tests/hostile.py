@@ -390,7 +390,7 @@ def _of_edits() -> Mapping[str, Read]:
 
 def _of_answers() -> Mapping[str, Read]:
     from vaultmem.base import redaction, token_count, words
-    from vaultmem.hooks import prompt_words
+    from vaultmem.base.differences import text_difference
     from vaultmem.hooks.events import decide, event_of
     from vaultmem.index.embedded.text import documents, stems
     from vaultmem.notes import sentences
@@ -398,10 +398,12 @@ def _of_answers() -> Mapping[str, Read]:
     from vaultmem.notes.naming.title_origin import new_id, shown_title
     from vaultmem.notes.note import parse
     from vaultmem.operations import budget, pages, results
+    from vaultmem.operations.agent_work import prompt_words
     from vaultmem.operations.context.block import ContextItem, _line
     from vaultmem.operations.new_memories.remember import entity_name, relation_name
     from vaultmem.recall import snippets
     from vaultmem.surfaces.cli import screen
+    from vaultmem.surfaces.page.note_pages import rendering
     from vaultmem.upkeep.consolidation import drafts
 
     def snippet(text: str) -> object:
@@ -465,6 +467,11 @@ def _of_answers() -> Mapping[str, Read]:
         "full text tails": others.tails_in_text,
         "full text stems": lambda text: others.stems_in_text(text, "german"),
         "full text stems, by endings": lambda text: others.stems_in_text(text, "hebrew"),
+        "the page": rendering.rendered_note,
+        "the page's differences": lambda text: list(
+            text_difference.text_difference(text + "\nb", "a " + text)
+        ),
+        "the page's edits": lambda text: text_difference.with_line_ends_of(text, text + "a"),
         "terminal paragraphs": screen.wrapped_paragraphs,
         "terminal line": lambda text: (
             screen.one_screen_line(text)

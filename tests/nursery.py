@@ -210,7 +210,8 @@ def _forget_the_forked() -> None:
     """Who is the parent, and what the environment says, was seen when all was imported."""
     import faulthandler
 
-    from vaultmem.base import parent_process, telemetry
+    from vaultmem.base import telemetry
+    from vaultmem.base.processes import parent_process
 
     importlib.reload(parent_process)
     telemetry.switch_off_telemetry()

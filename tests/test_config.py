@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,15 @@ def test_defaults_then_file_then_environment_then_flags(
         ("[typing]\nquiet_seconds = -1\n", ".vaultmem/config.toml:2: typing.quiet_seconds"),
         ("language = 'klingon'\n", "language: 'klingon' is none of \"\", arabic, danish"),
         ("[properties]\ntype = 1\n", ".vaultmem/config.toml:2: properties.type must be"),
-        ("user = \n", "cannot be read"),
+        ("user = \n", ".vaultmem/config.toml:1 cannot be read: Invalid value."),
+        (
+            "exclude = ['x']\n# more\nexclude = ['y']\nuser = ''\n",
+            ":3 cannot be read: exclude stands here once more; it is there on line 1 already.",
+        ),
+        (
+            "[access]\nx = 'read'\n[hooks]\n[access]\ny = 'read'",
+            ":4 cannot be read: [access] stands here once more; it is there on line 1 already.",
+        ),
         ("folders.memories = 3\n", ".vaultmem/config.toml:1: folders.memories must be text"),
         # names that there are not
         ("colour = 1\n", "there is no setting 'colour'."),
@@ -177,6 +187,14 @@ def test_the_templates_settings_are_valid_and_complete() -> None:
     text = (TEMPLATE / config.CONFIG).read_text(encoding="utf-8")
     for name in config.DEFAULTS:
         assert f"{name.rpartition('.')[2]} =" in text, f"{name} is missing from the template"
+    shown = re.sub(r"^# (?=\[\w+\]$|\w+ = )", "", text, flags=re.MULTILINE)
+    plain = tomllib.loads(shown.replace('# type = "memory_type"', ""))
+    for table in (plain, plain["obsidian"]):  # examples, and where it is if nobody says so
+        for name in ("exclude", "state_dir", "properties", "folder"):
+            table.pop(name, None)
+    for name, value in setting_values.flat_settings(plain):
+        default = config.DEFAULTS[name]
+        assert value == (list(default) if isinstance(default, tuple) else default), name
 
 
 def test_the_vault_is_found(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

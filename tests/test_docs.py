@@ -42,7 +42,9 @@ ELSEWHERE = re.compile(
     r"\s*(?:claude|code|codex|gemini|pipx?|uvx?|brew|jq|cd vaultmem\b|git clone https?:"
     r"|\./scripts/(?!vaultmem\b))"
 )
-FOREGROUND = re.compile(r"vaultmem serve [^|\n]*--http|vaultmem sync [^|\n]*--watch")
+FOREGROUND = re.compile(
+    r"vaultmem serve [^|\n]*--http|vaultmem sync [^|\n]*--watch|vaultmem look(?! [^\n]*&)"
+)
 EXITS = re.compile(r"^(.*?)\s+# exits with (\d)\b.*$", re.MULTILINE)
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

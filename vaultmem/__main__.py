@@ -6,7 +6,7 @@ import _signal  # type: ignore[import-not-found]  # what is around it takes long
 import os
 import sys
 
-import vaultmem.base.parent_process  # noqa: F401 (it looks first of all who started us)
+import vaultmem.base.processes.parent_process  # noqa: F401 (it looks first of all who started us)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +23,20 @@ def run() -> NoReturn:
 
     done = try_engine(sys.argv[1:])
     if done is not None:
-        sys.exit(done)
+        _leave(done)
     from vaultmem.surfaces.cli import main
 
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     code = main()
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # everything is done
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """A hook's alarm would end the process as a signal does: Python takes its handlers away
+    before it has put everything else away."""
+    if hasattr(_signal, "setitimer"):
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
     sys.exit(code)
 
 

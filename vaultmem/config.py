@@ -22,6 +22,7 @@ from vaultmem.setting_values import DEFAULTS as DEFAULTS
 
 STATE: Final = ".vaultmem"
 REVIEW: Final = "vaultmem review.md"  # a list for people, and no memory
+PROPOSED: Final = "vaultmem proposed"  # a folder of what may become memories
 CONFIG: Final = f"{STATE}/config.toml"
 
 # Our property names, in the order in which our own notes list them. A vault that uses
@@ -80,10 +81,10 @@ class Settings:
     def __getitem__(self, name: str) -> Any:
         return self.values[name].value
 
-    def excluding(self, path: str) -> Settings:
-        """The same, with one more path that is no memory."""
+    def excluding(self, *paths: str) -> Settings:
+        """The same, with more paths that are no memories."""
         old = self.values["exclude"]
-        more = Setting((*old.value, path), old.origin)
+        more = Setting((*old.value, *paths), old.origin)
         return replace(self, values={**self.values, "exclude": more})
 
     def followed_by(self, later: Settings) -> Settings:
@@ -232,13 +233,16 @@ def _template_folder_of_obsidian(root: Path) -> str:
 def _settings_from_file(
     path: Path, values: dict[str, Setting], problems: list[SettingsProblem]
 ) -> tuple[dict[str, str], dict[str, str]]:
+    text = ""
     try:
         text = small_files.read_small_file(path, _MOST_BYTES).decode("utf-8-sig")
         data = small_files.parse_toml(text)
     except FileNotFoundError:
         return {}, {}
     except ValueError as error:
-        problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error}."))
+        fault, line = setting_values.fault_of_settings_file(text, error)
+        place = f"{CONFIG}:{line}" if line else CONFIG
+        problems.append(SettingsProblem(f"{place} cannot be read: {fault}.", line))
         return {}, {}
     except OSError as error:
         problems.append(SettingsProblem(f"{CONFIG} cannot be read: {error.strerror}."))

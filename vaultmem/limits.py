@@ -277,6 +277,7 @@ TABLE: Final[Mapping[str, Bound]] = {
     # what they say
     **dict.fromkeys(("content", "text", "fact", "summary", "description"), _MEMORY),
     **dict.fromkeys(("append", "old_text", "new_text"), _MEMORY),
+    **dict.fromkeys(("file_text", "old_str", "new_str", "insert_text"), _MEMORY),
     **dict.fromkeys(("title", "section"), Text(300)),
     **dict.fromkeys(("key", "reason", "provenance"), _LINE),
     **dict.fromkeys(("tags", "add", "remove", "add_tags", "remove_tags"), _TAGS),
@@ -292,12 +293,14 @@ TABLE: Final[Mapping[str, Bound]] = {
     **dict.fromkeys(("project", "room", "palace", "tag", "user", "user_id"), WORD),
     "session_id": NAME,
     "folder": _WHICH,
+    "made_by": _WHICH,
+    "made_in": _WHICH,
     "into": _WHICH,
     **dict.fromkeys(("by", "since"), WORD),
     # of what kind
     **dict.fromkeys(("scope", "scopes", "type", "sections"), KINDS),
     **dict.fromkeys(("target_scope", "strategy", "order", "profile", "direction"), WORD),
-    **dict.fromkeys(("kind", "side", "what", "target", "event", "detail"), WORD),
+    **dict.fromkeys(("kind", "side", "what", "target", "event", "detail", "command"), WORD),
     # questions
     **dict.fromkeys(("query", "q", "task", "task_description", "question"), QUESTION),
     **dict.fromkeys(("files", "files_in_context"), Several(100, _WHICH)),
@@ -317,6 +320,8 @@ TABLE: Final[Mapping[str, Bound]] = {
     "window": COUNT,
     "related": COUNT,
     "offset": Whole(0, 10**9),
+    "insert_line": Whole(-(10**9), 10**9),
+    "view_range": Several(10, Whole(-(10**9), 10**9)),
     "depth": Whole(1, 3),
     "max_tokens": Whole(100, 8_000),
     "quiet_seconds": Number(0, 3_600),
@@ -324,12 +329,15 @@ TABLE: Final[Mapping[str, Bound]] = {
     # yes or no
     **dict.fromkeys(("include_forgotten", "include_closed", "include_memories", "alias"), _FLAG),
     **dict.fromkeys(("multi", "own", "explain", "counted", "dry_run", "keep", "git"), _FLAG),
-    "done": _FLAG,
+    **dict.fromkeys(("done", "operators"), _FLAG),
     **dict.fromkeys(("oldest_first", "leave_conflicts", "diffs", "secrets", "again"), _FLAG),
-    **dict.fromkeys(("force", "rebuild", "shown_whole", "keys_alone", "floor", "to_change"), _FLAG),
+    **dict.fromkeys(
+        ("force", "rebuild", "shown_whole", "keys_alone", "names_similar", "floor", "to_change"),
+        _FLAG,
+    ),
     # events and files
     "payload": Json(),
-    "path": FilePath(),
+    **dict.fromkeys(("path", "old_path", "new_path"), FilePath()),
     **dict.fromkeys(("progress", "prose", "prompt", "session", "until"), OURS),
 }
 

@@ -23,6 +23,8 @@ from vaultmem.base.own_program import command_to_type, shell_line
 from vaultmem.errors import Away, VaultmemError
 from vaultmem.index import INDEX_FAILURES
 from vaultmem.storage.local_state.authorship import Authorship
+from vaultmem.storage.local_state.fading import Fading
+from vaultmem.storage.local_state.given_vectors import GivenVectors
 from vaultmem.storage.local_state.history import History
 from vaultmem.storage.local_state.session_folders import SessionFolders
 from vaultmem.storage.local_state.usage import Usage
@@ -139,7 +141,11 @@ class Parts:
         load: Callable[[], config.Settings] | None = None,
     ) -> None:
         self.settings = settings
-        self.store = Store(root, settings.excluding(config.REVIEW))
+        self.store = Store(root, settings.excluding(config.REVIEW, config.PROPOSED))
+        self.given_vectors = GivenVectors(self.store.state / "local" / "given-vectors.db")
+        self.fading = Fading(self.store.state / "local" / "fading.db")
+        for kept in (self.given_vectors, self.fading):
+            kept.away = self.store.own.trouble
         self.settings_watch = SettingsWatch(root, load) if load else None
         self.on_write: list[Callable[[Sequence[str]], None]] = []
         self.opened_at = dt.datetime.now(dt.UTC).replace(microsecond=0)
@@ -175,7 +181,7 @@ class Parts:
                 return False
             before = self.store.paths.kept_away
             self.settings = self.settings.followed_by(found)
-            self.store.take_settings(self.settings.excluding(config.REVIEW))
+            self.store.take_settings(self.settings.excluding(config.REVIEW, config.PROPOSED))
         return self.store.paths.kept_away != before
 
     @property
@@ -420,6 +426,8 @@ class Parts:
             self.recall.close()
         if self._index is not None:
             self._index.close()
+        self.given_vectors.close()
+        self.fading.close()
         for name in {"usage", "activity"} & self.__dict__.keys():
             self.__dict__[name].close()
         self.store.births.close()

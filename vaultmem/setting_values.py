@@ -25,19 +25,26 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "folders.entities": "Entities",
     "folders.sessions": "Sessions",
     "folders.templates": "Templates",
+    "folders.memory_files": "Memory files",
     "obsidian.exclude": True,
     "obsidian.folder": "",
     "typing.quiet_seconds": 3.0,
     "typing.wait_seconds": 5.0,
     "sessions.keep": False,
+    "review.new": False,
+    "review.projects": (),
+    "review.clients": (),
     "upkeep.review": False,
     "upkeep.stale_days": 180.0,
+    "upkeep.dreams": (),
     "privacy.redact": True,
     "privacy.patterns": (),
     "hooks.inject": ("start", "prompt"),
     "hooks.keep": ("request", "finding", "edit", "failure", "outcome", "open", "ending", "compact"),
     "hooks.subagents": False,
     "engine.idle_minutes": 10.0,
+    "dialects.embedding_length": 1_536.0,
+    "dialects.folders": (),
 }
 # What a text, or the texts of a list, may be.
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -51,12 +58,14 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
         *("edit", "failure", "command", "read", "search", "web", "tool"),
         *("prompt", "answer", "compact", "request", "finding", "outcome", "open", "ending"),
     ),
+    "upkeep.dreams": ("merge", "index", "decay"),
 }
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "typing.quiet_seconds": (0, 3_600),
     "typing.wait_seconds": (0, 60),
     "upkeep.stale_days": (0, 36_500),
     "engine.idle_minutes": (0, 10_080),
+    "dialects.embedding_length": (1, 65_536),
 }
 ACCESS: Final = ("none", "read", "write")  # what vaultmem may do in a folder, from little to all
 _FREE_TABLES: Final = ("properties", "access")  # whose names are the person's own
@@ -253,6 +262,22 @@ def flat_settings(data: Mapping[str, Any], prefix: str = "") -> list[tuple[str, 
         nested = isinstance(value, dict) and value
         pairs += flat_settings(value, name + ".") if nested else [(name, value)]
     return pairs
+
+
+def fault_of_settings_file(text: str, error: ValueError) -> tuple[str, int]:
+    """What is wrong with a file that is no TOML, and where. The commonest fault is a setting that
+    was added above and is there below; the parser tells of it as of a value overwritten."""
+    lines = text.splitlines()
+    said = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)\Z", str(error))
+    number = int(said[1] or len(lines)) if said else 0
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    twice = re.match(r"Cannot (?:overwrite|declare)", str(error))
+    named = re.match(r"""\s*(\[[^\]]*\]|[\w."'-]+)""", line)
+    if twice and named:
+        first = setting_lines(text).get(re.sub(r"[\[\]\"'\s]", "", named[1]), 0)
+        where = f"on line {first}" if 0 < first < number else "above"
+        return f"{named[1]} stands here once more; it is there {where} already", number
+    return f"{str(error)[: said.start()] if said else error}", number
 
 
 def setting_lines(text: str) -> dict[str, int]:

@@ -7,6 +7,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -26,27 +27,36 @@ if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
     from vaultmem.operations.context.contexts import Contexts
     from vaultmem.operations.edits.daily_notes import DailyNotes
+    from vaultmem.operations.edits.hand_edits import HandEdits
     from vaultmem.operations.edits.note_edits import NoteEdits
     from vaultmem.operations.facts import KnownFacts
     from vaultmem.operations.forget import Forgetting
-    from vaultmem.operations.graph import Graph
+    from vaultmem.operations.graphs.entity_graph import EntityGraph
+    from vaultmem.operations.graphs.graph import Graph
+    from vaultmem.operations.graphs.neighbours import Neighbours
     from vaultmem.operations.happened.activity import HappenedHere
+    from vaultmem.operations.happened.undoing import Undoing
     from vaultmem.operations.input import Input
     from vaultmem.operations.memories import Memories
+    from vaultmem.operations.memory_files.memory_files import MemoryFiles
+    from vaultmem.operations.new_memories.proposals import Proposals
     from vaultmem.operations.new_memories.remember import Remembering
     from vaultmem.operations.projects import ProjectNotes
     from vaultmem.operations.read import Reader
     from vaultmem.operations.session_work import SessionWork
     from vaultmem.operations.sessions import Sessions
     from vaultmem.operations.versions import VersionHistory
+    from vaultmem.operations.weights import Weights
     from vaultmem.operations.writing import Writing
     from vaultmem.storage.local_state.activity import DistantChanges
     from vaultmem.storage.local_state.history import GitVersion
     from vaultmem.transfer.operations import Transfer
     from vaultmem.upkeep.consolidation.consolidate import Consolidation
+    from vaultmem.upkeep.dreams import Dreamers, Dreams
     from vaultmem.upkeep.maintenance import Maintenance
     from vaultmem.upkeep.renaming import Renaming
     from vaultmem.upkeep.review import Review
+    from vaultmem.upkeep.review_queue import ReviewQueue
     from vaultmem.upkeep.status import Health
     from vaultmem.upkeep.template import VaultPlan
 
@@ -190,8 +200,12 @@ class Vault:
     _writing: _Group[Writing] = _Group("operations.writing.Writing", "view")
     cleaning: _Group[Input] = _Group("operations.input.Input", "settings")
     _reader: _Group[Reader] = _Group("operations.read.Reader", "view")
+    weights: _Group[Weights] = _Group("operations.weights.Weights", "view")
     _facts: _Group[KnownFacts] = _Group("operations.facts.KnownFacts", *_WRITER)
-    _graph: _Group[Graph] = _Group("operations.graph.Graph", "view", "_facts")
+    _graph: _Group[Graph] = _Group("operations.graphs.graph.Graph", "view", "_facts")
+    entity_graph: _Group[EntityGraph] = _Group(
+        "operations.graphs.entity_graph.EntityGraph", "view", "_graph"
+    )
     _projects: _Group[ProjectNotes] = _Group("operations.projects.ProjectNotes", *_WRITER)
     _remembering: _Group[Remembering] = _Group(
         "operations.new_memories.remember.Remembering", *_WRITER, "_facts"
@@ -206,11 +220,25 @@ class Vault:
     _happened: _Group[HappenedHere] = _Group(
         "operations.happened.activity.HappenedHere", "view", "_changes_elsewhere"
     )
+    _neighbours: _Group[Neighbours] = _Group("operations.graphs.neighbours.Neighbours", "view")
+    _undoing: _Group[Undoing] = _Group(
+        "operations.happened.undoing.Undoing", "view", "_versions", "_forgetting"
+    )
     _sessions: _Group[Sessions] = _Group("operations.sessions.Sessions", *_WRITER)
     session_work: _Group[SessionWork] = _Group(
         "operations.session_work.SessionWork", *_WRITER, "_sessions"
     )
+    _proposals: _Group[Proposals] = _Group(
+        "operations.new_memories.proposals.Proposals", "view", "_writing"
+    )
+    _queue: _Group[ReviewQueue] = _Group(
+        "upkeep.review_queue.ReviewQueue", *_WRITER, "_review", "_proposals", "_settlement"
+    )
+    memory_files: _Group[MemoryFiles] = _Group(
+        "operations.memory_files.memory_files.MemoryFiles", *_WRITER
+    )
     _review: _Group[Review] = _Group("upkeep.review.Review", "view", "_writing")
+    dreams: _Group[Dreams] = _Group("upkeep.dreams.Dreams", *_WRITER, "_consolidation")
     _renaming: _Group[Renaming] = _Group("upkeep.renaming.Renaming", "view", "_writing")
     _health: _Group[Health] = _Group("upkeep.status.Health", "view")
     _maintenance: _Group[Maintenance] = _Group("upkeep.maintenance.Maintenance", "parts")
@@ -238,6 +266,12 @@ class Vault:
         from vaultmem.operations.edits.note_edits import NoteEdits
 
         return NoteEdits(self.view, self._memories)
+
+    @cached_property
+    def _hand_edits(self) -> HandEdits:
+        from vaultmem.operations.edits.hand_edits import HandEdits
+
+        return HandEdits(self.view, self._writing, self.cleaning, self._memories)
 
     @cached_property
     def _consolidation(self) -> Consolidation:
@@ -280,6 +314,8 @@ class Vault:
     check_task = _Offered(lambda vault: vault._note_edits.check_task)
     tasks = _Offered(lambda vault: vault._note_edits.tasks)
     rewrite = _Offered(lambda vault: vault._memories.rewrite)
+    edit_text = _Offered(lambda vault: vault._hand_edits.edit_text)
+    assign_project = _Offered(lambda vault: vault._hand_edits.assign_project)
     tag = _Offered(lambda vault: vault._memories.tag)
     forget = _Offered(lambda vault: vault._forgetting.forget)
     promote = _Offered(lambda vault: vault._forgetting.promote)
@@ -287,7 +323,9 @@ class Vault:
     prune = _Offered(lambda vault: vault._forgetting.prune)
     history = _Offered(lambda vault: vault._versions.history)
     version_text = _Offered(lambda vault: vault._versions.version_text)
+    past = _Offered(lambda vault: vault._versions.past)
     restore = _Offered(lambda vault: vault._versions.restore)
+    undo = _Offered(lambda vault: vault._undoing.undo)
 
     start_session = _Offered(lambda vault: vault._sessions.start_session)
     log = _Offered(lambda vault: vault._sessions.log)
@@ -304,9 +342,13 @@ class Vault:
     facts = _Offered(lambda vault: vault._facts.facts)
     ensure_entity = _Offered(lambda vault: vault._facts.ensure_entity)
     entity_names = _Offered(lambda vault: vault._graph.entity_names)
+    neighbourhood = _Offered(lambda vault: vault._neighbours.neighbourhood)
+    similar = _Offered(lambda vault: vault._neighbours.similar)
+    uses = _Offered(lambda vault: vault._neighbours.uses)
     search_graph = _Offered(lambda vault: vault._graph.search_graph)
     project = _Offered(lambda vault: vault._projects.project)
     projects = _Offered(lambda vault: vault._projects.projects)
+    project_folder = _Offered(lambda vault: vault._projects.folder_of)
     make_project = _Offered(lambda vault: vault._projects.make_project)
 
     consolidate = _Offered(lambda vault: vault._consolidation.consolidate)
@@ -314,6 +356,13 @@ class Vault:
     upkeep = _Offered(lambda vault: vault._review.upkeep)
     review_note = _Offered(lambda vault: vault._review.review_note)
     to_review = _Offered(lambda vault: vault._review.to_review)
+    review_queue = _Offered(lambda vault: vault._queue.review_queue)
+    supersede = _Offered(lambda vault: vault._queue.supersede)
+    proposed = _Offered(lambda vault: vault._proposals.proposed)
+    accept = _Offered(lambda vault: vault._proposals.accept)
+    reject = _Offered(lambda vault: vault._proposals.reject)
+    reconsider = _Offered(lambda vault: vault._proposals.reconsider)
+    reopen = _Offered(lambda vault: vault._review.reopen)
     review_items = _Offered(lambda vault: vault._review.review_items)
     approve = _Offered(lambda vault: vault._review.approve)
     dismiss = _Offered(lambda vault: vault._review.dismiss)
@@ -352,7 +401,8 @@ class Vault:
 
         parts, writable = self.parts, not self.settings["read_only"]
         self.serve_session()
-        upkeep = self._rounds_of_vault if self.settings["upkeep.review"] and writable else None
+        rounds = self.settings["upkeep.review"] or self.settings["upkeep.dreams"]
+        upkeep = self._rounds_of_vault if rounds and writable else None
         return Follower(
             parts.reconciler,
             parts.embedder,
@@ -373,11 +423,41 @@ class Vault:
         if self.caller.session and not self.settings["read_only"]:
             self.parts.session_folders.leave(safe_name(self.caller.session))
 
+    def is_session_shared(self, own: int = 0) -> bool:
+        """Whether others serve this caller's session too, beside so many of this server."""
+        session = safe_name(self.caller.session)
+        return self.parts.session_folders.is_shared(session, own)
+
+    def is_session_kept(self) -> bool:
+        return self.parts.session_folders.is_kept(safe_name(self.caller.session))
+
+    def keep_session(self, *, keep: bool = True) -> None:
+        """Whether what was stored for this caller's session alone outlasts it."""
+        folders = self.parts.session_folders
+        (folders.keep if keep else folders.stop_keeping)(safe_name(self.caller.session))
+
     def _rounds_of_vault(self, stopping: threading.Event) -> None:
         from vaultmem.upkeep import review
 
         mine = self.for_caller(Caller(client="vaultmem"))
-        review.review_rounds(mine.upkeep, lambda: self.revision, stopping)
+        dreamers = mine.dreamers(self.settings["upkeep.dreams"])
+        if self.settings["upkeep.review"]:
+            review.review_rounds(mine.upkeep, lambda: self.revision, stopping)
+        stopping.wait()
+        dreamers.stop()
+
+    def dreamers(self, jobs: Sequence[str]) -> Dreamers:
+        """Look after the memories of every project that is there now, until told to stop."""
+        from vaultmem.upkeep.dreams import Dreamers
+
+        if "decay" not in jobs:
+            self.parts.fading.forget()  # what is switched off is taken back
+        names = [project.name for project in self.projects().projects] if jobs else []
+        caller = replace(self.caller, client="dreamer", session="")
+        dreams = {name: self.for_caller(replace(caller, project=name)).dreams for name in names}
+        started = Dreamers(dreams, jobs, lambda: self.revision)
+        started.start()
+        return started
 
 
 def plan_vault(folder: str, *, git: bool, examples: bool, pieces: Sequence[str] = ()) -> VaultPlan:

@@ -13,12 +13,12 @@ from typing import Any, Final
 import anyio
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from vaultmem.errors import Unavailable
+from vaultmem.errors import Away
 from vaultmem.front import replies
 from vaultmem.surfaces import answers, dialects, serving
 from vaultmem.surfaces.cli.serve_options import given_to_serve
 from vaultmem.surfaces.dialects import Dialect, DialectError
-from vaultmem.surfaces.mcp import line_pipe, messages, tools
+from vaultmem.surfaces.mcp import hook_tool, line_pipe, messages, tools
 from vaultmem.vault import make_vault, plan_vault
 
 _CLIENT: Final = {"name": "a client", "version": "1"}
@@ -26,6 +26,7 @@ _LOST: Final = (
     "The process that holds the vault ended before it answered, so it is not known whether this "
     "was done. Look first, and call again where it was not: the same text stored twice is one note."
 )
+_ERAS: Final[tuple[dict[str, Any], ...]] = ({}, {"resultType": "complete"})
 HANDSHAKE_METHODS: Final = ("tools/list", "prompts/list", "ping")
 MODERN_METHODS: Final = ("server/discover", "tools/list", "prompts/list", "ping")
 
@@ -116,6 +117,7 @@ def _surface(root: Path, name: str, texts: _Texts) -> dict[str, Any]:
     if name != dialects.NATIVE:
         dialect = dialects.load_dialect(name, dialects.ServerOptions())
     known = _known_tools(dialect)
+    hooks = {} if dialect else {hook_tool.NAME: [_hook_cut_off(each) for each in _ERAS]}
     versions = {}
     for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS):
         said = replies_of_server(root, ["--dialect", name], spoken_requests(version))
@@ -126,9 +128,8 @@ def _surface(root: Path, name: str, texts: _Texts) -> dict[str, Any]:
         }
     return {
         "toolsets": sorted({toolset for toolset, _ in known.values()}),
-        "writing": sorted(tool for tool, (_, writes) in known.items() if writes),
-        "cut_off": _cut_off(dialect, {}),
-        "cut_off_modern": _cut_off(dialect, {"resultType": "complete"}),
+        "writing": sorted({tool for tool, (_, writes) in known.items() if writes} | set(hooks)),
+        "lost": {"": [_cut_off(dialect, each) for each in _ERAS]} | hooks,
         "versions": versions,
     }
 
@@ -166,7 +167,7 @@ def _objects(text: str, place: int) -> Iterator[tuple[dict[str, Any], tuple[int,
 
 def _cut_off(dialect: Dialect | None, complete: Mapping[str, Any]) -> str:
     """In place of the reply of a server that is gone."""
-    lost = Unavailable(_LOST)
+    lost = Away(_LOST)  # another engine will be there
     if dialect is None:
         return f'"result":{_plain({**complete, **answers.failure_answer(lost)})}'
     try:
@@ -175,6 +176,11 @@ def _cut_off(dialect: Dialect | None, complete: Mapping[str, Any]) -> str:
     except DialectError as error:
         told = {"code": error.code, "message": error.message}
         return f'"error":{_plain(told | ({"data": error.data} if error.data is not None else {}))}'
+
+
+def _hook_cut_off(complete: Mapping[str, Any]) -> str:
+    """Memory is never in an agent's way: it says nothing to the event."""
+    return f'"result":{_plain({**complete, **hook_tool.hook_result("")})}'
 
 
 def _plain(value: object) -> str:

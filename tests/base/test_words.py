@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaultmem.base import words
-from vaultmem.hooks import prompt_words
+from vaultmem.operations.agent_work import prompt_words
 
 
 def test_scripts_without_blanks_are_read_by_pairs_everywhere() -> None:

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OF_A_WINDOW = "conversation, engine_call, engine_place, plain_json, replies, way_in, window"
+OF_A_WINDOW = (
+    "client_streams, conversation, engine_call, engine_place, engine_start, plain_json, replies, "
+    "unix_way, way_in, window"
+)
 # Each of them takes as long as a third of a window, or brings others that do.
 HEAVY = (
     *("collections", "contextlib", "dataclasses", "enum", "functools", "json", "pathlib", "re"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from tests.conftest import ROOT
 from tests.surfaces.mcp.harness import new_vault
+from vaultmem.front.conversation import Conversation
 from vaultmem.front.replies import FILE, Replies
 from vaultmem.front.way_in import _DIALECTS, _TOOLSETS, _WITH_SETTINGS
 from vaultmem.surfaces import dialects
@@ -74,6 +76,57 @@ def test_every_way_of_starting_it(task: ModuleType, served: Path, way: list[str]
                 said += 1
                 assert f'"result":{found[0]}}}' == answers[request["method"]], (version, request)
     assert said >= len(HANDSHAKE_PROTOCOL_VERSIONS) * (1 if "--palace" in way else 2)
+
+
+_TOLD = {"name": "a client", "version": "1"}
+_CLIENTS = (
+    _TOLD,
+    {**_TOLD, "title": "A", "description": "b", "websiteUrl": "https://c"},
+    {**_TOLD, "icons": [{"src": "a.png", "mimeType": "image/png"}]},
+    {**_TOLD, "icons": 5},
+    {**_TOLD, "title": None},
+)
+_CAPABILITIES: tuple[object, ...] = (
+    {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}, "url": {}}},
+    {"experimental": {"a": {"b": {}}}, "extensions": {"c": {}}, "tasks": {"list": {}}},
+    *({"sampling": 5}, {"roots": []}, {"roots": {"listChanged": "x"}}, {"roots": {"a": 1}}),
+    *({"experimental": {"a": 1}}, {"extensions": 3}, {"tasks": {"list": 5}}, {"unknown": 7}),
+    {"elicitation": {"form": 3}},
+)
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE_PROTOCOL_VERSIONS[-1], MODERN_PROTOCOL_VERSIONS[-1]])
+def test_what_a_client_says_of_itself(task: ModuleType, served: Path, version: str) -> None:
+    """A window knows what the server would refuse, and leaves that to it."""
+    known, said = Replies("native", (), read_only=False), 0
+    told = [(client, {}) for client in _CLIENTS] + [(_TOLD, each) for each in _CAPABILITIES]
+    for client, capabilities in told:
+        (request, *_) = task.spoken_requests(version)
+        params = request["params"]
+        if "_meta" in params:
+            prefix = "io.modelcontextprotocol/"
+            params["_meta"] |= {f"{prefix}clientInfo": client,
+                                f"{prefix}clientCapabilities": capabilities}  # fmt: skip
+        else:
+            params |= {"clientInfo": client, "capabilities": capabilities}
+        found = known.to(request, "")
+        if found is not None:
+            said += 1
+            answers = task.replies_of_server(served, [], [request])
+            assert f'"result":{found[0]}}}' == answers[request["method"]], (client, capabilities)
+    assert said >= 5
+
+
+def test_a_lost_hook_is_silence(task: ModuleType) -> None:
+    """Its event is not told twice, and an agent hears nothing of it."""
+    talk = Conversation(Replies("native", (), read_only=False), in_turn=False)
+    event = {"name": "hook_event", "arguments": {"hook_event_name": "PostToolUse"}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": event}
+    assert talk.reply_at_once(json.dumps(asked).encode()) == (b"", True)
+    again, lost = talk.begin_anew()
+    assert not again
+    (told,) = map(json.loads, lost)
+    assert told["result"] == {"content": [], "isError": False}
 
 
 def test_the_window_knows_all_toolsets_and_dialects() -> None:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tests.conftest import FIXTURES, Open, snapshot
 from tests.waiting import until
 from vaultmem import config
-from vaultmem.hooks import answer, events, prompt_words
-from vaultmem.hooks.actions import (
+from vaultmem.hooks import answer, events
+from vaultmem.operations.agent_work import prompt_words
+from vaultmem.operations.agent_work.actions import (
     Action,
     Ask,
     CommandEnd,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.hooks.test_session_hooks import edits, happens, note_of
 from vaultmem import Vault
-from vaultmem.hooks.findings import findings_of_answer, findings_of_prompt
+from vaultmem.operations.agent_work.findings import findings_of_answer, findings_of_prompt
 
 DECIDED = (
     "We decided to count the grace period from first use.",
@@ -45,6 +45,7 @@ def test_what_an_answer_says_plainly(sentences: tuple[str, ...], kind: str) -> N
     for sentence in sentences:
         found = findings_of_answer(f"## Done\n\n- **{sentence}**\n\n```\n{sentence}\n```\n")
         assert [each.kind for each in found] == ([kind] if kind else []), sentence
+        assert not findings_of_answer(f"As the old plan says:\n\n> {sentence}\n"), "quoted"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,15 @@ def test_what_an_answer_says_plainly(sentences: tuple[str, ...], kind: str) -> N
         ("Ok, let's use COPY instead of INSERT.", 1),
         ("from now on every migration has a test", 1),
         ("We decided to keep the old endpoint.", 1),
+        ("yes. and let's store ISBN-13 only from now on, convert on import", 1),
+        ("no, keep the old name", 1),
+        ("I'd rather stay with SQLite", 1),
+        ("make it a cookie instead of a header", 1),
+        ("Never touch the migrations by hand.", 1),
+        ("ab jetzt nur noch kleine Commits", 1),
+        ("keep going", 0),
+        ("never mind, it works now", 0),
+        ("let's make a test for it", 0),
         ("Use the old parser instead", 1),
         ("The problem is that users are logged out", 0),
         ("let's see what happens", 0),
@@ -66,6 +76,7 @@ def test_what_a_person_decides(prompt: str, count: int) -> None:
 def test_a_note_of_a_session_tells_what_was_decided_and_learned(vault: Vault, root: Path) -> None:
     happens(vault, "UserPromptSubmit", prompt="Make the importer faster")
     happens(vault, "Stop", last_assistant_message="We decided to wait for the data team here.")
+    assert not list(root.rglob("Sessions/**/*.md")), "what is said alone begins no note"
     edits(vault, "/home/me/Atlas/src/importer.py")
     happens(vault, "UserPromptSubmit", prompt="Let's use COPY, my token is ghp_" + "aB3d" * 9)
     answer = (
@@ -76,13 +87,31 @@ def test_a_note_of_a_session_tells_what_was_decided_and_learned(vault: Vault, ro
         happens(vault, "Stop", last_assistant_message=answer)
     text = note_of(root).read_text()
     assert (
-        "- Decided: Let's use COPY, my token is [redacted: github token]; I chose batches" in text
+        "- Decided: We decided to wait for the data team here; "
+        "Let's use COPY, my token is [redacted: github token]; I chose batches" in text
     )
     assert "- Learned: The root cause was one commit for each row\n" in text
     assert "- Ended: The importer is eight times faster." in text
-    assert text.count(" discovery: ") == 1 and text.count(" decision: ") == 2
+    assert text.count(" discovery: ") == 1 and text.count(" decision: ") == 3
     assert "ACME" not in text and "ghp_" not in text
-    assert "data team" not in text, "what is said alone begins no note"
+
+
+def test_an_answer_of_findings_is_told_once(vault: Vault, root: Path) -> None:
+    """Also where they are its first sentences: the summary tells them after later answers."""
+    edits(vault, "/home/me/Atlas/src/importer.py")
+    long = "because " + "it reads every row of the table again for each book, and " * 5 + "so on"
+    answer = (
+        "Books are imported again. The cause was a filter for digits. I decided to check the sum, "
+        f"{long}. All 134 tests pass."
+    )
+    for said in (answer, "Both editions are merged."):
+        happens(vault, "Stop", last_assistant_message=said)
+    text = note_of(root).read_text()
+    assert "- Decided: I decided to check the sum" in text
+    assert "- Learned: The cause was a filter for digits\n" in text
+    assert "- Ended: Both editions are merged." in text
+    assert "ending: Books are imported again. All 134 tests pass. ^" not in text  # replaced
+    assert text.count("filter for digits") == 2 and text.count(" ending: ") == 1
 
 
 def test_findings_are_left_out_where_settings_say_so(root: Path) -> None:

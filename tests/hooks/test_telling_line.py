@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultmem.hooks import telling_line
-from vaultmem.hooks.commands import understand_command
+from vaultmem.operations.agent_work import telling_line
+from vaultmem.operations.agent_work.commands import understand_command
 
 PYTEST = "F.\n=== short test summary info ===\nFAILED tests/a.py::test_b - assert 1 == 2\n1 failed, 3 passed in 0.1s"
 

@@ -77,6 +77,7 @@ def test_a_day_from_its_first_line_to_its_last_task(me: Me, vault: Path) -> None
     assert done.code == 1 and "There is no task 'landlord'" in done.err
     assert me("search", "landlord").out.startswith(file.relative_to(vault).as_posix())
     assert "Called the landlord" in me("today").out
+    assert "+Called the landlord" in me("recent", "--since", "today").out, "its first line counts"
     assert me("restore", "@today").code == 0
     assert b"[x]" in file.read_bytes()
 

@@ -293,6 +293,25 @@ def test_input_that_never_ends_is_not_waited_for(vault: Path) -> None:
     process.stdout.close()
 
 
+def test_an_end_that_takes_long_is_no_failure(tmp_path: Path) -> None:
+    """The alarm that ends a hook in time must not meet a program that is putting itself away."""
+    slow = (
+        "import sys, time\n"
+        "class Last:\n"
+        "    def __del__(self, sleep=time.sleep): sleep(2.5)\n"
+        "last = Last()\n"
+        "from vaultmem.__main__ import run\n"
+        "sys.argv[0] = 'vaultmem'\n"
+        "run()\n"
+    )
+    env = {k: v for k, v in environment(tmp_path, None).items() if k != "VAULTMEM_ENGINE"}
+    done = nursery.run(
+        [sys.executable, "-c", slow, "hook"],
+        input=b"{}", capture_output=True, env=env, cwd=tmp_path, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
 def test_help_says_what_it_is_for(run: Run) -> None:
     ran = run("hook", "--help")
     assert ran.code == 0 and "life-cycle" in ran.out

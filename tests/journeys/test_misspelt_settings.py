@@ -58,6 +58,7 @@ def test_what_looks_after_the_vault_shows_it_and_works(vault: Path) -> None:
     assert (found["path"], found["message"]) == (config.CONFIG, TOLD)
     assert "Correct the line" in found["fix"]
     assert TOLD in command("conflicts", "--vault", str(vault)).err
+    assert TOLD in command("engine", "status", "--vault", str(vault)).err
 
 
 @pytest.mark.parametrize("more", [[], ["--dry-run"], ["--json"]])

@@ -153,6 +153,26 @@ def test_text_is_added_to_a_section() -> None:
     assert appended(b"## A\n- 1\n## B\n", "- 2", "A") == b"## A\n- 1\n- 2\n## B\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        ("| a |\n|---|\n| 1 |\n", "| 2 |", "| a |\n|---|\n| 1 |\n| 2 |\n"),
+        ("> [!note] T\n> one\n", "> two", "> [!note] T\n> one\n> two\n"),
+        ("> [!note] T\n> one\n", "> [!tip] U", "> [!note] T\n> one\n\n> [!tip] U\n"),
+        ("| a |\n|---|\n", "words", "| a |\n|---|\n\nwords\n"),
+        ("words\n", "| 2 |", "words\n\n| 2 |\n"),
+    ],
+)
+def test_rows_and_quotations_go_on(before: str, text: str, after: str) -> None:
+    assert appended(before.encode(), text) == after.encode()
+
+
+@pytest.mark.parametrize("named", ["Big Plan with Ann", "**Big** `Plan` with [[People/Ann|Ann]]"])
+def test_a_section_is_named_as_its_heading_is_shown(named: str) -> None:
+    raw = b"# **Big** `Plan` with [[People/Ann|Ann]]\n\none\n"
+    assert appended(raw, "two", named) == raw + b"\ntwo\n"
+
+
 def test_a_section_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(InvalidInput) as error:
         appended(NOTE, "x", "Tokenz")

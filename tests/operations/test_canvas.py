@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Open, snapshot
 from vaultmem.errors import InvalidInput, NotFound, OutsideVault, ReadOnly
 from vaultmem.index import Filters
-from vaultmem.operations.graph import GraphAnswer
+from vaultmem.operations.graphs.graph import GraphAnswer
 from vaultmem.vault import Vault
 
 BOARD = "Boards/Plan.canvas"

@@ -18,7 +18,7 @@ from vaultmem.notes.fact_lines import plan_fact
 from vaultmem.notes.markdown import Fact
 from vaultmem.notes.note import parse
 from vaultmem.operations.caller import Caller
-from vaultmem.operations.graph import Entity, FactView, GraphAnswer
+from vaultmem.operations.graphs.graph import Entity, FactView, GraphAnswer
 from vaultmem.surfaces import render
 
 NOW = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)

@@ -100,6 +100,18 @@ def results(requests: list[dict[str, Any]]) -> Any:
                 yield json.dumps(block["content"])
 
 
+def require_transcript_imported(home: Path) -> None:
+    """The transcript that the program just wrote becomes one journal, and no second."""
+    words = [sys.executable, "-m", "vaultmem", "import", "claude-code", "--vault", "vault"]
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": os.getcwd()}
+    for told in ("1 added", "1 here already"):
+        done = subprocess.run(words, cwd=home, env=env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and told in done.stdout, done.stdout + done.stderr
+    (journal,) = (home / "vault/Sessions").rglob("*.md")
+    text = journal.read_text()
+    assert "\nRemember how the gateway signs.\n" in text and "source: claude-code" in text
+
+
 def main(program: str) -> None:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -125,9 +137,10 @@ def main(program: str) -> None:
         assert note.stem in stored and "searchable" in stored
         assert SAID in recalled and note.stem in recalled
         assert "There is no memory" in missing
+        require_transcript_imported(home)
     inline = [tool["name"] for tool in Model.seen[0].get("tools", ())]
     assert SCRIPT[0][0] in inline and SCRIPT[1][0] in inline, "store and recall are not deferred"
-    print("Claude Code stored, recalled and read the error.")
+    print("Claude Code stored, recalled and read the error; its transcript was imported.")
 
 
 if __name__ == "__main__":

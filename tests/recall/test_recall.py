@@ -172,9 +172,14 @@ def test_the_seeds_profile_counts_importance_and_age() -> None:
         3: NoteSignals(1.0, int(now)),
     }
     order = _equal(3)
-    fusion.weigh_as_seed(order, signals, now)
+    every = {each.memory for each in order}
+    fusion.weigh_as_seed(order, signals, now, every)
     assert [each.memory.note for each in order] == [3, 2, 1]
     assert order[0].score == pytest.approx(0.6 + 0.2 + 0.2)
+    order = _equal(3)
+    fusion.weigh_as_seed(order, signals, now, {key for key in every if key.note == 1})
+    assert [each.memory.note for each in order] == [1, 2, 3], "what is not relevant is behind"
+    assert order[0].score > order[1].score > 0
 
 
 # --- with an index ------------------------------------------------------------------------------

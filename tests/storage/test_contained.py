@@ -31,7 +31,7 @@ from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries
 from vaultmem.vault import Vault
 
 SESSION = "6f1c2e34-9a01-4b5e-8c77-1d2e3f405162"
-FLAGS = {"typing.quiet_seconds": 0.0, "model": "off"}
+FLAGS = {"typing.quiet_seconds": 0.0, "model": "off", "dialects.embedding_length": 2.0}
 LONG_AGO = 1_000_000_000
 NOTE = "---\nid: 01KE6Q8Z4R9M2N4P6R7S8T9VWX\nscope: session\n---\nA diary of somebody.\n"
 

@@ -254,7 +254,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(
         full.export("jsonl", away / "none" / "x.jsonl")
     with pytest.raises(InvalidInput, match="is a folder"):
         full.export("jsonl", away)
-    with pytest.raises(InvalidInput, match="jsonl or zip"):
+    with pytest.raises(InvalidInput, match="jsonl, okf, zip"):
         full.export("pdf", away / "x.pdf")
 
     def full_disk(*_: object, **__: object) -> Iterator[str]:

@@ -13,6 +13,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -22,6 +23,7 @@ from typing import Final, NamedTuple
 from vaultmem.base.own_path import OwnPath, is_link_or_junction
 from vaultmem.errors import Away
 
+_BEGINNING, _PAUSE = 2.0, 0.005  # seconds until others have made the file, and between looks
 _PAGE_OF_SHM: Final = 32_768  # SQLite maps the file beside it in pieces of this size
 _MAIN, _LOG, _SHARED = "", "-wal", "-shm"
 _FILES: Final = (_MAIN, _LOG, _SHARED)
@@ -106,12 +108,25 @@ class Database:
         with self._opening:
             self._connections.append((threading.current_thread(), db))
         db.create_function("from_hex", 1, bytes.fromhex, deterministic=True)
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
-        if self.begins_with:
-            db.executescript(self.begins_with)
+        self._begin(db)
         self._close_left_connections()
         return db
+
+    def _begin(self, db: sqlite3.Connection) -> None:
+        """Several that make the file at once are told that it is locked, without SQLite's waiting
+        for one another: making it write ahead takes the whole file."""
+        until = time.monotonic() + _BEGINNING
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA synchronous=NORMAL")
+                if self.begins_with:
+                    db.executescript(self.begins_with)
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(_PAUSE)
 
     def _close_left_connections(self) -> None:
         """Those of threads that have ended, of which a long life has many; never while another

@@ -4,34 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from vaultmem.base.own_path import OwnPath
+from vaultmem.base.processes.lock_call import try_lock
 from vaultmem.errors import Busy
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(fd: int) -> bool:
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-else:
-    import fcntl
-
-    def _try_lock(fd: int) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
 
 LEADER_LOCK: Final = "leader.lock"  # held by the one process that follows the files
 
@@ -55,7 +35,7 @@ class HeldLock:
 def try_to_lock(place: Path | OwnPath) -> HeldLock | None:
     """The lock if nobody has it; None at once if somebody does."""
     fd = OwnPath.of(place).open(os.O_RDWR | os.O_CREAT, 0o600)
-    if _try_lock(fd):
+    if try_lock(fd):
         return HeldLock(fd)
     os.close(fd)
     return None
@@ -77,7 +57,7 @@ def locked(place: Path | OwnPath, *, timeout: float, what: str) -> Iterator[None
     while True:
         fd = OwnPath.of(place).open(os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            while not _try_lock(fd):
+            while not try_lock(fd):
                 if time.monotonic() >= deadline:
                     raise Busy(f"Another process is {what}; try again in a moment.")
                 time.sleep(pause)

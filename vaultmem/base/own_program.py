@@ -14,6 +14,7 @@ import vaultmem
 from vaultmem.base import small_files
 
 PROGRAM: Final = "vaultmem"
+DISTRIBUTION: Final = "vaultmem-mcp"
 PROGRAM_FILES: Final = (PROGRAM, f"{PROGRAM}.exe", f"{PROGRAM}.cmd")
 _LARGEST_STARTER: Final = 1_000_000  # bytes; what starts a Python program is far smaller
 
@@ -43,6 +44,25 @@ def command_to_type(arguments: str = "") -> str:
     """A command line for a person, as it works for this installation: by name where a shell
     would find this one by it, else by its place. The arguments are written as they are."""
     return f"{_program_to_type()} {arguments}".rstrip()
+
+
+def installer_of_packages() -> list[str] | None:
+    """What installs into the environment of this Python."""
+    import shutil
+    from importlib.util import find_spec
+
+    if find_spec("pip"):
+        return [sys.executable, "-P", "-m", "pip", "install"]
+    uv = shutil.which("uv")
+    return [uv, "pip", "install", "--python", sys.executable] if uv else None
+
+
+def command_to_add(requirement: str) -> str:
+    """A command line for a person that adds a package to this installation; pipx keeps to itself
+    what its environments hold."""
+    if "pipx" in Path(sys.prefix).parts:
+        return shell_line(["pipx", "inject", DISTRIBUTION, requirement])
+    return shell_line([*(installer_of_packages() or ["pip", "install"]), requirement])
 
 
 def is_own_program(file: Path) -> bool:

@@ -126,6 +126,17 @@ CLIENTS: Final = {
 }
 
 
+# One that has no settings of ours, and reads a file of instructions.
+ANY_AGENT: Final = Client(
+    "agent",
+    "The agent",
+    lambda places: places.home,
+    "",
+    "",
+    "Start the agent anew: it reads its instructions then.",
+)
+
+
 def client_named(name: str) -> Client:
     """The client of that name, however it is written; a near name is suggested, never taken."""
     wanted = name.strip().lower().replace(" ", "-").replace("_", "-")

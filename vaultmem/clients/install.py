@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from vaultmem import config
 from vaultmem.base.own_program import PROGRAM
-from vaultmem.clients import claude_version, our_entry, settings_edit, settings_file
-from vaultmem.clients.catalogue import CLIENTS, Client, claude_code_settings, is_client_here
+from vaultmem.clients import claude_version, instructions, our_entry, settings_edit, settings_file
+from vaultmem.clients.catalogue import (
+    ANY_AGENT,
+    CLIENTS,
+    Client,
+    claude_code_settings,
+    is_client_here,
+)
+from vaultmem.clients.instructions import adding_instructions, removing_instructions
 from vaultmem.clients.our_entry import EntryOptions
 from vaultmem.clients.settings_file import Edit, Outcome, SettingsBackup, SettingsChange
 from vaultmem.errors import InvalidInput, VaultmemError
@@ -51,9 +58,11 @@ def install_client(
     *,
     file: Path | None = None,
     hooks: bool | None = None,
+    told: Sequence[Path] = (),
     dry_run: bool = False,
 ) -> ClientChange:
-    """Hooks come with Claude Code unless they are declined, or would go beyond what is allowed."""
+    """Hooks come with Claude Code unless they are declined, or would go beyond what is allowed; a block
+    in files of instructions (`told`) only where it is asked for, or where there is one."""
     if hooks and (client.name != "claude-code" or file):
         raise InvalidInput("--hooks belongs to Claude Code's own settings; leave it out here.")
     if hooks and wanted.is_second:
@@ -74,6 +83,8 @@ def install_client(
             steps.append(
                 SettingsChange("hooks", place, _install_hooks_edit(place, wanted, version))
             )
+    files = [*told, *([] if file or wanted.is_second else _instructions_with_block(client, places))]
+    steps += [adding_instructions(f, wanted.vault, places.home) for f in dict.fromkeys(files)]
     outcomes = _run_install_changes(steps, dry_run)
     notes = [
         *_install_notes_on_json(client, outcomes),
@@ -81,6 +92,24 @@ def install_client(
         *_install_notes_on_version(version),
     ]
     return ClientChange(client, outcomes, tuple(notes))
+
+
+def _instructions_with_block(client: Client, places: config.Places) -> list[Path]:
+    """The client's own file of instructions, if it has our block in it."""
+    usual = instructions.usual_instructions(client.name, places)
+    has_it = usual and instructions.has_block(settings_file.read_settings_file(usual))
+    return [usual] if usual and has_it else []
+
+
+def tell_agent(files: Sequence[Path], vault: Path | None, *, dry_run: bool = False) -> ClientChange:
+    """The block alone, for an agent that has only files of instructions; without a vault, out of
+    them."""
+    home = config.places().home
+    steps = [
+        adding_instructions(file, vault, home) if vault else removing_instructions(file)
+        for file in files
+    ]
+    return ClientChange(ANY_AGENT, _run_install_changes(steps, dry_run))
 
 
 def _are_hooks_due(wanted: EntryOptions, places: config.Places) -> bool:
@@ -168,6 +197,7 @@ def uninstall_client(
     *,
     name: str = PROGRAM,
     file: Path | None = None,
+    told: Sequence[Path] = (),
     dry_run: bool = False,
 ) -> ClientChange:
     """What it takes out, and the backups that nobody needs any more."""
@@ -183,12 +213,14 @@ def uninstall_client(
     if client.name == "claude-code" and file is None and name == PROGRAM:
         removals.append(("hooks", claude_code_settings(places), settings_edit.remove_hooks))
     steps = [SettingsChange(what, p, _uninstall_edit(p, remove)) for what, p, remove in removals]
+    files = [*told, *([] if file or name != PROGRAM else _instructions_with_block(client, places))]
+    steps += map(removing_instructions, dict.fromkeys(files))
     outcomes = _run_install_changes(steps, dry_run)
     cleared = (
         _without_needless_backups(outcome, remove, dry_run)
-        for outcome, (_, _, remove) in zip(outcomes, removals, strict=True)
+        for outcome, (_, _, remove) in zip(outcomes, removals, strict=False)
     )
-    return ClientChange(client, tuple(cleared))
+    return ClientChange(client, (*cleared, *outcomes[len(removals) :]))
 
 
 def _uninstall_edit(file: Path, remove: Removal) -> Edit:

@@ -36,6 +36,7 @@ class SettingsChange:
     what: str  # of ours goes into the file, or out of it
     path: Path
     edit: Edit
+    keeps_backup: bool = True  # else what is done can be undone to the byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def apply_settings_change(step: SettingsChange) -> Outcome:
             return outcome
         with durable.disk_errors_explained(f"Writing {path}"):
             only_ours_goes = outcome.after is None or outcome.after in settings_backups(path)
+            only_ours_goes = only_ours_goes or not step.keeps_backup
             backup = None if only_ours_goes else _keep_settings_backup(path, outcome.before)
             if _write_settings_file(Path(os.path.realpath(path)), outcome):
                 return Outcome(step, outcome.before, outcome.after, backup)

@@ -15,14 +15,12 @@ from vaultmem.front.engine_call import NoEngine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from socket import socket
     from typing import Any
 
     from vaultmem.front.engine_place import EnginePlace
 
 TAKEN_SECONDS = 1.0  # until an engine must have said that it does it
 DONE_SECONDS = 120.0
-_PIECE = 1 << 16
 
 
 class Unknown(Exception):
@@ -41,8 +39,8 @@ class EngineCommand:
             raise NoEngine("there is none")
         try:
             link.settimeout(min(TAKEN_SECONDS, seconds))
-            link.sendall(self._hello(arguments, piped))
-            taken, rest = _line_from(link, b"")
+            rest = engine_call.introduce(link, self._place, self._hello(arguments, piped))
+            taken, rest = engine_call.line_from(link, rest)
             if plain_json.parsed(taken.decode()).get("taken") is not True:
                 raise NoEngine("it refused")
         except (OSError, ValueError) as error:
@@ -50,7 +48,7 @@ class EngineCommand:
         try:
             link.settimeout(max(0.05, until - time.monotonic()))
             link.sendall(b"go\n")  # else one that hung does later what we have done ourselves
-            line, _ = _line_from(link, rest)
+            line, _ = engine_call.line_from(link, rest)
             answer: dict[str, Any] = plain_json.parsed(line.decode())
         except (OSError, ValueError) as error:
             raise Unknown(str(error)) from None
@@ -95,15 +93,3 @@ def _columns() -> int:
         return os.get_terminal_size(1).columns or 80
     except (OSError, ValueError):
         return 80
-
-
-def _line_from(link: socket, begun: bytes) -> tuple[bytes, bytes]:
-    """The next line, and what came behind it."""
-    pieces = begun
-    while b"\n" not in pieces:
-        piece = link.recv(_PIECE)
-        if not piece:
-            raise OSError("it ended")
-        pieces += piece
-    line, _, rest = pieces.partition(b"\n")
-    return line, rest

@@ -35,10 +35,10 @@ def _whole(text: str) -> str:
 
 
 class Request:
-    __slots__ = ("key", "line", "reads")
+    __slots__ = ("key", "line", "reads", "tool")
 
-    def __init__(self, key: str, line: bytes, reads: bool) -> None:
-        self.key, self.line, self.reads = key, line, reads
+    def __init__(self, key: str, line: bytes, reads: bool, tool: str = "") -> None:
+        self.key, self.line, self.reads, self.tool = key, line, reads, tool
 
 
 class Conversation:
@@ -104,8 +104,8 @@ class Conversation:
     def _remember_request(self, message: dict[str, Any], key: str, line: bytes) -> None:
         method, params = message["method"], message.get("params")
         params = params if isinstance(params, dict) else {}
-        writes = method == "tools/call" and str(params.get("name")) in self._known.writing
-        request = Request(key, line, reads=not writes)
+        tool = str(params.get("name")) if method == "tools/call" else ""
+        request = Request(key, line, reads=tool not in self._known.writing, tool=tool)
         if method == _LISTEN:
             self._lasting[_LISTEN + key] = request
             return
@@ -155,7 +155,11 @@ class Conversation:
         self.dropped = [
             each.key for each in heard_before if self._lasting.get(_LISTEN + each.key) is not each
         ]
-        lost = [self._known.lost(each.key, each.line) for each in self._under_way if not each.reads]
+        lost = [
+            self._known.lost(each.key, each.tool, each.line)
+            for each in self._under_way
+            if not each.reads
+        ]
         self._under_way = [each for each in self._under_way if each.reads]
         again = [each.line for each in said_before]
         if self._greeted:

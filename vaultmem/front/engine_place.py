@@ -1,4 +1,4 @@
-"""Where the engine of a vault is to be found: a socket in the user's own run-time folder.
+"""Where the engine of a vault is to be found: at files in the user's own run-time folder.
 
 Its name says which engine it is: of which vault, of which version, and with which settings. Two
 programs that would answer differently never meet at the same one.
@@ -11,11 +11,7 @@ import stat
 import sys
 
 from vaultmem import __version__
-
-try:
-    from _blake2 import blake2b as _hash
-except ImportError:  # another Python
-    from hashlib import blake2b as _hash
+from vaultmem.front.own_hash import short_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +20,7 @@ if TYPE_CHECKING:
 WIRE = 2  # counts how what is said on the socket changes
 OFF = ("0", "off", "no", "false")
 SWITCH = "VAULTMEM_ENGINE"
+LOOPBACK = "loopback"  # the way of systems without sockets in the file system, anywhere
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 _OURS = "VAULTMEM_"
@@ -50,11 +47,13 @@ class NoPlace(Exception):
 class EnginePlace:
     """The files of one engine; their folder may be cleared away at any time."""
 
-    def __init__(self, vault: str, name: str, folder: str) -> None:
+    def __init__(self, vault: str, name: str, folder: str, is_loopback: bool) -> None:
         self.vault = vault
         self.name = name
         self.folder = folder
-        self.socket = os.path.join(folder, f"{name}.sock")
+        self.is_loopback = is_loopback
+        end = "port" if is_loopback else "sock"
+        self.socket = os.path.join(folder, f"{name}.{end}")  # or what says where it is
         self.lock = os.path.join(folder, f"{name}.lock")  # held by the engine: this is the truth
         self.starting = os.path.join(folder, f"{name}.starting")  # held by who starts one
         self.log = os.path.join(folder, f"{name}.log")
@@ -62,6 +61,8 @@ class EnginePlace:
     def make_folder(self) -> None:
         """For who starts an engine; to look for one leaves nothing behind."""
         try:
+            if self.is_loopback:
+                os.makedirs(os.path.dirname(self.folder), exist_ok=True)
             os.mkdir(self.folder, 0o700)
         except FileExistsError:
             pass
@@ -73,26 +74,35 @@ class EnginePlace:
 def engine_place(vault: str, dialect: str, environment: Mapping[str, str]) -> EnginePlace:
     """`dialect` is named where it brings settings of its own; else empty."""
     folder = _runtime_folder(environment)
-    place = EnginePlace(vault, _engine_name(vault, dialect, environment), folder)
-    if len(os.fsencode(place.socket)) > _LONGEST_SOCKET:
+    is_loopback = uses_loopback(environment)
+    name = _engine_name(vault, dialect, environment, LOOPBACK if is_loopback else "")
+    place = EnginePlace(vault, name, folder, is_loopback)
+    if not is_loopback and len(os.fsencode(place.socket)) > _LONGEST_SOCKET:
         raise NoPlace(f"the path of a socket in {folder} would be too long")
     return place
 
 
-def _engine_name(vault: str, dialect: str, environment: Mapping[str, str]) -> str:
+def uses_loopback(environment: Mapping[str, str]) -> bool:
+    return sys.platform == "win32" or environment.get(SWITCH, "").lower() == LOOPBACK
+
+
+def _engine_name(vault: str, dialect: str, environment: Mapping[str, str], way: str) -> str:
     settings = [f"{name}={environment.get(name, '')}" for name in _SHARED]
     settings += sorted(
         f"{name}={value}"
         for name, value in environment.items()
         if name.startswith(_OURS) and name not in _OF_CALLERS
     )
-    told = [str(WIRE), __version__, PACKAGE, sys.executable, vault, dialect, *settings]
-    return _hash(os.fsencode("\0".join(told)), digest_size=10).hexdigest()
+    told = [str(WIRE), way, __version__, PACKAGE, sys.executable, vault, dialect, *settings]
+    return short_hash(os.fsencode("\0".join(told)))
 
 
 def _runtime_folder(environment: Mapping[str, str]) -> str:
-    if not hasattr(os, "getuid"):
-        raise NoPlace("this system has no sockets in the file system")
+    if sys.platform == "win32":
+        local = environment.get("LOCALAPPDATA", "")  # nobody else may look into it
+        if not os.path.isabs(local):
+            raise NoPlace("LOCALAPPDATA names no folder")
+        return os.path.join(local, "vaultmem", "run")
     user = os.getuid()
     given = environment.get("XDG_RUNTIME_DIR", "")
     for base in (given, f"/run/user/{user}"):
@@ -104,6 +114,8 @@ def _runtime_folder(environment: Mapping[str, str]) -> str:
 
 def _require_private(folder: str) -> str:
     """Where it is there, it is the user's alone: nobody else may put a socket there."""
+    if sys.platform == "win32":
+        return folder
     try:
         found = os.lstat(folder)
     except FileNotFoundError:

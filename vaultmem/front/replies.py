@@ -21,6 +21,8 @@ _PLAIN = frozenset(
     (ERA, "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities")
 )
 _LONGEST_ID = 100
+_OF_CLIENTS = ("name", "version", "title", "description", "websiteUrl")
+_DEEPEST = 5  # what a client can do, and how
 
 
 class Replies:
@@ -35,16 +37,15 @@ class Replies:
         surface = everything["surfaces"][dialect or NATIVE]
         self._by_version: dict[str, dict[str, Any]] = surface["versions"]
         self._is_of_palace = bool(palace)  # most of what is said depends on it
-        self._cut_off: str = surface["cut_off"]  # in place of a reply that is lost
-        self._cut_off_modern: str = surface["cut_off_modern"]
+        self._lost: dict[str, list[str]] = surface["lost"]  # in place of a reply, in either era
         self.writing = frozenset(surface["writing"])  # tools that change something
         self.toolsets = frozenset(toolsets or surface["toolsets"])
         self.read_only = read_only  # None while that is not known
 
-    def lost(self, key: str, line: bytes) -> bytes:
-        """In place of the reply to a request that may have written something."""
-        told = self._cut_off_modern if ERA.encode() in line else self._cut_off
-        return f'{{"jsonrpc":"2.0","id":{key},{told}}}\n'.encode()
+    def lost(self, key: str, tool: str, line: bytes) -> bytes:
+        """In place of the reply to a call that may have written something."""
+        told = self._lost.get(tool) or self._lost[""]
+        return f'{{"jsonrpc":"2.0","id":{key},{told[ERA.encode() in line]}}}\n'.encode()
 
     def to(self, request: dict[str, Any], version: str) -> tuple[str, str] | None:
         """The reply's text behind its id, and the version it belongs to; None where the server
@@ -90,16 +91,45 @@ def _is_plain_greeting(params: dict[str, Any]) -> bool:
     client = params.get("clientInfo")
     return (
         set(params) == {"protocolVersion", "capabilities", "clientInfo"}
-        and isinstance(params["capabilities"], dict)
+        and _are_plain_capabilities(params["capabilities"])
         and _is_plain_client(client)
     )
 
 
 def _is_plain_client(client: object) -> bool:
+    if not isinstance(client, dict) or not {"name", "version"} <= set(client):
+        return False
+    return all(
+        isinstance(said, str) if name in _OF_CLIENTS else name == "icons" and _are_plain_icons(said)
+        for name, said in client.items()
+    )
+
+
+def _are_plain_icons(icons: object) -> bool:
+    return isinstance(icons, list) and all(
+        isinstance(icon, dict)
+        and {"src"} <= set(icon) <= {"src", "mimeType"}
+        and all(isinstance(text, str) for text in icon.values())
+        for icon in icons
+    )
+
+
+def _are_plain_capabilities(told: object) -> bool:
+    """Nothing in them that a server refuses: all that it knows are objects, but for one."""
+    if not isinstance(told, dict):
+        return False
+    roots = told.get("roots", {})
+    if not isinstance(roots, dict) or not isinstance(roots.get("listChanged", True), bool):
+        return False
+    others = [roots[name] for name in roots if name != "listChanged"]
+    return _is_of_objects({**told, "roots": {str(n): each for n, each in enumerate(others)}}, 0)
+
+
+def _is_of_objects(told: object, depth: int) -> bool:
     return (
-        isinstance(client, dict)
-        and {"name", "version"} <= set(client) <= {"name", "version", "title"}
-        and all(isinstance(text, str) for text in client.values())
+        isinstance(told, dict)
+        and depth < _DEEPEST
+        and all(_is_of_objects(each, depth + 1) for each in told.values())
     )
 
 
@@ -111,6 +141,6 @@ def _is_plain_meta(meta: object) -> bool:
         return not meta
     return (
         set(meta) == _PLAIN
-        and meta["io.modelcontextprotocol/clientCapabilities"] == {}
+        and _are_plain_capabilities(meta["io.modelcontextprotocol/clientCapabilities"])
         and _is_plain_client(meta["io.modelcontextprotocol/clientInfo"])
     )

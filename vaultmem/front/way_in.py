@@ -18,6 +18,7 @@ _TOOLSETS = ("core", "graph", "session", "curate")
 _NATIVE = "native"
 # Dialects that bring settings of their own: what they share is not shared with other windows.
 _WITH_SETTINGS = ("surreal", "trae")
+_SURREAL_FILE = "~/.claude/surrealdb-memory.local.md"
 _DIALECTS = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
 
 # Commands that people wait for, and that need nothing of the process that asks but its words.
@@ -39,7 +40,7 @@ def reason_for_no_engine() -> str:
 
 def try_engine(arguments: list[str]) -> int | None:
     """The exit code, where the engine did it; None where the whole program has to."""
-    if os.environ.get(SWITCH, "").lower() in OFF or not hasattr(os, "fork"):
+    if os.environ.get(SWITCH, "").lower() in OFF:
         return None
     name = arguments[0] if arguments else ""
     if name == "serve":
@@ -55,26 +56,29 @@ def try_engine(arguments: list[str]) -> int | None:
 
 
 def _serve(arguments: list[str]) -> int | None:
-    given = _plain_options(arguments)
-    if given is None or not (sys.stdin and sys.stdout and sys.stderr) or os.isatty(0):
+    if not (sys.stdin and sys.stdout and sys.stderr) or os.isatty(0):
         return None  # a socket must never get the number of a stream that was closed
+    given = _plain_options(arguments)
+    if given is None:
+        return _left_to_server(
+            "" if _is_over_http(arguments) else "it has options that windows have not"
+        )
     dialect = given.get("--dialect", _NATIVE)
     toolsets = tuple(given.get("--toolsets", "").split(",")) if "--toolsets" in given else ()
     if dialect != _NATIVE and (dialect not in _DIALECTS or toolsets):
         return None
     if not set(toolsets) <= set(_TOOLSETS) or ("--palace" in given and dialect != "trusty"):
         return None
+    if dialect == "surreal" and not _is_surreal_with_engine():
+        return None
     try:
         vault = named_or_near_vault(given.get("--vault", ""), os.environ)
         if not vault:
-            return None
+            return _left_to_server("the vault was not there when it started")
         own = dialect if dialect in _WITH_SETTINGS else ""
         place = engine_place(vault, own, os.environ)
     except (NoPlace, OSError) as error:
-        from vaultmem.front.window import Left
-
-        left.append(Left(str(error)))
-        return None
+        return _left_to_server(str(error))
     from vaultmem.front.conversation import Conversation
     from vaultmem.front.replies import Replies
     from vaultmem.front.window import Window
@@ -87,6 +91,44 @@ def _serve(arguments: list[str]) -> int | None:
         return 0
     left.append(rest)
     return None
+
+
+def _is_surreal_with_engine() -> bool:
+    """Unless its configuration may say that the memories are elsewhere: then the whole program
+    reads it."""
+    mode = os.environ.get("MEMORY_DEPLOYMENT_MODE", "").strip() or _surreal_mode_in_file()
+    if mode == "local-server":
+        return True
+    named = [os.environ.get(name) for name in ("MEMORY_DB_PATH", "MEMORY_REMOTE_URL")]
+    return not mode and not any(named)
+
+
+def _surreal_mode_in_file() -> str:
+    """A question mark where there is a file that does not begin with its mode."""
+    file = os.environ.get("MEMORY_CONFIG_PATH", "").strip()
+    try:
+        with open(file or os.path.expanduser(_SURREAL_FILE), encoding="utf-8") as opened:
+            lines = opened.read(4_000).split("\n")
+    except FileNotFoundError:
+        return "?" if file else ""
+    except (OSError, ValueError):
+        return "?"
+    told = [line.partition(":")[2] for line in lines if line.startswith("deployment_mode:")]
+    return told[0].strip(" \t\"'") if len(told) == 1 else "?"
+
+
+def _left_to_server(reason: str) -> int | None:
+    """To the one in this process, which says why."""
+    from vaultmem.front.window import Left
+
+    if reason:
+        left.append(Left(reason))
+    return None
+
+
+def _is_over_http(arguments: list[str]) -> bool:
+    """Then the server may be the engine itself."""
+    return any(argument.partition("=")[0] == "--http" for argument in arguments)
 
 
 def _perhaps_read_only(vault: str) -> bool | None:
@@ -172,8 +214,18 @@ def _end_in_time() -> None:
     """Whoever wrote the event may never close the pipe, and an agent waits for its hooks."""
     import _signal  # type: ignore[import-not-found]
 
-    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
-    _signal.setitimer(_signal.ITIMER_REAL, _LAST_SECONDS)
+    if hasattr(_signal, "SIGALRM"):
+        _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+        _signal.setitimer(_signal.ITIMER_REAL, _LAST_SECONDS)
+        return
+    import _thread
+    import time
+
+    def end() -> None:
+        time.sleep(_LAST_SECONDS)
+        os._exit(0)
+
+    _thread.start_new_thread(end, ())
 
 
 def _pipe_again(piped: bytes) -> None:

@@ -9,40 +9,50 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # what is around it takes long to load
 import os
-import select
 import sys
 import time
 
-from vaultmem.base import parent_process
+from vaultmem.base.processes import parent_process
 from vaultmem.front import plain_json
 from vaultmem.front.conversation import LINE_BYTES
-from vaultmem.front.engine_call import ANSWER_SECONDS, TRY_SECONDS, NoEngine, Starting, hello
+from vaultmem.front.engine_call import (
+    ANSWER_SECONDS,
+    TRY_SECONDS,
+    NoEngine,
+    Starting,
+    hello,
+    opening,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from socket import socket
     from typing import Any
 
+    from vaultmem.front.client_streams import ClientStreams
     from vaultmem.front.conversation import Conversation
     from vaultmem.front.engine_place import EnginePlace
 
 PING_SECONDS = 3.0  # of silence while something is under way
-HUNG_SECONDS = 10.0  # of silence after which the engine is given up
+HUNG_SECONDS = 10.0  # of silence after a ping, when the engine is given up
 PARENT_SECONDS = 0.5
 END_SECONDS = 15.0  # for what runs when the client has left
 _DEATHS = 3  # within a minute, after which the server in this process takes over
 _PIECE = 1 << 16
-_WHOLE = 4096  # bytes that a pipe takes at once when it says that it takes some
+_MOST_WAITING = 40_000_000  # bytes that the engine has not taken; then the client has to wait
 
 
 class Left:
     """What a window leaves to the server in its own process, and why there is no engine."""
 
-    def __init__(self, reason: str, said: bytes = b"", answered: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, reason: str, said: bytes = b"", answered: tuple[Any, ...] = (), session: str = ""
+    ) -> None:
         self.reason = reason
         self.said = said
         self.answered = answered
+        self.session = session
 
 
 class Window:
@@ -57,9 +67,11 @@ class Window:
         self._place, self._dialect, self._environment = place, dialect, environment
         self._arguments = arguments
         self._talk = conversation
+        self._streams = _client_streams(place)
         self._session = ""
         self._starting: Starting | None = None
         self._link: socket | None = None
+        self._after_first: Callable[[bytes], bytes] | None = None  # of the engine's lines
         self._greeted = False
         self._from_client, self._from_engine = bytearray(), bytearray()
         self._to_client, self._to_engine = bytearray(), bytearray()
@@ -68,7 +80,8 @@ class Window:
         self._ended = 0.0  # when the client left
         self._is_end_told = self._is_asked_to_end = False
         self._heard = False
-        self._last_heard = self._last_ping = self._last_look = time.monotonic()
+        self._last_heard = self._last_look = time.monotonic()
+        self._pinged = 0.0  # when, if nothing was heard since
         self._is_let_go = False  # the engine is asked for again when it is needed
         self._deaths: list[float] = []
 
@@ -92,7 +105,7 @@ class Window:
             return None
 
     def _is_done(self) -> bool:
-        if not self._ended or self._to_client:
+        if not self._ended or self._to_client or not self._streams.is_all_told():
             return False
         if time.monotonic() - self._ended > END_SECONDS:
             return True
@@ -109,22 +122,24 @@ class Window:
     # --- one turn ------------------------------------------------------------------------
 
     def _turn(self) -> None:
-        events = select.poll()
-        if not self._ended:
-            events.register(0, select.POLLIN)
-        if self._to_client:
-            events.register(1, select.POLLOUT)
-        if self._link is not None:
-            wanted = select.POLLIN | (select.POLLOUT if self._to_engine else 0)
-            events.register(self._link.fileno(), wanted)
-        for descriptor, said in events.poll(self._patience() * 1000):
-            if descriptor == 0:
-                self._hear_client()
-            elif descriptor == 1:
-                self._tell_client(said)
-            elif self._link is not None and descriptor == self._link.fileno():
-                self._exchange(self._link, said)
+        link = self._link
+        client_said, client_takes, engine_said, engine_takes = self._streams.ready(
+            link,
+            self._patience(),
+            hears=not self._ended and self._takes_more(),
+            tells=bool(self._to_client),
+            sends=bool(self._to_engine),
+        )
+        if client_said:
+            self._hear_client()
+        if client_takes:
+            self._streams.write(self._to_client)
+        if link is not None and (engine_said or engine_takes):
+            self._exchange(link, said=engine_said, takes=engine_takes)
         self._look_around()
+
+    def _takes_more(self) -> bool:
+        return len(self._to_engine) + sum(map(len, self._waiting)) < _MOST_WAITING
 
     def _patience(self) -> float:
         if self._starting is not None:
@@ -139,7 +154,8 @@ class Window:
             self._look_after_engine(now)
         if now - self._last_look >= PARENT_SECONDS:
             self._last_look = now
-            gone = parent_process.is_parent_gone(heard=self._heard) or not _has_reader(1)
+            gone = parent_process.is_parent_gone(heard=self._heard)
+            gone = gone or not self._streams.has_reader()
             if not self._ended and gone:
                 sys.stderr.write(
                     "The program that started this server has ended, so it ends too.\n"
@@ -152,10 +168,7 @@ class Window:
     # --- the client ----------------------------------------------------------------------
 
     def _hear_client(self) -> None:
-        try:
-            piece = os.read(0, _PIECE)
-        except OSError:
-            piece = b""
+        piece = self._streams.read()
         if not piece:
             if self._from_client:  # a last line without its end
                 self._take_line(bytes(self._from_client))
@@ -181,15 +194,9 @@ class Window:
         reply, goes_on = self._talk.reply_at_once(line)
         self._to_client += reply
         if reply:
-            self._tell_client(0)
+            self._streams.write(self._to_client)
         if goes_on:
             self._pass_on(line)
-
-    def _tell_client(self, said: int) -> None:
-        if said & (select.POLLERR | select.POLLHUP):
-            raise BrokenPipeError
-        while self._to_client and _takes_some(1):
-            del self._to_client[: os.write(1, self._to_client[:_WHOLE])]
 
     # --- the engine ----------------------------------------------------------------------
 
@@ -203,9 +210,11 @@ class Window:
         self._starting, self._link, self._greeted = None, link, False
         self._is_let_go = False
         more = {"arguments": self._arguments, "session": self._session}
-        self._to_engine = bytearray(hello("window", self._place, self._environment, **more))
+        said = hello("window", self._place, self._environment, **more)
+        first, self._after_first = opening(self._place, said)
+        self._to_engine = bytearray(first)
         self._from_engine.clear()
-        self._last_heard = time.monotonic()
+        self._last_heard, self._pinged = time.monotonic(), 0.0
 
     def _pass_on(self, line: bytes) -> None:
         if self._greeted:
@@ -215,11 +224,11 @@ class Window:
         if self._link is None and self._starting is None:
             self._reach_engine()
 
-    def _exchange(self, link: socket, said: int) -> None:
+    def _exchange(self, link: socket, *, said: bool, takes: bool) -> None:
         try:
-            if said & select.POLLOUT and self._to_engine:
+            if takes and self._to_engine:
                 del self._to_engine[: link.send(self._to_engine[:_PIECE])]
-            if said & (select.POLLIN | select.POLLHUP | select.POLLERR):
+            if said:
                 piece = link.recv(_PIECE)
                 if not piece:
                     self._engine_left()
@@ -231,14 +240,17 @@ class Window:
             self._engine_left()
 
     def _hear_engine(self, piece: bytes) -> None:
-        self._last_heard = time.monotonic()
+        self._last_heard, self._pinged = time.monotonic(), 0.0
         self._from_engine += piece
         if b"\n" not in piece:
             return
         *lines, rest = self._from_engine.split(b"\n")
         self._from_engine = bytearray(rest)
         for line in map(bytes, lines):
-            if line == b"!bye":
+            if self._after_first is not None:
+                self._to_engine += self._after_first(line)
+                self._after_first = None
+            elif line == b"!bye":
                 self._is_let_go = True
             elif line.startswith(b"!"):
                 _say(line[1:])
@@ -247,7 +259,7 @@ class Window:
             elif self._talk.take_reply(line):
                 self._to_client += line + b"\n"
         if self._to_client:
-            self._tell_client(0)
+            self._streams.write(self._to_client)
 
     def _take_answer_to_hello(self, line: bytes) -> None:
         try:
@@ -269,12 +281,11 @@ class Window:
             if silent > ANSWER_SECONDS:
                 raise NoEngine("an engine is there and does not answer")
             return
-        if self._talk.is_something_under_way and silent > PING_SECONDS:
-            if silent > HUNG_SECONDS and now - self._last_ping < HUNG_SECONDS:
-                raise NoEngine("the engine no longer answered")
-            if now - self._last_ping > PING_SECONDS:
-                self._last_ping = now
-                self._to_engine += b"!\n"
+        if self._pinged and now - self._pinged > HUNG_SECONDS:
+            raise NoEngine("the engine no longer answered")
+        if self._talk.is_something_under_way and silent > PING_SECONDS and not self._pinged:
+            self._pinged = now
+            self._to_engine += b"!\n"
         if self._ended and not self._to_engine and not self._is_end_told:
             self._is_end_told = True
             self._link_shut_down()
@@ -320,12 +331,20 @@ class Window:
         if self._starting is not None:
             self._starting.close()
         self._say_again()
-        os.set_blocking(1, True)
-        while self._to_client:
-            del self._to_client[: os.write(1, self._to_client)]
+        self._streams.hand_over(self._to_client)
         said = b"".join(line + b"\n" for line in self._waiting) + bytes(self._from_client)
         answered = tuple(map(plain_json.parsed, self._talk.dropped))
-        return Left(reason, said, answered)
+        return Left(reason, said, answered, self._session)
+
+
+def _client_streams(place: EnginePlace) -> ClientStreams:
+    if place.is_loopback:
+        from vaultmem.front.threaded_streams import ThreadedStreams
+
+        return ThreadedStreams()
+    from vaultmem.front.client_streams import ClientStreams
+
+    return ClientStreams()
 
 
 def _say(line: bytes) -> None:
@@ -333,15 +352,3 @@ def _say(line: bytes) -> None:
     if line:
         sys.stderr.write(str(plain_json.parsed(line.decode())))
         sys.stderr.flush()
-
-
-def _takes_some(descriptor: int) -> bool:
-    asked = select.poll()
-    asked.register(descriptor, select.POLLOUT)
-    return bool(asked.poll(0))
-
-
-def _has_reader(descriptor: int) -> bool:
-    asked = select.poll()
-    asked.register(descriptor, 0)
-    return not any(said & (select.POLLERR | select.POLLHUP) for _, said in asked.poll(0))

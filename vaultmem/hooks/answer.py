@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.hooks.actions import (
+from vaultmem.hooks.events import decide, event_of
+from vaultmem.notes.note import printable
+from vaultmem.operations.agent_work.actions import (
     Action,
     Ask,
     CommandEnd,
@@ -19,10 +21,8 @@ from vaultmem.hooks.actions import (
     TodoItem,
     TodoList,
 )
-from vaultmem.hooks.events import decide, event_of
-from vaultmem.hooks.payload import Event, last_part, one_line
-from vaultmem.hooks.session_hooks import SessionHooks
-from vaultmem.notes.note import printable
+from vaultmem.operations.agent_work.journal_keeping import JournalKeeping
+from vaultmem.operations.agent_work.payload import Event, last_part, one_line
 from vaultmem.operations.context.notebook import Notebook
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
         case (
             Ask() | Reply() | FileChange() | CommandEnd() | TodoList() | TodoItem() | Stopped()
         ) if session:
-            return SessionHooks(vault, session).take(action, event.folder)
+            return _journal(vault, session).take(action, event.folder)
         case Remember(text):
             scope = "project" if vault.caller.project or vault.caller.default_project else "user"
             done = vault.remember(
@@ -106,9 +106,14 @@ def _written(vault: Vault, event: Event, action: Action) -> dict[str, Any]:
             )
             return {"memory_id": done.memory_id}
         case End() if session:
-            SessionHooks(vault, session).leave()
+            _journal(vault, session).leave()
             return _ended(vault, session)
     return {}
+
+
+def _journal(vault: Vault, session: str) -> JournalKeeping:
+    seen = Notebook(vault.parts, session)
+    return JournalKeeping(vault.cleaning, vault.session_work, seen, session)
 
 
 def _ended(vault: Vault, session: str) -> dict[str, Any]:

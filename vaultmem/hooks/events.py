@@ -10,9 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vaultmem.hooks import prompt_words
-from vaultmem.hooks.actions import Action, Ask, End, Inject, Log, Remember, Reply, Stopped
-from vaultmem.hooks.payload import Event, last_part, one_line
+from vaultmem.operations.agent_work import prompt_words
+from vaultmem.operations.agent_work.actions import (
+    Action,
+    Ask,
+    End,
+    Inject,
+    Log,
+    Remember,
+    Reply,
+    Stopped,
+)
+from vaultmem.operations.agent_work.payload import Event, last_part, one_line
 
 if TYPE_CHECKING:
     from vaultmem.config import Settings
@@ -64,7 +73,7 @@ def decide(event: Event, settings: Settings) -> Iterator[Action]:
         case "UserPromptSubmit":
             yield from _asked(event, kept, inject)
         case "PostToolUse" | "PostToolUseFailure":
-            from vaultmem.hooks.tool_use import tool_action
+            from vaultmem.operations.agent_work.tool_use import tool_action
 
             if action := tool_action(event, kept):
                 yield action

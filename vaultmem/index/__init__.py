@@ -23,9 +23,25 @@ from vaultmem.index.embedded.replacements import NOTHING_REPLACED, Replaced, Suc
 from vaultmem.index.embedded.rows import IndexEntry, SkippedNote
 from vaultmem.index.embedded.schema import LOOKUP_ORDERS
 from vaultmem.index.embedded.text.coverage import AskedWord
+from vaultmem.index.embedded.text.exact_words import (
+    ExactText,
+    ExactWords,
+    FoundText,
+    TextsOfNote,
+    exact_matches,
+    exact_parts,
+    exact_words_in_memory,
+    note_of_text,
+    text_number,
+)
 from vaultmem.index.embedded.text.fulltext import TextHits
 from vaultmem.index.failures import INDEX_FAILURES, IndexDamaged
-from vaultmem.index.filters import Filters, passes_binding_filters, passes_filters
+from vaultmem.index.filters import (
+    Filters,
+    lies_in_roots,
+    passes_binding_filters,
+    passes_filters,
+)
 
 __all__ = [
     "INDEX_FAILURES",
@@ -38,8 +54,11 @@ __all__ = [
     "Batch",
     "CatalogRow",
     "EdgeKey",
+    "ExactText",
+    "ExactWords",
     "FactRow",
     "Filters",
+    "FoundText",
     "GraphEdge",
     "GraphEnd",
     "GraphNode",
@@ -55,7 +74,14 @@ __all__ = [
     "SkippedNote",
     "Successor",
     "TextHits",
+    "TextsOfNote",
+    "exact_matches",
+    "exact_parts",
+    "exact_words_in_memory",
     "index_differences",
+    "lies_in_roots",
+    "note_of_text",
     "passes_binding_filters",
     "passes_filters",
+    "text_number",
 ]

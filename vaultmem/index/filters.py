@@ -43,6 +43,7 @@ class Filters(NamedTuple):
     user: str = ""
     home: str = ""  # the project
     session: str = ""  # of session-scope notes only
+    roots: tuple[str, ...] = ()  # folders; without any, all of the vault
 
 
 def _wanted_by_filters(filters: Filters) -> Iterator[tuple[str, list[str]]]:
@@ -96,6 +97,8 @@ def required_facets(filters: Filters) -> Iterator[tuple[str, ...]]:
             yield f"{name}:", f"{name}:{pinned.casefold()}"
     if filters.folder:
         yield (f"folder:{filters.folder.strip('/')}",)
+    if filters.roots:
+        yield tuple(f"folder:{root.strip('/')}" for root in filters.roots)
 
 
 # --- as SQL -----------------------------------------------------------------------------------
@@ -149,6 +152,10 @@ def filters_beside_shelves(filters: Filters) -> tuple[str, list[object]]:
     if filters.folder:
         terms.append("note.path >= ? AND note.path < ?")
         values += span_of_folder(filters.folder)
+    if filters.roots:
+        spans = [span_of_folder(root) for root in filters.roots]
+        terms.append(f"({' OR '.join(['(note.path >= ? AND note.path < ?)'] * len(spans))})")
+        values += [end for span in spans for end in span]
     for column, sign, bound in (
         ("created", ">=", filters.after),
         ("created", "<=", filters.before),
@@ -201,10 +208,16 @@ def passes_binding_filters(attributes: Mapping[str, str], filters: Filters) -> b
     return belongs_to_caller(attributes, **pins)
 
 
+def lies_in_roots(path: str, roots: tuple[str, ...]) -> bool:
+    return not roots or any(path.startswith(f"{root.strip('/')}/") for root in roots)
+
+
 def _passes_bounds_of_filters(note: Note, filters: Filters, made: int | None) -> bool:
     if note.flag("forgotten") and not filters.forgotten:
         return False
     if filters.folder and not note.path.startswith(filters.folder.strip("/") + "/"):
+        return False
+    if not lies_in_roots(note.path, filters.roots):
         return False
     importance = note.number("importance")
     if filters.min_importance is not None:

@@ -26,6 +26,10 @@ _LINE: Final = 160
 _LOOKED_AT: Final = 20_000  # lines that are compared with a quotation that is nowhere
 _SECTIONS: Final = 30
 _LIST: Final = re.compile(r"[-*+] |\d+[.)] ")
+_ROW: Final = re.compile(r"\|")
+_QUOTED: Final = re.compile(r">(?! ?\[!)")  # a line with [! begins a callout of its own
+_LINK: Final = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_MARKS: Final = re.compile(r"\*+|`+|==|~~")
 _TRAIL: Final = re.compile(r"\s*[›>]\s*")
 
 
@@ -115,11 +119,10 @@ def body_with_change(body: str, start: int, end: int, new: str) -> str:
 
 
 def lines_behind(body: str, start: int, end: int, lines: str, newline: str) -> str:
-    """Put lines behind the last text of a stretch; a list goes on without a blank line."""
+    """Put lines behind the last text of a stretch; what they go on with has no blank line."""
     said = body[start:end].rstrip()
     at = end_of_line(body, start + len(said)) if said else start
-    goes_on = said and ends_in_list(said) and _LIST.match(lines)
-    gap = newline * (1 if goes_on else 2) if said or start else ""
+    gap = newline * (1 if _goes_on(said, lines) else 2) if said or start else ""
     if at and not markdown.visible_text(f"{body[:at]}{gap}x").endswith("x"):
         raise InvalidInput(
             "The text there ends in a code block, a comment or a private passage that is not "
@@ -127,6 +130,14 @@ def lines_behind(body: str, start: int, end: int, lines: str, newline: str) -> s
         )
     ending = "" if body[at:].startswith(("\n", "\r\n")) else newline
     return body_with_change(body, at, at, gap + lines + ending)
+
+
+def _goes_on(said: str, lines: str) -> bool:
+    """Whether the lines are the next items of a list, rows of a table, or words of a quotation."""
+    if _LIST.match(lines):
+        return ends_in_list(said)
+    last = said[said.rfind("\n") + 1 :]
+    return any(kind.match(lines) and kind.match(last[:1]) for kind in (_ROW, _QUOTED))
 
 
 def ends_in_list(text: str) -> bool:
@@ -188,7 +199,8 @@ def _quotable_trails_of_headings(body: str, heads: Sequence[Heading]) -> Iterato
 
 
 def _bare_step_of_quoted_trail(name: str) -> str:
-    plain = re.sub(r"\A#{1,6}[ \t]+", "", name.strip())
+    """As it is shown: a heading is named by its words, whatever marks stand about them."""
+    plain = _MARKS.sub("", _LINK.sub(r"\1", re.sub(r"\A#{1,6}[ \t]+", "", name.strip())))
     return plain.lstrip("*_ \t").rstrip("*_: \t").casefold()
 
 

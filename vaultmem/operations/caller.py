@@ -15,6 +15,7 @@ class Caller:
     session: str = ""  # session-scope notes of other sessions do not exist; a person has none
     client: str = ""  # the source of what is written without one
     read_only: bool = False
+    folders: tuple[str, ...] = ()  # sees notes in these alone; none: in all of the vault
 
     def is_bound_to_another(self, project: str) -> bool:
         return bool(self.project and project) and project.casefold() != self.project.casefold()

@@ -11,6 +11,7 @@ import datetime as dt
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from ulid_transform import ulid_now
@@ -82,11 +83,11 @@ class KnownFacts(WritingGroup):
     ) -> Facts:
         """Facts that hold now or at a moment, newest first. A bare date is that day's end.
 
-        `own` leaves out what is in notes that all projects share.
+        `own` asks the note that the caller's project has of the subject, where it has one.
         """
         lacks = self._view.gaps.look()
-        filters, relations = self._fact_filters(own), self._view.index.relations
-        notes = None if subject is None else self._fact_subject_notes(subject, filters)
+        filters, relations = self._view.filters(), self._view.index.relations
+        notes = None if subject is None else self._fact_subject_notes(subject, own)
         rows = relations.facts(filters, notes)
         if predicate is not None:
             rows = [r for r in rows if relation_key(r.predicate) == relation_key(predicate)]
@@ -108,11 +109,13 @@ class KnownFacts(WritingGroup):
     def _fact_filters(self, own: bool) -> Filters:
         return self._view.filters(project=self._view.caller.project if own else None)
 
-    def _fact_subject_notes(self, subject: str, filters: Filters) -> list[int]:
+    def _fact_subject_notes(self, subject: str, own: bool) -> list[int]:
+        """The notes of this name; what says its facts may only have it as an alias."""
         name = plain_reference(subject)
         if ULID.match(name):
             return self.entity_note_numbers(self._view.index.lookup.find(name))
-        found = self._view.index.relations.named(name, filters)
+        named = partial(self._view.index.relations.named, name, aliases=True)
+        found = named(self._fact_filters(own)) or named(self._view.filters())
         return [node.ref for node in found if isinstance(node.ref, int)]
 
     @bounded()
@@ -132,7 +135,7 @@ class KnownFacts(WritingGroup):
         """Write a fact into its subject's note, and close the one it takes the place of.
 
         An open fact that is asserted again stays as it is; with `valid_to` it gets its end.
-        `own` keeps it out of notes that all projects share.
+        `own` prefers a note of the caller's project, and keeps the object's words as they are.
         """
         self._writing.require_writable()
         self._view.parts.catch_up()
@@ -153,7 +156,7 @@ class KnownFacts(WritingGroup):
             if note is None:
                 return self._assert_first_fact(name, new)
         except AlreadyExists:  # another process made it just now
-            note = self._unindexed_fact_entity(name, own) or self._fact_subject_by_id(name, own)
+            note = self._unindexed_fact_entity(name) or self._fact_subject_by_id(name, own)
         planned: list[FactChange] = []
 
         def change(current: Note) -> Note:
@@ -245,29 +248,32 @@ class KnownFacts(WritingGroup):
 
     def _is_fact_entity_known(self, name: str) -> bool:
         known = self._view.index.relations.named(name, self._view.filters())
-        return bool(known) or self._unindexed_fact_entity(name, False) is not None
+        return bool(known) or self._unindexed_fact_entity(name) is not None
 
     def _fact_subject_note(self, name: str, own: bool) -> Note | None:
         """The note of a subject; None when it has none yet."""
         if ULID.match(name):
             return self._fact_subject_by_id(name, own)
-        found = self._view.index.relations.named(name, self._fact_filters(own))
+        named = partial(self._view.index.relations.named, name)
+        found = named(self._fact_filters(own)) or named(self._view.filters())
         if len(found) > 1:
             raise ambiguous_entity(name, (node.path for node in found))
         try:
             if found:
                 return self._view.require_visible(self._view.store.note(found[0].path))
-            return self._unindexed_fact_entity(name, own)
+            return self._unindexed_fact_entity(name)
         except NotFound:  # gone since it was indexed
             return None
 
     def _fact_subject_by_id(self, ref: str, own: bool) -> Note:
         note = self._view.visible_note(ref)
         if own and not attributes_of(note, self._view.settings)["project"]:
-            raise NotFound(f"{ref} is shared by all projects, so none can say more of it.")
+            raise NotFound(
+                f"{ref} is shared by all projects, so none can say more of it by its id."
+            )
         return note
 
-    def _unindexed_fact_entity(self, name: str, own: bool) -> Note | None:
+    def _unindexed_fact_entity(self, name: str) -> Note | None:
         """The entity's note where the index has not seen it yet."""
         path = f"{self._view.settings['folders.entities'].strip('/')}/{safe_name(name)}.md"
         if self._view.store.stat(path) is not None:
@@ -276,8 +282,7 @@ class KnownFacts(WritingGroup):
             note = found
         else:
             return None
-        shared = not attributes_of(note, self._view.settings)["project"]
-        return note if self._view.is_visible(note) and not (own and shared) else None
+        return note if self._view.is_visible(note) else None
 
     def _fact_entity_in_files(self, name: str) -> Note | None:
         """Of all notes, where the index lacks some: a second note of a name is not made."""

@@ -14,6 +14,7 @@ from vaultmem.notes.edit import NoteEdit, RemoveProperty, SetProperty, edited_no
 from vaultmem.notes.note import Note, note_version
 from vaultmem.notes.tags import tag_key
 from vaultmem.operations.input import now_utc, require_one_of
+from vaultmem.operations.references import is_id_of_ours
 from vaultmem.operations.results import (
     Forgotten,
     Promoted,
@@ -68,7 +69,10 @@ class Forgetting(WritingGroup):
             raise InvalidInput(
                 f"This memory has scope {before} already; promote it to a broader one, or leave it."
             )
+        why = self._input.property_line(reason or "", "reason") or None
         changes: list[NoteEdit] = [SetProperty("scope", target_scope)]
+        if why:
+            changes.append(SetProperty("promoted_reason", why))
         project = ""
         if target_scope == "project":
             named = self._input.property_line(known["project"], "project", 100)
@@ -83,7 +87,6 @@ class Forgetting(WritingGroup):
             written = self._settle_promoted(note, changes, project, expected_version)
         else:
             written = self._writing.edit_note(note, "promote", *changes, expect=expected_version)
-        why = self._input.property_line(reason or "", "reason") or None
         path, version = written.path, written.version
         return Promoted(note_identity(note), path, before, target_scope, version, why)
 
@@ -140,7 +143,7 @@ class Forgetting(WritingGroup):
         chosen = [
             row
             for row in rows
-            if row.id
+            if is_id_of_ours(row.id)
             and (not key or key == (row.key or row.id))
             and wanted <= {tag.casefold() for tag in row.tags}
             and (limit is None or row_moment(row) < limit)

@@ -95,7 +95,11 @@ class Memories(WritingGroup):
         memories = self._pages_of_memories(found, offset, max_tokens)
         if counted:
             self._view.parts.usage.note(
-                (m.id for m in memories), self._view.caller.session, question=False
+                (m.id for m in memories),
+                self._view.caller.session,
+                question=False,
+                client=self._view.caller.client,
+                way="read",
             )
         return FetchedMemories(tuple(memories), tuple(missing))
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from ulid_transform import ulid_now
 
-from vaultmem.errors import AlreadyExists, InvalidInput, NotFound
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, VaultmemError
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_TYPES
 from vaultmem.notes.edit import ReplaceBody, edited_note, stamped_note
-from vaultmem.notes.file_names import safe_name
+from vaultmem.notes.file_names import name_key, safe_name
 from vaultmem.notes.frontmatter import WritableValue
 from vaultmem.notes.note import Note
 from vaultmem.operations.input import now_utc
@@ -19,6 +21,7 @@ from vaultmem.operations.results import Project, Projects, content_of, note_iden
 from vaultmem.operations.writing import WritingGroup
 
 PROJECT: Final = "project"  # the kind of note that says what a project is
+_SAID: Final = 300  # characters of a note that has its name
 
 
 class ProjectNotes(WritingGroup):
@@ -37,7 +40,7 @@ class ProjectNotes(WritingGroup):
 
     def _project_counts(self) -> dict[str, tuple[str, int]]:
         """Names in their most usual spelling, with the number of memories."""
-        self._view.parts.catch_up()
+        self._view.gaps.warnings()
         counts = self._view.gaps.counts
         memories: dict[str, int] = {}
         for name, count in counts("project", self._view.filters(type=MEMORY_TYPES)).items():
@@ -68,6 +71,13 @@ class ProjectNotes(WritingGroup):
             elif text not in ("", known.description):
                 raise AlreadyExists(f"The project {known.name!r} exists, with another description.")
         return self.project(name)
+
+    def folder_of(self, project: Project) -> Path:
+        """Where most of its notes are: the folder for its memories, or while it has none there the
+        one that its note is in."""
+        root = self._view.root
+        places = [project.folder, (project.path or "").rpartition("/")[0], ""]
+        return next(root / place for place in places if (root / place).is_dir())
 
     def _add_project_description(self, note: Note, text: str) -> None:
         """Put a description before what the note says already."""
@@ -111,8 +121,21 @@ class ProjectNotes(WritingGroup):
         try:
             note = self._view.store.note(rows[-1].path)
         except (IndexError, NotFound):  # it has none, or no longer
-            return known
+            return replace(known, description=self._said_of_project(name))
         if not self._view.is_visible(note):
             return known
         said = f"\n{content_of(note)}".partition("\n## ")[0].strip()
         return replace(known, description=said, id=note_identity(note), path=note.path)
+
+    def _said_of_project(self, name: str) -> str:
+        """The first words of the one note that has the project's name, as people have it."""
+        found = []
+        for path in dict.fromkeys(self._view.gaps.paths_named(name_key(name))):
+            with contextlib.suppress(VaultmemError):
+                found.append(self._view.store.note(path))
+        found = [note for note in found if self._view.is_visible(note)]
+        if len(found) != 1:
+            return ""
+        (note,) = found
+        words = (line for line in content_of(note).splitlines() if not line.startswith("#"))
+        return " ".join(" ".join(words).split())[:_SAID].strip()

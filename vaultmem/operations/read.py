@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from vaultmem.base.words import word_beginning
 from vaultmem.errors import InvalidInput
@@ -33,25 +34,15 @@ from vaultmem.operations.results import (
 from vaultmem.operations.view import View
 from vaultmem.parts import Freshness
 from vaultmem.recall.gaps import UNUSABLE
-from vaultmem.recall.recall import Answer, Hit, with_journals
+from vaultmem.recall.recall import Answer, Asked, Hit, with_journals
 from vaultmem.recall.snippets import query_words
 
 NOTHING_KNOWN: Final = "Nothing known about this."
+_MAY_DEMAND: Final = re.compile(r"[\"*:]|(?<!\S)-")  # most questions have no sign of an operator
 _COMPLETED: Final = 500  # names that a shell may offer
+_LOOKED_THROUGH: Final = 100  # hits, for those that one agent or session made
 NEAREST: Final = 3  # that are named where nothing is known
 _FILLING: Final = "partial_results: the index is being filled; the other notes were looked through."
-
-
-class Asked(NamedTuple):
-    """A question as recall takes it."""
-
-    query: str
-    strategy: str
-    filters: Filters
-    limit: int
-    offset: int
-    profile: str
-    floor: bool
 
 
 class Reader:
@@ -82,13 +73,17 @@ class Reader:
         floor: bool = True,
         detail: str = "full",
         max_tokens: int | None = None,
+        made_by: str | None = None,
+        made_in: str | None = None,
+        operators: bool = True,
     ) -> Recalled:
         """The memories that answer a question best, best first.
 
         All of each passage, or as much as the detail (`brief`, `normal`) or `max_tokens` allow;
         the first get more. Without the `floor` whatever is nearest is a hit. The profile "seed"
         counts importance and recency beside relevance: 0.6, 0.2, 0.2. What nobody asked for is
-        not `counted` as used.
+        not `counted` as used. Of the best hits those of an agent (`made_by`) or of a session
+        (`made_in`) alone can be had. Without `operators` the question is nothing but words.
         """
         filters = self._view.filters(
             scope=scope,
@@ -103,14 +98,21 @@ class Reader:
             include_forgotten=include_forgotten,
         )
         require_one_of(detail, DETAILS, "detail")
-        found = self.ask(query, strategy, filters, limit, offset, profile, floor=floor)
+        among = _LOOKED_THROUGH if made_by or made_in else limit
+        asked = Asked(query, strategy, filters, among, offset, profile, floor)
+        found = self._ask_precisely(asked) if operators else self.ask_words(asked)
+        if made_by or made_in:
+            hits = [hit for hit in found.hits if _is_made(hit.row, made_by or "", made_in or "")]
+            found = replace(found, hits=hits[:limit], total=len(hits))
         memories = self._recalled_memories(found.hits)
         if budget := recall_budget(detail, limit, max_tokens):
             memories = hits_within(memories, query_words(query), budget, detail)
         shown = found.hits[: len(memories)]
         if counted:
             self._view.parts.usage.note(
-                (hit.row.id or hit.row.path for hit in shown), self._view.caller.session
+                (hit.row.id or hit.row.path for hit in shown),
+                self._view.caller.session,
+                client=self._view.caller.client,
             )
         for hit, memory in zip(shown, memories, strict=True):
             if memory.whole and not (hit.is_observation and hit.block):
@@ -161,10 +163,23 @@ class Reader:
         *,
         floor: bool = True,
     ) -> Answer:
+        return self.ask_words(Asked(query, strategy, filters, limit, offset, profile, floor))
+
+    def _ask_precisely(self, asked: Asked) -> Answer:
+        if _MAY_DEMAND.search(asked.query):
+            from vaultmem.operations.exact.precise_search import PreciseSearch
+
+            precise = PreciseSearch(self._view, self.ask_words)
+            demanded = precise.operators_of(asked.query)
+            if demanded.demands:
+                return precise.answer(asked, demanded)
+        return self.ask_words(asked)
+
+    def ask_words(self, asked: Asked) -> Answer:
         """By the index; where it cannot be used, or has gaps, by the files themselves."""
+        query, filters, limit, offset = asked.query, asked.filters, asked.limit, asked.offset
         try:
             lacks = self._view.parts.catch_up()
-            asked = Asked(query, strategy, filters, limit, offset, profile, floor)
             found, gaps = self._recall_from_index(asked)
         except InvalidInput:
             raise
@@ -261,6 +276,14 @@ class Reader:
         }
         first = start.casefold()
         return tuple(each for each in names[what]() if each and each.casefold().startswith(first))
+
+
+def _is_made(row: CatalogRow, by: str, in_session: str) -> bool:
+    source = source_value(row.more.get("source", ""))
+    client = source.get("tool", "") if isinstance(source, dict) else source or ""
+    return str(client).casefold().startswith(by.casefold()) and (
+        not in_session or row.session.casefold() == in_session.casefold()
+    )
 
 
 def _recalled_memory(hit: Hit, count: int) -> RecalledMemory:

@@ -38,6 +38,11 @@ def plain_reference(ref: str) -> str:
     return ref
 
 
+def is_id_of_ours(id: str) -> bool:
+    """Whether we gave it: people number their own notes in other ways, if they do."""
+    return ULID.match(id) is not None
+
+
 def names_today(ref: str) -> bool:
     """Whether the daily note is meant; a note that is called Today goes before, without the @."""
     return ref.strip().casefold() in (TODAY, TODAY[1:])

@@ -301,6 +301,15 @@ class Version(Result):
 
 
 @dataclass(eq=False, repr=False)
+class PastVersion(Result):
+    id: str
+    path: str
+    version: str
+    content: str
+    tags: tuple[str, ...]
+
+
+@dataclass(eq=False, repr=False)
 class Versions(Result):
     memory_id: str
     path: str

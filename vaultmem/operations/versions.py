@@ -13,7 +13,14 @@ from vaultmem.notes.file_names import is_canvas, is_pdf
 from vaultmem.notes.note import Note, note_version, parse
 from vaultmem.operations import references
 from vaultmem.operations.references import ULID
-from vaultmem.operations.results import Restored, Version, Versions, note_identity
+from vaultmem.operations.results import (
+    PastVersion,
+    Restored,
+    Version,
+    Versions,
+    content_of,
+    note_identity,
+)
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.local_state.history import GitVersion, Snapshot, history_key
@@ -85,6 +92,18 @@ class VersionHistory:
         if note is not None and _is_version(wanted, note_version(note.raw)):
             return note.text
         return self._kept_version(key, path, wanted).raw.decode("utf-8", "surrogateescape")
+
+    @bounded()
+    def past(self, memory_id: str, wanted: str) -> PastVersion:
+        """A memory as it was in an earlier version, without what is private."""
+        note, key, path = self._note_or_past_versions(memory_id)
+        if note is not None and _is_version(wanted, note_version(note.raw)):
+            then, version = note, note_version(note.raw)
+        else:
+            kept = self._kept_version(key, path, wanted)
+            then = parse(kept.raw, path, self._view.settings.properties)
+            version = kept.version
+        return PastVersion(key, path, version, content_of(then), then.tags)
 
     def _kept_version(self, key: str, path: str, wanted: str) -> Snapshot | GitVersion:
         """An earlier version, by its name or by that of its commit."""

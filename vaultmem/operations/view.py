@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from vaultmem.base.local_time import end_of_day, local_time, moment
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NotFound, VaultmemError
-from vaultmem.index import INDEX_FAILURES, CatalogRow, Filters, Index, IndexDamaged
+from vaultmem.index import (
+    INDEX_FAILURES,
+    CatalogRow,
+    Filters,
+    Index,
+    IndexDamaged,
+    lies_in_roots,
+)
 from vaultmem.notes.attributes import attributes_of, belongs_to_caller
 from vaultmem.notes.note import Note, note_body, printable
 from vaultmem.operations import references
@@ -96,11 +103,12 @@ class View:
         return "Recall or list memories to see which there are."
 
     def is_visible(self, note: Note) -> bool:
-        return self.sees_attributes(attributes_of(note, self.settings))
+        in_reach = lies_in_roots(note.path, self.caller.folders)
+        return in_reach and self.sees_attributes(attributes_of(note, self.settings))
 
     def is_bound(self) -> bool:
         """Whether there may be notes that this caller must not know of."""
-        return bool(self.caller.user or self.caller.project)
+        return bool(self.caller.user or self.caller.project or self.caller.folders)
 
     def own_project(self, wanted: str) -> str:
         """Where what this caller writes belongs, if it belongs to a project."""
@@ -171,6 +179,7 @@ class View:
             user=self.caller.user,
             home=self.caller.project,
             session=self.caller.session,
+            roots=self.caller.folders,
         )
 
 

@@ -147,7 +147,7 @@ class Writing:
         self.require_writable()
         stored = self._view.store.create(after.path, after.raw)
         self._view.parts.history.take(before, action)
-        self.record_write(stored.path, stored.version, "add", after.id)
+        self.record_write(stored.path, stored.version, "add", after.id, before, after)
         if not before.text.strip():
             self._mark_written_author(stored.path, after.body, stored.version)
         return self._written_note(stored, after)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, overload
 
@@ -31,6 +31,9 @@ _REPLACED: Final = 0.9
 _AS_WELL: Final = 0.5  # in parts of what the earlier one has, where both may hold
 _RRF: Final = 60  # how little the first ranks stand out, where ranks are added
 _MONTH: Final = 30 * 86_400
+# Of what the most relevant memory has. Added ranks differ so little that importance and age would
+# decide between a memory that answers and one that merely stands in the same vault.
+_RELEVANT: Final = 0.75
 
 PROFILES: Final = ("relevance", "seed")
 
@@ -162,6 +165,10 @@ class Ranking(Sequence[Candidate]):
     def _order(self) -> list[tuple[float, MemoryKey]]:
         return _best_first(self._scores)
 
+    def first(self, many: int) -> list[MemoryKey]:
+        """The memories alone."""
+        return [memory for _, memory in self._order[:many]]
+
     def set_score(self, memory: MemoryKey, score: float, *why: tuple[str, float]) -> None:
         self._scores[memory] = score
         self._boosts[memory] = self._boosts.get(memory, ()) + why
@@ -198,13 +205,13 @@ class Ranking(Sequence[Candidate]):
 
 
 def _best_first(scores: Mapping[MemoryKey, float]) -> list[tuple[float, MemoryKey]]:
-    pairs = ((-score, memory) for memory, score in scores.items())
-    return sorted(pairs, key=lambda pair: (pair[0], *_place_among_equals(pair[1])))
-
-
-def _place_among_equals(memory: MemoryKey) -> tuple[int, int]:
-    """Later events have later numbers, as a rule: their journals are named by their days."""
-    return (-memory.note, -memory.observation) if memory.observation else memory
+    # Later events have later numbers, as a rule: their journals are named by their days.
+    places = [
+        (-score, -memory[0], -memory[1], memory) if memory[1] else (-score, *memory, memory)
+        for memory, score in scores.items()
+    ]
+    places.sort()
+    return [(place[0], place[3]) for place in places]
 
 
 # --- lanes -------------------------------------------------------------------------------------
@@ -348,11 +355,38 @@ def prefer_days(ranking: Ranking, fits: Mapping[int, float], weight: float) -> N
             ranking.set_score(memory, score + more, ("time", more))
 
 
-def weigh_as_seed(ranking: Ranking, signals: Mapping[int, NoteSignals], now: float) -> None:
-    """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month."""
+def by_cosine(found: Mapping[str, Ranked]) -> Ranking:
+    """For the other system's search by vectors alone: how similar a memory's best passage is."""
+    lanes = Lanes(found, _WEIGHTS)
+    return Ranking({memory: max(0.0, each.raw) for memory, each in found["vector"].items()}, lanes)
+
+
+def relevant_memories(ranking: Ranking) -> set[MemoryKey]:
+    """Those that have a good part of what the most relevant one has."""
+    scores = ranking.scores()
+    least = _RELEVANT * max((score for _, score in scores), default=0.0)
+    return {memory for memory, score in scores if score >= least}
+
+
+def weigh_as_seed(
+    ranking: Ranking,
+    signals: Mapping[int, NoteSignals],
+    now: float,
+    relevant: Collection[MemoryKey],
+) -> None:
+    """relevance × 0.6 + importance × 0.2 + recency × 0.2; recency halves every month. What is not
+    relevant comes behind, as it was ranked."""
+    least = 1.0
     for memory, score in ranking.scores():
+        if memory not in relevant:
+            continue
         known = signals.get(memory.note, NoteSignals(None, int(now) - _MONTH))
         importance = 0.2 * (0.5 if known.importance is None else known.importance)
         recency = 0.2 * 0.5 ** (max(0.0, now - known.changed) / _MONTH)
         why = ("importance", importance), ("recency", recency)
-        ranking.set_score(memory, score * 0.6 + importance + recency, *why)
+        placed = score * 0.6 + importance + recency
+        ranking.set_score(memory, placed, *why)
+        least = min(least, placed)
+    for memory, score in ranking.scores():
+        if memory not in relevant:
+            ranking.set_score(memory, least * min(score, 1.0) * 0.6)

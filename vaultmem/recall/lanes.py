@@ -159,7 +159,8 @@ class LaneSearch:
         best: dict[int, float] = {}
         with contextlib.suppress(*INDEX_FAILURES):  # they only help to rank
             first = [passage for _, passage, _ in hits[:_LOOKED_INTO]]
-            best = self._index.vectors.best_sentences(vector, embedder.identity, first)
+            if question.profile == "relevance":  # else it is the cosine that is asked for
+                best = self._index.vectors.best_sentences(vector, embedder.identity, first)
         return fusion.by_meaning(fusion.with_sentences(hits, best), alone, found.usual)
 
     def _by_graph(self, question: Question, found: LanesFound) -> None:

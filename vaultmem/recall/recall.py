@@ -11,7 +11,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vaultmem.errors import InvalidInput
 from vaultmem.index import AskedWord, Filters, Index
@@ -31,7 +31,7 @@ from vaultmem.storage.store import Store
 if TYPE_CHECKING:
     from vaultmem.embedding.embedder import Embedder
 
-__all__ = ["PROFILES", "Answer", "Hit", "Lane", "Recall", "query_words", "snippet"]
+__all__ = ["PROFILES", "Answer", "Asked", "Hit", "Lane", "Recall", "query_words", "snippet"]
 
 _DEPTH: Final = 240  # how far each lane looks; pages behind that look once more, far deeper
 _DEEP: Final = 2000
@@ -55,6 +55,18 @@ class Answer:
     nearest: list[Hit] = field(default_factory=list)  # where nothing is known: what is not far
     evidence: Evidence = NO_EVIDENCE
     words: tuple[AskedWord, ...] = ()
+
+
+class Asked(NamedTuple):
+    """A question as recall takes it."""
+
+    query: str
+    strategy: str
+    filters: Filters
+    limit: int
+    offset: int
+    profile: str
+    floor: bool
 
 
 class Recall:
@@ -88,7 +100,7 @@ class Recall:
             more = _WHOLE_JOURNALS if events and not offset and limit <= 900 else 0
             ranked = self._page(question, limit + more, offset, answer)
             self._read(question, ranked, answer)
-            if answer.hits:
+            if answer.hits and profile == "relevance":
                 answer.total = max(answer.total, offset + len(answer.hits))
             if events:
                 answer.hits = [hit for hit in answer.hits if not hit.is_journal][:limit]
@@ -119,7 +131,10 @@ class Recall:
             answer.evidence = answer.evidence._replace(dated=dated)
         if offset + limit > len(ranking) and answer.more:
             ranking = [*ranking, *self._further(question, ranking, answer.evidence)]
-        if "vector" in found.lanes and question.profile == "relevance":
+        if question.profile == "seed":
+            most = answer.total if answer.more and answer.strategy == "keyword" else 0
+            answer.total = max(most, self._returnable(question, ranking))
+        elif "vector" in found.lanes:
             by_words = answer.total if "keyword" in found.lanes else 0
             answer.total = by_words + found.near_in_meaning
         elif answer.strategy != "keyword" or not answer.more:  # then these are all there are
@@ -128,6 +143,16 @@ class Recall:
         if question.profile == "relevance" and page:
             page = list(_with_relevance(page, offset, ranking[0].score, answer.evidence))
         return page[:limit]
+
+    def _returnable(self, question: Question, ranking: Sequence[Candidate]) -> int:
+        """How many could be shown: of a journal its events are, and not the whole of it."""
+        if "session" not in question.filters.types or not isinstance(ranking, Ranking):
+            return len(ranking)
+        memories = [memory for memory, _ in ranking.scores()]
+        whole = {memory.note for memory in memories if not memory.observation}
+        journals = Filters(types=("session",), forgotten=True)
+        left_out = self.index.lookup.passing(whole, journals)
+        return sum(bool(memory.observation) or memory.note not in left_out for memory in memories)
 
     def _further(
         self, question: Question, ranking: Sequence[Candidate], evidence: Evidence
@@ -139,12 +164,9 @@ class Recall:
                 yield each._replace(score=min(each.score, lowest))
 
     def _ranking(self, question: Question, found: LanesFound, evidence: Evidence) -> Ranking:
-        weights = fusion.weights_for(evidence.meaning_share)
         if question.profile == "seed":
-            ranking = fusion.fused_by_rank(found.lanes, weights)
-        else:
-            covered = found.covered if "keyword" in found.lanes else None
-            ranking = fusion.fused(found.lanes, weights, covered)
+            return self._seed_ranking(question, found, evidence)
+        ranking = _ranking_by_relevance(found, evidence)
         self._step_back(question, ranking)
         if question.times:
             weight = weight_of_time(question.text, question.times)
@@ -155,9 +177,17 @@ class Recall:
         if question.profile == "relevance":
             across = not question.times
             LaterOutcomes(self.store, self.index).prefer(ranking, across=across)
-        if question.profile == "seed":
-            notes = {memory.note for memory, _ in ranking.scores()}
-            fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time())
+        return ranking
+
+    def _seed_ranking(self, question: Question, found: LanesFound, evidence: Evidence) -> Ranking:
+        """As another system's clients expect it: the cosine, or ranks that are added."""
+        if question.strategy == "vector" and "vector" in found.lanes:
+            return fusion.by_cosine(found.lanes)
+        relevant = fusion.relevant_memories(_ranking_by_relevance(found, evidence))
+        ranking = fusion.fused_by_rank(found.lanes, fusion.weights_for(evidence.meaning_share))
+        self._step_back(question, ranking)
+        notes = {memory.note for memory, _ in ranking.scores()}
+        fusion.weigh_as_seed(ranking, self.index.lookup.signals(notes), time.time(), relevant)
         return ranking
 
     def _step_back(self, question: Question, ranking: Ranking) -> None:
@@ -190,6 +220,11 @@ class Recall:
             close = [f"#{name}" for name in self.index.lookup.tags_near(tag, filters)]
             near = f" Near it are: {', '.join(close)}." if close else ""
             answer.warnings.append(f"There is no tag #{tag_key(tag)} here.{near}")
+
+
+def _ranking_by_relevance(found: LanesFound, evidence: Evidence) -> Ranking:
+    covered = found.covered if "keyword" in found.lanes else None
+    return fusion.fused(found.lanes, fusion.weights_for(evidence.meaning_share), covered)
 
 
 def _with_relevance(

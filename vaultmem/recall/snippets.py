@@ -118,17 +118,22 @@ def cut_passage(text: str, words: Sequence[str], most: int, cost: Cost) -> str:
         return text
     spans = _sentence_spans(text)
     first = last = _best_sentence(spans, _matched_spans(text, words))
-    costs = [cost(text[start:end]) + 1 for start, end in spans]
-    left = most - 2 - costs[first]
+
+    @functools.cache
+    def cost_of(place: int) -> int:
+        start, end = spans[place]
+        return cost(text[start:end]) + 1
+
+    left = most - 2 - cost_of(first)
     if left < 0:
         return _cut_sentence(text, spans[first], words, most - 2, cost)
     while True:
-        if last + 1 < len(spans) and costs[last + 1] <= left:
+        if last + 1 < len(spans) and cost_of(last + 1) <= left:
             last += 1
-            left -= costs[last]
-        elif first and costs[first - 1] <= left:
+            left -= cost_of(last)
+        elif first and cost_of(first - 1) <= left:
             first -= 1
-            left -= costs[first]
+            left -= cost_of(first)
         else:
             return _with_ellipses(text, spans[first][0], spans[last][1])
 

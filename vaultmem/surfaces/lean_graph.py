@@ -11,7 +11,7 @@ from vaultmem.operations.budget import fields_cost, kind_fields, named_fields, t
 from vaultmem.surfaces.render import directed_edge, first_warnings, short_text
 
 if TYPE_CHECKING:
-    from vaultmem.operations.graph import Entity, GraphAnswer, GraphStats, Relationship
+    from vaultmem.operations.graphs.graph import Entity, GraphAnswer, GraphStats, Relationship
     from vaultmem.operations.results import Summary
 
 Json = dict[str, Any]

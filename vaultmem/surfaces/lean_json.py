@@ -137,7 +137,7 @@ def _lean_activity(found: Activity, given: Arguments) -> Any:
 def _lean_happening(each: Happening) -> Json:
     kept: Json = plain_json(each)
     named = named_fields(each.id or each.path, each.path, each.title)
-    for name in ("path", "title", "id"):
+    for name in ("path", "title", "id", "version", "undo"):
         kept.pop(name, None)
     changes = kept.pop("changes", None)
     if "client" in kept:

@@ -13,7 +13,7 @@ from vaultmem.notes.note import printable
 
 if TYPE_CHECKING:
     from vaultmem.indexing.reconcile import ReconcileReport
-    from vaultmem.operations.graph import Entity, Relationship
+    from vaultmem.operations.graphs.graph import Entity, Relationship
 
 
 _WARNINGS: Final = (4, 300)  # how many are said, and characters of each

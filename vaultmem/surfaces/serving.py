@@ -28,9 +28,13 @@ _LEVELS: Final = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": 
 
 
 def server_log_level(given: str | None, dialect: str) -> str:
-    """--log-level, else what the dialect's own variable says."""
+    """--log-level, else what the dialect's own variable says, or its file."""
     variables = dialect_variables()
     told = {dialects.NATIVE: "", "trusty": variables.tracing}.get(dialect, variables.log_level)
+    if dialect == "surreal" and not given:
+        from vaultmem.surfaces.dialects.surreal.configuration import surreal_configuration
+
+        told = surreal_configuration().log_level
     return given.upper() if given else _LEVELS.get(told.removesuffix("ing"), "WARNING")
 
 
@@ -74,8 +78,9 @@ def prepared_serving(
     for remark in settings.remarks:
         log.warning("%s", remark)
     try:
-        new_vault.require_no_lost_vault(root)
-        template.require_vault_there(root)
+        if dialect is None or dialect.has_vault:
+            new_vault.require_no_lost_vault(root)
+            template.require_vault_there(root)
         settings.require_valid()
     except Away as error:
         if at_once:
@@ -114,7 +119,9 @@ class Serving(NamedTuple):
             return server.McpServer(self.open_vault, how, caller_of, life)
         from vaultmem.surfaces.dialects import frame
 
-        return frame.DialectServer(self.open_vault, how, self.dialect, caller_of, life)
+        made = frame.DialectServer(self.open_vault, how, self.dialect, caller_of, life)
+        self.dialect.server_made(made.own_vault, self.root, self.given["session"])
+        return made
 
     def open_vault(self) -> Vault:
         from vaultmem.vault import Vault

@@ -92,7 +92,7 @@ class Cleaning:
         user, home = self.record_home(record.user, record.project, project)
         title = self.record_line(record.title)
         said = tuple(kept for each in record.said if (kept := self._clean_talk_turn(each, title)))
-        if not said and not record.summary.strip():
+        if not said and not record.summary.strip() and not record.request:
             raise UnfitRecord("none of its messages could be taken")
         summary = self.record_text(record.summary)
         return replace(record, title=title, said=said, summary=summary, user=user, project=home)

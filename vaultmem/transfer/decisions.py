@@ -117,7 +117,10 @@ class Decisions:
         kept = self.cleaning.clean_talk(record, self.project)
         key = drafts.record_key(self.system, record.id, kept.title, record.created)
         key = self._undecided_key(key, "\0".join(said.text for said in kept.said))
-        session = key.replace(":", "-", 1)
+        if kept.session and (path := self._decided_journals.get(kept.session.casefold())):
+            yield ImportDecision("here", kept.title, path, "its journal was kept while it went on")
+            return
+        session = kept.session or key.replace(":", "-", 1)
         for draft in drafts.journal_drafts(kept, key, session, self.fallback):
             made = draft.values["created"]
             year = made.year if isinstance(made, dt.date) else self.fallback.year
@@ -183,6 +186,16 @@ class Decisions:
         everything = self._view.filters(include_forgotten=True)
         rows, _ = self._view.index.lookup.select(everything, "created")
         return {row.key: row.path for row in rows if row.key}
+
+    @cached_property
+    def _decided_journals(self) -> dict[str, str]:
+        """The journals of sessions that were not imported from here, by their sessions."""
+        journals = self._view.filters(type="session", include_forgotten=True)
+        rows, _ = self._view.index.lookup.select(journals, "created")
+        ours = f"{self.system}:"
+        return {
+            r.session.casefold(): r.path for r in rows if r.session and not r.key.startswith(ours)
+        }
 
     def _note_to_decide_on(self, path: str) -> Note | None:
         try:

@@ -21,6 +21,7 @@ from vaultmem.errors import InvalidInput
 from vaultmem.notes import journal, yaml_writer
 from vaultmem.notes.file_names import safe_name
 from vaultmem.notes.frontmatter import WritableValue
+from vaultmem.notes.journal_text.plain_line import first_line_of_note
 from vaultmem.notes.markdown import Fact, markdown_outline
 from vaultmem.notes.naming.derived_titles import derived_title
 from vaultmem.notes.note import parse
@@ -36,6 +37,7 @@ from vaultmem.transfer.sources.records import (
 OBSERVATIONS, FACTS = "Observations", "Facts"
 _LONGEST_LOG: Final = 400_000  # bytes of one journal; longer conversations go on in another
 _MOST_TAGS: Final = 30
+_REQUEST: Final = 400  # characters of what a session was begun for
 _TRICKY: Final = re.compile(r"%%|<!--|\$\$|<{7} |>{7} |\r|\^[\w-]+[ \t]*(?:\n|\Z)")
 
 
@@ -141,7 +143,12 @@ def journal_drafts(
             "updated": talk.updated if last and talk.updated and talk.updated > began else None,
         }
         summary = talk.summary if last else ""
-        body = _draft_with_summary(_journal_draft_log(said, key, began), summary)
+        log = _journal_draft_log(said, key, began)
+        body = (
+            _draft_of_session(log, talk.request if number == 1 else "", summary)
+            if talk.session
+            else _draft_with_summary(log, summary)
+        )
         yield _note_draft(str(values["key"]), title, values, body, talk.created, (said, summary))
 
 
@@ -196,6 +203,20 @@ def _timed_draft_turns(
         seen.add(block)
         last = at
         yield at, each, tuple(map(str, _draft_tags(each.tags))), block
+
+
+def _draft_of_session(log: str, request: str, summary: str) -> str:
+    """As a journal looks that was kept while the session went on: what was asked for first, and
+    the summary above the log."""
+    first = first_line_of_note(request, _REQUEST)
+    said = f"## {journal.JOURNAL_SUMMARY}\n\n{summary}\n" if summary else ""
+    whole = "\n".join(filter(None, (f"{first}\n" if first else "", said, log)))
+    read = parse(whole.encode())
+    entries = [o.block for o in markdown_outline(log).observations if o.time]
+    if [o.block for o in journal.journal_entries(read)] == entries:
+        if journal.journal_summary(read) == summary:
+            return whole
+    return _draft_with_summary(log, summary)
 
 
 def _draft_with_summary(body: str, summary: str) -> str:

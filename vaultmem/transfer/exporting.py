@@ -90,7 +90,7 @@ class Exporting:
 
     def write_export(self, target: str, path: Path, *, force: bool) -> Exported:
         if target not in TARGETS:
-            raise InvalidInput(f"Exports go to {' or '.join(TARGETS)}, not to {target!r}.")
+            raise InvalidInput(f"Exports go to one of {', '.join(TARGETS)}, not to {target!r}.")
         path = Path(os.path.abspath(path.expanduser()))
         self._refuse_export_target(path, force)
         with (
@@ -99,6 +99,8 @@ class Exporting:
         ):
             if target == "zip":
                 self._write_zip_export(file)
+            elif target == "okf":
+                self._write_okf_export(file)
             else:
                 for line in self.exported_lines():
                     file.write(line.encode() + b"\n")
@@ -175,6 +177,26 @@ class Exporting:
         self.left += [
             SkippedRecord(path, "it is a link to another place") for path in listing.symlinks
         ]
+
+    def _write_okf_export(self, file: IO[bytes]) -> None:
+        """The notes as concepts, and the indexes; other files stay here."""
+        from vaultmem.transfer.okf_bundle import OkfBundle
+
+        listing = self._view.store.walk()
+        kept = (path for path in listing.notes if not path.startswith(VOLATILE))
+        bundle = OkfBundle(sorted(path for path in kept if not is_only_read(path)))
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for stored, note in self._notes_to_export(listing):
+                if self._has_name_for_export(stored.path):
+                    try:
+                        raw, place = bundle.concept(note), bundle.place(stored.path)
+                    except VaultmemError as error:
+                        self.notes -= 1
+                        self.left.append(SkippedRecord(stored.path, str(error).rstrip(".")))
+                        continue
+                    archive.writestr(_export_zip_info(place, stored.stat.mtime_ns), raw)
+            for place, raw in bundle.indexes():
+                archive.writestr(_export_zip_info(place, 0), raw)
 
     def _hidden_files_to_export(self) -> list[str]:
         root = self._view.store.root

@@ -30,6 +30,7 @@ from vaultmem.transfer.sources.records import SkippedRecord, moment_value
 
 _BATCH: Final = 250  # notes that are written and indexed together
 _BATCH_BYTES: Final = 8_000_000
+_BATCH_READ: Final = 50_000_000  # bytes of a source
 _LEDGER: Final = "imports.db"
 
 
@@ -88,16 +89,13 @@ class Importing(WritingGroup):
                 fallback=fallback,
             )
             steps: list[ImportStep] = []
-            done, behind = 0, ""
+            behind = ""
             todos = (todo for each in opened.records for todo in sorting.decide_record(each))
-            for batch in _import_batches(todos):
+            for batch in _import_batches(_shown_decisions(todos, reading, progress), reading):
                 if not dry_run:
                     batch, late = self._import_batch(batch, sorting)
                     behind = late or behind
                 steps += _import_steps(batch, reading)
-                done += len(batch)
-                if progress:
-                    progress(done, reading.expected(done))
         warnings = (*([behind] if behind else []), *_import_remarks(sorting, reading))
         return _import_report(opened, steps, warnings, dry_run, time.monotonic() - started)
 
@@ -184,14 +182,27 @@ class Importing(WritingGroup):
         return replace(todo, version=stored.version)
 
 
-def _import_batches(todos: Iterable[ImportDecision]) -> Iterator[list[ImportDecision]]:
-    """Some hundred at a time; large ones make a batch full sooner."""
+def _shown_decisions(
+    todos: Iterable[ImportDecision], reading: OpenedExport, progress: Progress | None
+) -> Iterator[ImportDecision]:
+    """Reading takes longer than writing, so a person sees how far that is."""
+    for number, todo in enumerate(todos, 1):
+        if progress:
+            progress(number, reading.expected(number))
+        yield todo
+
+
+def _import_batches(
+    todos: Iterable[ImportDecision], reading: OpenedExport
+) -> Iterator[list[ImportDecision]]:
+    """Some hundred at a time; large ones, and much that was read for few, make a batch full
+    sooner."""
     size = 0
 
-    def full(todo: ImportDecision) -> int:
+    def full(todo: ImportDecision) -> tuple[int, int]:
         nonlocal size
         size += max(len(todo.raw), _BATCH_BYTES // _BATCH)
-        return (size - 1) // _BATCH_BYTES
+        return (size - 1) // _BATCH_BYTES, reading.at // _BATCH_READ
 
     for _, batch in itertools.groupby(todos, full):
         yield list(batch)

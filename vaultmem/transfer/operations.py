@@ -20,7 +20,7 @@ class Transfer(WritingGroup):
     def import_(
         self,
         source: str,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
         into: str | None = None,
         project: str | None = None,
@@ -31,7 +31,8 @@ class Transfer(WritingGroup):
     ) -> Imported:
         """Make notes of what another system keeps; running it again adds only what is new.
 
-        `source` is one of SOURCES, or "auto" for what the path looks like. `into` is the folder
+        `source` is one of SOURCES, or "auto" for what the path looks like. Without a `path` it is
+        where the source's program keeps its transcripts on this machine. `into` is the folder
         for files that are copied, `project` the home of what has none, `files` takes other files
         than notes along, `again` brings back what was imported once and removed here since.
         """
@@ -41,7 +42,12 @@ class Transfer(WritingGroup):
         if not dry_run:
             self._writing.require_writable()
         opened = sources.opened_source(
-            self._view.store.root, source, Path(path), into=into, files=files
+            self._view.store.root,
+            source,
+            Path(path) if path is not None else sources.usual_place(source),
+            self._view.settings,
+            into=into,
+            files=files,
         )
         return Importing(self._view, self._writing, self._input).import_records(
             opened, project=project or "", again=again, dry_run=dry_run, progress=progress

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultmem.base import small_files
 from vaultmem.base.file_stamps import UNSETTLED_STAMP
-from vaultmem.base.own_program import command_to_type
+from vaultmem.base.own_program import command_to_add, command_to_type
 from vaultmem.config import Settings
 from vaultmem.errors import InvalidInput, NoteMalformed, VaultmemError
 from vaultmem.indexing import changes
@@ -314,7 +314,7 @@ def _pdf_findings(listing: Listing) -> Iterator[Finding]:
     if number:
         some = "1 PDF is" if number == 1 else f"{number:,} PDFs are"
         message = f"{some} not searched, because the library that reads them is not installed."
-        yield Finding(".", "pdf-library", message, pdf_texts.HOW_TO_READ_PDFS)
+        yield Finding(".", "pdf-library", message, command_to_add(pdf_texts.PDF_LIBRARY))
 
 
 def _namesake_findings() -> Iterator[Finding]:

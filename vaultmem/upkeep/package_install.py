@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from vaultmem.base.own_program import shell_line
+from vaultmem.base.own_program import installer_of_packages, shell_line
 from vaultmem.errors import Unavailable
 
 _AWAY: Final = re.compile(
@@ -34,7 +32,10 @@ _REFUSED: Final = re.compile(
 
 def install_package(requirement: str, sha256: str) -> None:
     """Install `name==version` from a wheel with this hash; Unavailable says what to do instead."""
-    installer = _installer()
+    installer = installer_of_packages()
+    options = (
+        ["--no-input", "--disable-pip-version-check"] if installer and "-m" in installer else []
+    )
     by_hand = shell_line([*(installer or ["pip", "install"]), "--no-deps", requirement])
     if installer is None:
         raise Unavailable(
@@ -42,21 +43,11 @@ def install_package(requirement: str, sha256: str) -> None:
             f"(for {sys.executable})"
         )
     with _requirements_file(f"{requirement} --hash=sha256:{sha256}\n") as file:
-        words = [*installer, "--no-deps", "--require-hashes", "-r", str(file)]
+        words = [*installer, *options, "--no-deps", "--require-hashes", "-r", str(file)]
         said, code = _run_installer(words)
     importlib.invalidate_caches()
     if code:
         raise Unavailable(_why_it_was_not_installed(requirement, said, by_hand))
-
-
-def _installer() -> list[str] | None:
-    """What installs into the environment of this Python."""
-    if importlib.util.find_spec("pip"):
-        pip = [sys.executable, "-P", "-m", "pip", "install", "--no-input"]
-        return [*pip, "--disable-pip-version-check"]
-    if uv := shutil.which("uv"):
-        return [uv, "pip", "install", "--python", sys.executable]
-    return None
 
 
 @contextlib.contextmanager

@@ -83,6 +83,7 @@ class Reviewed:
 class ListedItem:
     item: str
     text: str
+    kind: str = ""  # the section it stands in
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,9 @@ class Review:
     @bounded()
     def dismiss(self, item: str) -> str:
         """Tick an item of the list: it stays as it is, and is not proposed again."""
+        return self._tick_review_item(item, "- [ ]", "- [x]")
+
+    def _tick_review_item(self, item: str, old: str, new: str) -> str:
         self._writing.require_writable()
         wanted, store = item.strip().lstrip("^"), self._review_store()
         lines = {m["id"]: line for line in self._listed_for_review() if (m := _ITEM.match(line))}
@@ -162,7 +166,7 @@ class Review:
 
         def change(note: Note) -> bytes:
             line = lines[wanted]
-            return note.raw.replace(line.encode(), line.replace("- [ ]", "- [x]", 1).encode(), 1)
+            return note.raw.replace(line.encode(), line.replace(old, new, 1).encode(), 1)
 
         stored = store.update(REVIEW, change)
         self._writing.record_write(REVIEW, stored.version, "review", "")
@@ -185,12 +189,18 @@ class Review:
         return tuple(each.text for each in self.review_items())
 
     def review_items(self) -> tuple[ListedItem, ...]:
-        found = ((line, _ITEM.match(line)) for line in self._listed_for_review())
-        return tuple(
-            ListedItem(item["id"], _ITEM_END.sub("", line[6:]))
-            for line, item in found
-            if item and item["tick"] == " " and self._may_know_review_item(line)
-        )
+        kind, found = "", []
+        for line in self._listed_for_review():
+            kind = line[3:].strip() if line.startswith("## ") else kind
+            item = _ITEM.match(line)
+            if item and item["tick"] == " " and self._may_know_review_item(line):
+                found.append(ListedItem(item["id"], _ITEM_END.sub("", line[6:]), kind))
+        return tuple(found)
+
+    @bounded()
+    def reopen(self, item: str) -> str:
+        """Take back that an item was ticked."""
+        return self._tick_review_item(item, "- [x]", "- [ ]")
 
     def _listed_for_review(self) -> list[str]:
         try:

@@ -14,7 +14,7 @@ from vaultmem.index import INDEX_FAILURES, INDEX_FILLING, INDEX_READY, IndexStat
 from vaultmem.limits import bounded
 from vaultmem.notes.attributes import MEMORY_SCOPES, MEMORY_TYPES
 from vaultmem.notes.file_names import is_pdf
-from vaultmem.operations.results import Result
+from vaultmem.operations.results import Project, Result
 from vaultmem.operations.view import View
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class Status(Result):
     pdfs: PdfHealth | None = None
     settings: Mapping[str, Effective] | None = None
     settings_problems: tuple[str, ...] = ()
+    projects: tuple[Project, ...] | None = None  # where they were asked for
+    projects_total: int | None = None  # of them all, where some are left out
 
 
 _NOTHING_COUNTED: Final = Counts(0, {}, {}, 0, 0, 0)
@@ -234,7 +236,7 @@ class Health:
         session = self._view.caller.session
         if not session:
             return None
-        mine = self._view.filters(include_forgotten=True)
+        mine = self._view.filters(type=MEMORY_TYPES)  # as the session's summary counts them
         count = self._view.index.journals.count_of_session(session, mine)
         return CurrentSession(session, count, self._view.parts.opened_at)
 

@@ -23,9 +23,10 @@ import peers.vaultmem
 from report import page
 from report.results import Results
 
-from measure import corpus, floor, machine, one_system, vaultmem_alone
+from measure import corpus, floor, machine, one_system, vaultmem_alone, windows
 
 WORK = machine.ROOT / ".bench"
+MOST_FOR_WINDOWS, ROUNDS_OF_WINDOWS = 10_000, 7  # notes of a vault that an engine serves; turns
 # Of ourselves we want to know more than of the others.
 OURS: dict[str, Any] = {"pulls": (500, 5000), "processes": (1, 4, 16), "fill_seconds": 24 * 3600}
 
@@ -72,6 +73,10 @@ def _measure(given: argparse.Namespace, work: Path, results: Results) -> None:
         for name in wanted:
             run = _Run(work, results, which, vault, bounds, given.quick)
             results.part(f"{which}/{size}/{name}", partial(run.measure, name))
+    most = min(max(sizes), MOST_FOR_WINDOWS)
+    rounds = 1 if given.quick else ROUNDS_OF_WINDOWS
+    engine = partial(windows.measured, most, rounds, work / "windows")
+    results.part(f"windows/{most}", engine)
 
 
 def _wanted(told: str) -> list[str]:

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[3])]
 
@@ -56,6 +57,15 @@ def main() -> None:
         for part in given.only.split(","):
             found = PARTS[part](ways, given.rounds, kept)
             print(table(found), flush=True)
+
+
+def measured(notes: int, rounds: int, folder: Path) -> dict[str, Any]:
+    """Every part of it, for `all`."""
+    vault = laid_out(folder / str(notes) / "vault", notes)
+    with contextlib.ExitStack() as stack:
+        ways = [stack.enter_context(Way(name, vault)) for name in (ENGINE, OFF)]
+        rows = {name: part(ways, rounds, folder) for name, part in PARTS.items()}
+    return {"notes": notes, "rows": rows}
 
 
 def laid_out(root: Path, notes: int) -> corpus.Notes:

@@ -29,6 +29,8 @@ NAMES = (
     "mempalace",
     "mcp_memory_service",
     "server_memory",
+    "qmd",
+    "claude_mem",
     "ripgrep",
 )
 INSTALL_SECONDS = 1800
@@ -231,20 +233,35 @@ def _last_error(log: Path) -> str:
     return re.sub(r"\(from versions:.*?\)", "", lines[-1] if lines else "see install.txt")[:160]
 
 
-def node_environment(env: Path, package: str) -> str:
-    """A folder with an npm package; `package` is name@version."""
+BUN = "bun@1.3.14"  # what programs made for it run with
+
+
+def node_environment(env: Path, package: str, *, with_bun: bool = False) -> str:
+    """A folder with an npm package; `package` is name@version. One that runs with Bun builds
+    nothing for Node.js."""
     if shutil.which("npm") is None:
         raise CannotRun("needs Node.js with npm, which is not on this machine")
     if not (env / "ready").exists():
         shutil.rmtree(env, ignore_errors=True)
         env.mkdir(parents=True)
         (env / "package.json").write_text("{}")
-        command = ["npm", "install", "--no-fund", "--no-audit", package]
-        done = subprocess.run(command, cwd=env, capture_output=True, timeout=INSTALL_SECONDS)
-        if done.returncode:
-            raise CannotRun(f"does not install here: {done.stderr.decode()[-160:]}")
+        if with_bun:
+            _npm(env, "install", BUN)
+        _npm(env, "install", *(["--ignore-scripts"] if with_bun else []), package)
         (env / "ready").write_text(package.rpartition("@")[2])
     return (env / "ready").read_text()
+
+
+def bun(env: Path) -> str:
+    return str(env / "node_modules" / ".bin" / "bun")
+
+
+def _npm(env: Path, what: str, *arguments: str) -> None:
+    quiet = ["--no-fund", "--no-audit"] if what == "install" else []
+    command = ["npm", what, *quiet, *arguments]
+    done = subprocess.run(command, cwd=env, capture_output=True, timeout=INSTALL_SECONDS)
+    if done.returncode:
+        raise CannotRun(f"does not install here: {done.stderr.decode()[-160:]}")
 
 
 # --- small things adapters share ------------------------------------------------------------

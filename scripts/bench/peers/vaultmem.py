@@ -36,9 +36,10 @@ class Adapter(Peer):
 
     def run_as(self, place: Place, *arguments: str) -> Command:
         place.home.mkdir(parents=True, exist_ok=True)
-        return Command(
-            [sys.executable, *arguments], machine.clean_environment(place.home), place.home
-        )
+        # A process by itself, as the others are: what it takes is all its own. What the windows
+        # of one engine take is measured by `windows`.
+        env = machine.clean_environment(place.home, VAULTMEM_ENGINE="off")
+        return Command([sys.executable, *arguments], env, place.home)
 
     def libraries(self, place: Place) -> list[Path]:
         return [*machine.libraries(Path(sys.executable)), machine.ROOT / "vaultmem"]

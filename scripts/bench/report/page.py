@@ -7,14 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from measure import machine
+from measure import machine, window_ways
 
 from report import aims, plots, tables
 from report.results import Results
 from report.tables import at
 
 PAGE = machine.ROOT / "docs" / "benchmarks.md"
-HEADINGS = {"peers": "Beside the peers", "growth": "How costs grow"}
+HEADINGS = {
+    "peers": "Beside the peers",
+    "growth": "How costs grow",
+    "windows": "Windows and their engine, in the same run",
+}
 GENERATED = "generated"
 
 Found = Mapping[str, Any]
@@ -50,6 +54,8 @@ def write(results: Results, page: Path = PAGE) -> None:
         "peers": _beside(everything),
         "growth": _growth(everything, page.parent / "plots"),
     }
+    if told := [each for name, each in everything.items() if name.startswith("windows/")]:
+        sections["windows"] = "\n\n".join(map(_windows, told))
     text = page.read_text(encoding="utf-8") if page.exists() else "# Benchmarks\n"
     for name, body in sections.items():
         text = _put(text, name, body)
@@ -126,6 +132,18 @@ def _how() -> str:
     )
 
 
+def _windows(told: Found) -> str:
+    if "rows" not in told:
+        return f"Windows: {told.get('trouble', 'not measured')}"
+    tables_ = [window_ways.table(rows) for rows in told["rows"].values()]
+    about = (
+        f"{told['notes']:,} notes; milliseconds, and MB of memory; medians. With the engine its own "
+        "share is named apart, or counted with the windows'. Above, each process of vaultmem works "
+        "by itself."
+    )
+    return "\n".join([about, "", *tables_])
+
+
 def _one_size(everything: Mapping[str, Found], which: str, size: int) -> list[str]:
     start = f"{which}/{size}/"
     ours = everything.get(f"{start}vaultmem")
@@ -169,8 +187,6 @@ def _growth(everything: Mapping[str, Found], folder: Path) -> str:
             "Costs of vaultmem by the number of notes. In “grows as”, n^1 is linear in the number "
             "of notes and n^0 does not grow. " + _vectors(ours),
             tables.growth(ours),
-            "Milliseconds, p50 / p95, by what the question is narrowed to:",
-            tables.filters(ours),
             "What was to be reached:",
             aims.own(ours, everything.get("limits", {})),
             "How much of it is ours: the same work by its parts alone.",

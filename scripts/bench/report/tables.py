@@ -171,23 +171,12 @@ BESIDE = (
     Row("meaning, right note in 5 / 10", recall("semantic")),
     Row("hybrid p50 / p95", pair("served.recall.hybrid"), plain("served.recall.hybrid.p50")),
     Row("hybrid, right note in 5 / 10", recall("hybrid")),
-    Row(
-        "characters of an answer, keyword / hybrid",
-        several(["served.recall.keyword.characters", "served.recall.hybrid.characters"]),
-        plain("served.recall.keyword.characters"),
-    ),
     Row("store p50 / p95", pair("served.write"), plain("served.write.p50")),
     Row("stored and found p50 / p95", pair("served.written"), plain("served.written.p50")),
-    Row("update p50 / p95", pair("served.update"), plain("served.update.p50")),
     Row(
         "a person's edit until found p50 / p95",
         pair("served.edit"),
         plain("served.edit.p50"),
-    ),
-    Row(
-        "start until a note changed meanwhile is found",
-        single(plain("start.behind"), " s"),
-        plain("start.behind"),
     ),
     Row(
         "pull of 500 changes until found", pulled(500), plain("pull.500.searchable_seconds")
@@ -197,15 +186,9 @@ BESIDE = (
         several(["served.memory_idle.own", "served.memory_asked.own"], " MB"),
         plain("served.memory_asked.own"),
     ),
-    Row("memory while indexing", single(plain("fill.memory"), " MB"), plain("fill.memory")),
     Row("index on disk (× the notes)", disk, plain("disk.index")),
     Row("list of tools", single(plain("served.tools_bytes", 0.001), " kB"), plain("served.tools_bytes")),
-    Row("1 process", processes(1)),
     Row("4 processes on one vault", processes(4)),
-    Row(
-        "program on disk / to install",
-        lambda f: several(["program_mb"], " MB")(f) + " / " + several(["install_seconds"], " s")(f),
-    ),
 )  # fmt: skip
 
 
@@ -242,7 +225,6 @@ def markdown_table(lines: Sequence[Sequence[str]]) -> str:
 GROWTH = (
     Row("notes on disk", single(plain("bytes", 1e-6), " MB")),
     Row("full text index", single(plain("fill.seconds.text"), " s"), plain("fill.seconds.text")),
-    Row("… notes a second", single(per_second("fill.seconds.text"))),
     Row("embedding, passages a second", single(plain("vectors.rate"))),
     Row("passages", single(plain("vectors.passages")), plain("vectors.passages")),
     Row("graph of the nearest", single(plain("vectors.graph_seconds"), " s")),
@@ -250,24 +232,19 @@ GROWTH = (
     Row("start to first reply, cold / warm", several(["start.cold", "start.warm"], " s"), plain("start.warm")),
     Row("start to first answer by words, cold / warm", several(["start.cold_first_answer", "start.warm_first_answer"], " s"), plain("start.warm_first_answer")),
     Row("start to first hybrid answer", single(plain("start.first_hybrid_answer"), " s"), plain("start.first_hybrid_answer")),
-    Row("start until a note changed meanwhile is found", single(plain("start.behind"), " s"), plain("start.behind")),
     Row("keyword p50 / p95", pair("served.recall.keyword"), plain("served.recall.keyword.p50")),
     Row("vector p50 / p95", pair("served.recall.vector"), plain("served.recall.vector.p50")),
     Row("hybrid p50 / p95", pair("served.recall.hybrid"), plain("served.recall.hybrid.p50")),
-    Row("characters of an answer", single(plain("served.recall.hybrid.characters"))),
     Row("store p50 / p95", pair("served.write"), plain("served.write.p50")),
-    Row("first store of a process", single(plain("served.first_write"), " s")),
     Row("update p50 / p95", pair("served.update"), plain("served.update.p50")),
     Row("a person's edit until found", pair("served.edit"), plain("served.edit.p50")),
     Row("pull of 500 changes until found", pulled(500), plain("pull.500.searchable_seconds")),
     Row("pull of 5,000 changes until found", pulled(5000), plain("pull.5000.searchable_seconds")),
     Row("memory idle", single(plain("served.memory_idle.own"), " MB"), plain("served.memory_idle.own")),
     Row("memory with model, after all questions", single(plain("served.memory_asked.own"), " MB"), plain("served.memory_asked.own")),
-    Row("memory of a second server, idle / with model", several(["second.idle", "second.with_model"], " MB")),
-    Row("memory while indexing", single(plain("fill.memory"), " MB"), plain("fill.memory")),
     Row("index on disk", disk, plain("disk.index")),
-    *(Row(f"{n} process{'es' * (n > 1)}, keyword", processes(n)) for n in (1, 4, 16)),
-    *(Row(f"{n} process{'es' * (n > 1)}, hybrid", processes(n, "together_hybrid")) for n in (1, 4, 16)),
+    *(Row(f"{n} process{'es' * (n > 1)}, keyword", processes(n)) for n in (1, 16)),
+    *(Row(f"{n} process{'es' * (n > 1)}, hybrid", processes(n, "together_hybrid")) for n in (1, 16)),
     Row("`vaultmem search` / `status` / `index`, whole process", several(["commands.search", "commands.status", "commands.index"], " ms"), plain("commands.search")),
 )  # fmt: skip
 
@@ -291,33 +268,15 @@ def power(row: Row, by_size: Mapping[int, Found]) -> str:
     return f"n^{math.log(last / first) / math.log(many / few):.2f}".replace("n^-0.00", "n^0.00")
 
 
-def filters(by_size: Mapping[int, Found]) -> str:
-    names = ("none", "tag", "project", "type", "time")
-    lines = [["", *("no filter" if name == "none" else f"by {name}" for name in names)]]
-    for size in sorted(by_size):
-        for strategy in ("keyword", "vector", "hybrid"):
-            told = at(by_size[size], f"filters.{strategy}")
-            if told:
-                lines.append([f"{strategy}, {size:,} notes", *(pair(n)(told) for n in names)])
-    return markdown_table(lines)
-
-
 def soak(found: Found) -> str:
-    """A run of many hands: how long things took as it went on, and what was held."""
-    lines = [["until", "recalls", "p95", "stores", "p95", "updates", "p95"]]
-    for row in found["by_minute"]:
-        cells = [[str(row[f"{k}s"]), number(row[k], " ms" if row[k] else "")] for k in _WORK]
-        lines.append([f"{row['until']} s", *(cell for pair_ in cells for cell in pair_)])
+    """A run of many hands: what was held as it went on."""
     held = [["", "memory", "open files", "threads", "files of the index", "index"]]
     for name, part in found["ends"].items():
         counts = [f"{part[each]:.0f}" for each in ("handles", "threads", "files")]
         held.append(
             [f"{name} third", f"{part['memory']:.0f} MB", *counts, f"{part['index_mb']:.0f} MB"]
         )
-    return f"{markdown_table(lines)}\n\n{markdown_table(held)}\n\n{_verdict(found)}"
-
-
-_WORK = ("recall", "store", "update")
+    return f"{markdown_table(held)}\n\n{_verdict(found)}"
 
 
 def _verdict(found: Found) -> str:

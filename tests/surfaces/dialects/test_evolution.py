@@ -125,8 +125,9 @@ def test_4_a_tag_narrows_the_search(alice: Process) -> None:
 
 def test_5_recent_memories_come_newest_first(alice: Process) -> None:
     facts = [f"number {i} of the row" for i in range(6)]
-    for fact in facts:
-        said(alice, "save_memory", fact=fact)
+    keys = [said(alice, "save_memory", fact=fact)["key"] for fact in facts]
+    assert keys == sorted(keys, key=lambda key: int(key.split("_")[1]))
+    assert len(set(keys)) == len(keys), "globally unique, and by the millisecond"
     recent = said(alice, "recent_memories", limit=6)["results"]
     assert [found["fact"] for found in recent] == facts[::-1]
     assert [f["created"] for f in recent] == sorted((f["created"] for f in recent), reverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import signal
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.mcp.harness import INITIALIZED, Process
+from tests.surfaces.mcp.harness import INITIALIZED, Process, new_vault
+from vaultmem.errors import VaultmemError
 from vaultmem.notes.note import parse
 from vaultmem.operations.caller import Caller
-from vaultmem.surfaces.dialects.keyed_entries import word_scores
+from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries
 from vaultmem.vault import Vault
 
 LITERAL = json.loads((Path(__file__).parent / "memory_mcp.json").read_text())
@@ -29,7 +31,9 @@ PREFERENCE = {
 def server(home: Path, session: str = "s1", *flags: str, **env: str) -> Process:
     named = {"MEMORY_MCP_SESSION_ID": session} if session else {}
     vault = str(home / "vault")
-    return Process(home, "--vault", vault, "--dialect", "memory-mcp", *flags, env=named | env)
+    length = {"VAULTMEM_DIALECTS_EMBEDDING_LENGTH": "3"}
+    given = length | named | env
+    return Process(home, "--vault", vault, "--dialect", "memory-mcp", *flags, env=given)
 
 
 def greet(process: Process, session: str | None = None) -> dict[str, Any]:
@@ -94,7 +98,9 @@ def agent(home: Path) -> Iterator[Process]:
 
 
 def test_tools_are_listed_literally(agent: Process) -> None:
-    assert agent.request(2, "tools/list")["result"]["tools"] == LITERAL
+    tools = agent.request(2, "tools/list")["result"]["tools"]
+    assert tools[:3] == LITERAL
+    assert [tool["name"] for tool in tools[3:]] == ["set_session_id"]  # section 3.2, behaviour
 
 
 def test_a_fresh_vault_has_no_memories(agent: Process) -> None:
@@ -170,8 +176,18 @@ def test_the_query_language_is_fts5s(agent: Process) -> None:
     assert keys(agent, '"finch zebra"') == []
     assert sorted(keys(agent, "zeb*")) == ["f1", "f2"]
     assert keys(agent, "key:f2") == ["f2"]
-    # What is no query of that language is looked for word by word.
-    assert keys(agent, "what's the zebra's finch like? (a: b")[0] == "f2"
+    assert keys(agent, "crossing finch") == [], "without an operator all words must be there"
+    assert sorted(keys(agent, "NEAR(zebra sun, 4)")) == ["f2"]
+    commit(agent, "c1", "The certificate is renewed in May")
+    commit(agent, "c2", "We certify nothing")
+    assert keys(agent, "certificat*") == ["c1"], "no stemming where the tables have none"
+    assert keys(agent, "certificates") == [] and keys(agent, "certif* NOT certify") == ["c1"]
+    for wrong in ("what's the zebra's finch?", "(a: b", '"', "AND", "nowhere:zebra"):
+        error = refusal(agent, "search_memories", query=wrong)
+        assert error["code"] == -32602 and "FTS5" in error["message"], wrong
+    quoted = refusal(agent, "search_memories", query="zebra's finch")["message"]
+    assert quoted.endswith('write "zebra\'s" "finch".')
+    assert keys(agent, '"zebra" "finch"') == ["f2"]
 
 
 def test_vectors_of_the_caller_are_blended_in(agent: Process) -> None:
@@ -180,10 +196,19 @@ def test_vectors_of_the_caller_are_blended_in(agent: Process) -> None:
     commit(agent, "v2", "okapi", embedding=north)
     commit(agent, "v3", "okapi")
     commit(agent, "v4", "nothing in common", embedding=between)
-    commit(agent, "v5", "okapi", embedding=[1.0, 0.0])
+    assert (
+        "3 numbers"
+        in refusal(
+            agent, "commit_memory", scope="vault", key="v5", content="okapi", embedding=[1.0, 0.0]
+        )["message"]
+    )
+    assert keys(agent, "key:v5") == [], "nothing was stored"
+    wrong = refusal(agent, "search_memories", query="okapi", query_embedding=[1.0] * 1536)
+    assert wrong["code"] == -32602 and "1,536" in wrong["message"]
+    commit(agent, "v5", "okapi")
     found = said(agent, "search_memories", query="okapi", query_embedding=north)["results"]
     scores = {each["key"]: each["relevance"] for each in found}
-    # Without a vector of that length the words alone count.
+    # Without a vector the words alone count.
     assert scores["v3"] == scores["v5"]
     assert scores["v2"] == pytest.approx(0.4 * scores["v3"] + 0.6)
     assert scores["v1"] == pytest.approx(0.4 * scores["v3"])
@@ -383,6 +408,50 @@ def test_a_session_ends_with_its_connection_unless_it_is_kept(home: Path) -> Non
         assert keys(fourth, "kiwi") == ["y"]
 
 
+def left_of(home: Path, session: str) -> list[Path]:
+    return [*(home / "vault/.vaultmem/local/volatile").glob(f"{session}*/*.md")]
+
+
+def test_a_connection_names_its_session_by_a_tool(home: Path) -> None:
+    """Section 3.2, commit_memory: "or via a set_session_id tool call"."""
+    with server(home, "first") as process:
+        greet(process)
+        commit(process, "a", "weasel of the first", scope="session")
+        assert said(process, "set_session_id", session_id="sess_abc123") == {
+            "session_id": "sess_abc123"
+        }
+        assert keys(process, "weasel") == []
+        commit(process, "b", "weasel of the second", scope="session")
+        assert [m["key"] for m in read(process, "memory://session/sess_abc123")] == ["b"]
+        assert said(process, "set_session_id", session_id="first")
+        assert keys(process, "weasel") == ["a"]
+        assert refusal(process, "set_session_id", session_id=" ")["code"] == -32602
+        assert process.end() == 0
+    for session in ("first", "sess_abc123"):
+        assert not left_of(home, session), "both ended with it"
+    with server(home, "", "--session", "pinned") as bound:
+        greet(bound)
+        assert "bound to" in refusal(bound, "set_session_id", session_id="first")["message"]
+        commit(bound, "x", "weasel of the pinned", scope="session")
+        assert bound.end() == 0
+    assert not left_of(home, "pinned")
+
+
+def test_two_windows_of_one_session_leave_each_other_alone(home: Path) -> None:
+    """Section 4: it is the last of its connections that ends a session."""
+    with server(home, "both") as first:
+        greet(first)
+        commit(first, "one", "ferret of the first window", scope="session")
+        with server(home, "both") as second:
+            greet(second)
+            assert keys(second, "ferret") == ["one"], "a second window wipes nothing"
+            commit(second, "two", "ferret of the second window", scope="session")
+            assert second.end() == 0
+        assert sorted(keys(first, "ferret")) == ["one", "two"], "and none when it ends"
+        assert first.end() == 0
+    assert not left_of(home, "both")
+
+
 def test_what_a_killed_server_left_is_cleared_at_the_next_start(home: Path) -> None:
     with server(home, "crashed") as first:
         greet(first)
@@ -418,21 +487,52 @@ def test_a_read_only_grant_has_the_search_alone(home: Path) -> None:
 # --- the words -------------------------------------------------------------------------------
 
 
-def test_no_query_breaks_the_search() -> None:
-    texts = [("k", "a plain text about rivers", "water")]
-    for query in (
-        '"',
-        "(((" * 2000,
-        "NEAR(",
-        "*",
-        "^",
-        "a:b:c",
-        "\0rivers",
-        "{}",
-        "AND",
-        "é" * 500,
-    ):
-        for score in word_scores(query, texts).values():
-            assert 0 <= score <= 1
-    assert word_scores("river", texts) == {0: 1.0}
-    assert word_scores("rivers in spain", texts) == {0: pytest.approx(1 / 3)}
+def test_a_search_is_right_over_all_memories(tmp_path: Path) -> None:
+    """Section 3.2: FTS5 over every row, and section 'Why search isn't a SQL LIKE' of EvolutionDB.
+    Oldest and newest, what a person changed or took away meanwhile, in an index begun anew."""
+    root = tmp_path / "vault"
+    with Vault.open(new_vault(root), {"model": "none"}) as vault:
+        folder = root / "Memories"
+        for i in range(2_500):
+            more = " SearchService" if i % 500 == 7 else ""
+            id_ = f"01KE6Q8Z4R9M2N4P6R7S{i:06}"
+            text = f"---\nid: {id_}\nkey: k{i}\nscope: user\ntags: [t{i % 3}]\n---\nNumber {i} of many{more}\n"
+            (folder / f"n{i}.md").write_text(text)
+        vault.index_now()
+        entries = KeyedEntries(vault)
+
+        def found(query: str, **more: Any) -> list[str]:
+            return [m.entry.key for m in entries.entries_matching(query, limit=100, **more).found]
+
+        def having(query: str, **more: Any) -> list[str]:
+            hits = entries.entries_containing(query, limit=100, **more)
+            assert hits.searched == len(entries.keyed_entries()) or more
+            return [m.entry.key for m in hits.found]
+
+        rare = {"k7", "k507", "k1007", "k1507", "k2007"}
+        assert set(found("SearchSer*")) == set(having("archserv")) == rare
+        assert set(found("SearchService", tags=["t1"])) == {"k7", "k1507"}
+        assert found("searchservice AND 7") == ["k7"]
+        assert entries.entries_matching("SearchService", tags=["t1"]).searched == 833
+        assert having("searchservice 50", tag="t0")[0] == "k507"
+        assert len(having("nothing-of-this", tag="t0")) == 100
+        assert having("up to 2499 of")[0] == "k2499"
+        (folder / "n7.md").unlink()
+        kept = (folder / "n8.md").read_text().partition("Number")[0]
+        (folder / "n8.md").write_text(f"{kept}SearchServices now\n")
+        (folder / "n507.md").rename(folder / "moved.md")
+        vault.index_now()
+        rare = rare - {"k7"} | {"k8"}
+        assert set(found("SearchSer*")) == set(having("archserv")) == rare
+        file = root / ".vaultmem/index/exact-words.db"
+        file.write_bytes(b"rubbish" * 1000)
+        assert set(KeyedEntries(vault).keyed_entries(limit=3))
+    with Vault.open(root, {"model": "none"}) as vault:
+        for query in ("SearchSer*", "SearchSer*"):  # the first may meet what is broken
+            with contextlib.suppress(VaultmemError):
+                hits = KeyedEntries(vault).entries_matching(query, limit=100).found
+        assert {match.entry.key for match in hits} == rare
+    (root / ".vaultmem/index/catalog.db").unlink()
+    with Vault.open(root, {"model": "none"}) as vault:  # an index that is being filled
+        hits = KeyedEntries(vault).entries_matching("SearchSer*", limit=100).found
+        assert {match.entry.key for match in hits} == rare

@@ -313,6 +313,7 @@ def test_forget_promote_and_tag(home: Path, server: Surreal) -> None:
     }
     note = note_of(home, wrapped)
     assert note.path.startswith("Memories/") and not note.string("session"), "it left the session"
+    assert note.string("promoted_reason") == why
     assert "broader" in server.wrong("promote_memory", memory_id=wrapped, target_scope="project")
     server.tell("tag_memory", memory_id=wrapped, add=["architecture", "decisions", "draft"])
     tagged = server.tell("tag_memory", memory_id=wrapped, add=["grpc"], remove=["draft"])
@@ -321,36 +322,85 @@ def test_forget_promote_and_tag(home: Path, server: Surreal) -> None:
     assert server.tell("tag_memory", memory_id=wrapped.removeprefix("memory:")) == tagged
 
 
+def entities_of(found: Any) -> dict[str, set[tuple[str, str, str]]]:
+    return {
+        f"{entity['name']} {entity['type']}": {
+            (way["type"], way["target"], way["direction"]) for way in entity["relationships"]
+        }
+        for entity in found["entities"]
+    }
+
+
 def test_the_knowledge_graph(server: Surreal) -> None:
-    id_ = server.store("AuthService", scope="project", related_entities=ENTITIES)
-    found = server.tell("search_knowledge_graph", entity="TokenValidator", depth=2)
+    """`search_knowledge_graph`: from entity to entity, each memory that names both is one hop."""
+
+    def link(*named: tuple[str, str, str]) -> list[dict[str, str]]:
+        return [dict(zip(("name", "type", "relationship"), each, strict=True)) for each in named]
+
+    def search(entity: str = "", **more: Any) -> Any:
+        named = {"entity": entity} if entity else {}
+        return server.tell("search_knowledge_graph", **named, **more)
+
+    id_ = server.store(
+        "The gateway asks the validator.", scope="project", related_entities=ENTITIES
+    )
+    server.store(
+        "The validator reads keys.",
+        related_entities=link(
+            ("TokenValidator", "component", "uses"), ("KeyVault", "service", "depends_on")
+        ),
+    )
+    server.store(
+        "Keys are kept on Mercury.",
+        related_entities=link(("KeyVault", "service", "runs_on"), ("Mercury", "machine", "hosts")),
+    )
+    planet = server.store(
+        "Mercury is near the sun.",
+        related_entities=link(("Mercury", "planet", "circles"), ("Sun", "star", "orbits")),
+    )
+    found = search("APIGateway")
     assert set(found) == {"entities", "memories", "graph_stats"}
     assert {"entities_traversed", "relationships_found", "depth_reached"} <= set(
         found["graph_stats"]
     )
-    entity = found["entities"][0]
-    assert entity == {
-        "name": "TokenValidator",
-        "type": "component",
-        "relationships": [{"type": "depends_on", "target": "AuthService", "direction": "incoming"}],
-        "memory_count": 1,
+    assert entities_of(found) == {
+        "APIGateway component": {
+            ("depends_on", "TokenValidator", "outgoing"),
+            ("used_by", "TokenValidator", "incoming"),
+        },
+        "TokenValidator component": {
+            ("used_by", "APIGateway", "outgoing"),
+            ("depends_on", "APIGateway", "incoming"),
+        },
     }
-    (memory,) = found["memories"]
-    assert memory["id"] == id_ and memory["content"] == "AuthService"
-    bare = server.tell("search_knowledge_graph", entity="TokenValidator", include_memories=False)
-    assert bare["memories"] == []
-    narrowed = server.tell(
-        "search_knowledge_graph", entity="TokenValidator", relationship_type="uses"
-    )
-    assert narrowed["entities"][0]["relationships"] == []
-    unknown = server.tell("search_knowledge_graph", entity="Nothing")
-    assert unknown["entities"] == [] and unknown["graph_stats"]["depth_reached"] == 0
-    overview = {e["name"] for e in server.tell("search_knowledge_graph")["entities"]}
-    assert {"TokenValidator", "APIGateway"} <= overview
+    assert [entity["memory_count"] for entity in found["entities"]] == [1, 2]
+    assert id_ in {memory["id"] for memory in found["memories"]}
+    two, three = search("APIGateway", depth=2), search("APIGateway", depth=3)
+    assert set(entities_of(two)) == {*entities_of(found), "KeyVault service"}
+    assert set(entities_of(three)) == {*entities_of(two), "Mercury machine"}
+    assert [each["graph_stats"]["depth_reached"] for each in (two, three)] == [2, 3]
+    assert len(search("APIGateway", depth=3, limit=2)["entities"]) == 2
+    assert search("APIGateway", include_memories=False)["memories"] == []
+    outgoing = entities_of(search("APIGateway", direction="outgoing"))
+    assert outgoing["APIGateway component"] == {("depends_on", "TokenValidator", "outgoing")}
+    assert set(entities_of(search("APIGateway", relationship_type="uses"))) == {
+        "APIGateway component"
+    }
+    both = entities_of(search("Mercury"))  # one name, two types: two entities
+    assert both["Mercury machine"] >= {("runs_on", "KeyVault", "outgoing")}
+    assert both["Mercury planet"] >= {("orbits", "Sun", "outgoing")}
+    assert search("Nothing")["entities"] == []
+    assert search("Nothing")["graph_stats"]["depth_reached"] == 0
+    overview = entities_of(search())
+    assert {"TokenValidator component", "Mercury planet", "Sun star"} <= set(overview)
     server.tell("forget_memory", memory_id=id_)
-    stale = server.tell("search_knowledge_graph", entity="TokenValidator")["entities"][0]
-    assert stale["relationships"][0]["stale"] is True, "edges of a forgotten memory say so"
-    assert "TokenValidator" in server.read("memory://project/knowledge-graph")[1]
+    (stale,) = search("APIGateway")["entities"][0]["relationships"][:1]
+    assert stale["stale"] is True, "edges of a forgotten memory say so"
+    server.tell("update_memory", memory_id=planet, related_entities={"remove": ["Mercury"]})
+    assert entities_of(search("Mercury"))["Mercury planet"] == set()
+    text = server.read("memory://project/knowledge-graph")[1]
+    assert "**TokenValidator** (component" in text and "- runs_on → " in text
+    assert "density" in text and "The validator reads keys" not in text
 
 
 def test_reflection(home: Path, server: Surreal) -> None:
@@ -471,6 +521,51 @@ def test_importance_and_age_count_beside_relevance(home: Path, server: Surreal) 
     assert scores[weighty] - scores[plain] >= 0.2 * 0.9 - 0.02, "importance counts 0.2"
 
 
+ASKED = {
+    "plumbing leak": "The kitchen tap drips at night.",
+    "which indentation style does she like": "Ana prefers tabs over spaces.",
+    "pet at work": "The office dog is called Biscuit.",
+    "infrastructure as code tool": "The deploy pipeline uses Terraform.",
+}
+
+
+def test_vectors_rank_by_the_cosine_and_importance_only_what_is_relevant(server: Surreal) -> None:
+    """Hybrid Search Implementation Detail: words and answers do not meet, and what answers is
+    the least important of all."""
+    others = ("Quarterly budget review is on Monday.", "Invoices go out on the fifth.")
+    for text in (*ASKED.values(), *others):
+        server.store(text, importance=0.0 if text in ASKED.values() else 1.0)
+    cosines: dict[str, list[float]] = {}
+    for question, answer in ASKED.items():
+        for strategy in ("vector", "hybrid"):
+            found = server.tell("recall_memories", query=question, strategy=strategy, limit=5)
+            assert found["memories"][0]["content"] == answer, (question, strategy)
+            assert len(found["memories"]) == 5 and found["strategy_used"] == strategy
+            assert found["total_matched"] == 6, "of which five were asked for"
+            cosines[strategy] = [memory["relevance_score"] for memory in found["memories"]]
+            assert cosines[strategy] == sorted(cosines[strategy], reverse=True)
+    same = server.tell("recall_memories", query=ASKED["pet at work"], strategy="vector")
+    assert same["memories"][0]["relevance_score"] > 0.9, "itself"
+
+
+def test_a_sessions_counts_and_times_agree(home: Path) -> None:
+    with Surreal(home, MEMORY_SESSION_ID="abc123") as server:
+        gone = server.store("Number one.", scope="session", type="episodic")
+        server.store("Number two.")
+        server.store("Of another session.", session_id="other")
+        server.tell("forget_memory", memory_id=gone)
+        first = server.tell("get_memory_status")["current_session"]
+        assert server.end() == 0
+    with Surreal(home, MEMORY_SESSION_ID="abc123") as server:
+        status = server.tell("get_memory_status")["current_session"]
+        text = server.read("memory://session/summary")[1]
+        assert first["memories_this_session"] == status["memories_this_session"] == 1
+        assert "**Memories stored:** 1 (1 semantic)" in text
+        assert status["started_at"] == first["started_at"], "a session that was resumed began then"
+        assert json.loads(server.read("memory://status")[1])["current_session"] == status
+        assert server.end() == 0
+
+
 # --- errors and degrading -------------------------------------------------------------------------
 
 
@@ -584,5 +679,6 @@ def test_variables(home: Path) -> None:
     with Surreal(home, MEMORY_LOG_LEVEL="debug", MEMORY_DB_PATH="elsewhere") as server:
         assert server.end() == 0
         told = server.errors()
-    assert "waiting for a client" in told and "$MEMORY_DB_PATH changes nothing" in told
+    assert "waiting for a client" in told
+    assert "The database path elsewhere has no effect: --vault names the vault." in told
     assert not (home / "elsewhere").exists()

@@ -174,9 +174,25 @@ def test_connections_have_sessions_of_their_own(tmp_path: Path) -> None:
         shown = [c.ask("resources/read", uri=uri)["result"]["contents"][0] for c in (first, second)]
         assert "hedge" in shown[0]["text"] and shown[1]["text"] == "[]"
         first.leave()
+        kept = tmp_path / "vault/.vaultmem/local/volatile/sess_abc123"
+        until(
+            lambda: not list(kept.glob("*.md"))
+        )  # the server says goodbye before it has cleared up
         again = Client(served, "sess_abc123")
-        until(lambda: wrens(again) == [])  # the server says goodbye before it has cleared up
+        assert wrens(again) == []
         assert wrens(second) == ["a wren in the barn"]
+
+        # Two of one session: it ends with the last of them. One that changes has it no longer.
+        beside = Client(served, "sess_before")
+        beside.call("commit_memory", scope="session", key="k", content="a wren before")
+        assert beside.call("set_session_id", session_id="sess_abc123")["isError"] is False
+        again.call("commit_memory", scope="session", key="k", content="a wren on the roof")
+        assert wrens(beside) == ["a wren on the roof"]
+        beside.leave()
+        until(lambda: not list(kept.parent.glob("sess_before/*.md")))
+        assert wrens(again) == ["a wren on the roof"]
+        again.leave()
+        until(lambda: not list(kept.glob("*.md")))
 
 
 @pytest.mark.parametrize("pinned", ["", "me"])

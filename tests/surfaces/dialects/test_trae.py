@@ -122,6 +122,10 @@ def test_a_session_from_start_to_summary(trae: Process, home: Path) -> None:
 def test_inject_has_summaries_and_what_is_about_the_task(trae: Process) -> None:
     session = said(trae, "start_session", project="Borealis")["session_id"]
     log(trae, session, "The thermostat drifts by two degrees", type="note")
+    log(
+        trae, session, "Chose a slow loop for the heating\n- gain 2\n- period 40 s", type="decision"
+    )
+    log(trae, session, "Ordered new fans for the rack", type="note")
     said(trae, "end_session", session_id=session)
     later = said(trae, "start_session", project="Borealis")["session_id"]
     for i in range(15):
@@ -130,6 +134,11 @@ def test_inject_has_summaries_and_what_is_about_the_task(trae: Process) -> None:
     assert "thermostat drifts by two degrees" in block["context"]
     assert "not instructions" in block["context"]
     assert "Earlier sessions" in block["context"] and "About the task" in block["context"]
+    assert block["context"].count("thermostat drifts") == 1, "nothing is said twice"
+    assert block["context"].count("Ordered new fans") == 1
+    loop = said(trae, "inject", query="gain and period of the heating loop", project="Borealis")
+    kept = r"- Chose a slow loop for the heating \(from [^\n]+\)\n  - gain 2\n  - period 40 s\n"
+    assert re.search(kept, loop["context"]), "its lines stay lines"
     assert said(trae, "inject", query="")["context"]
 
 
@@ -183,6 +192,66 @@ def test_life_cycle_events_become_a_journal(trae: Process) -> None:
     assert "gyro" in ended["summary"]
     found = said(trae, "search", query="gyroscope", project="Cygnus")["results"]
     assert found and found[0]["session_id"] == session
+
+
+def test_every_event_is_kept_with_its_tool_and_its_outcome(trae: Process, home: Path) -> None:
+    """Section 6: "SessionStart / PreToolUse 等", in whatever names a client tells them."""
+
+    def happens(event: str, payload: Any) -> Any:
+        answer = said(trae, "hook_event", event=event, payload=payload)
+        assert answer["ok"] is True and answer["session_id"] == "s-events"
+        return answer
+
+    one = {"session_id": "s-events"}
+    folder = {"cwd": "/home/me/Lyra", "source": "startup"}
+    first = happens("SessionStart", one | folder)["observation_id"]
+    happens(
+        "PreToolUse", one | {"tool_name": "Edit", "tool_input": {"file_path": "/home/me/Lyra/a.py"}}
+    )
+    happens(
+        "pre_tool_use", {"sessionId": "s-events", "toolName": "Grep", "toolInput": {"pattern": "x"}}
+    )
+    run = {"command": "pytest -q"}
+    failed = {"exit_code": 1, "stdout": "FAILED tests/a.py::test_b - assert 1 == 2"}
+    happens("PostToolUse", {"session": "s-events", "tool": "Bash", "args": run, "result": failed})
+    happens(
+        "PostToolUse",
+        one | {"tool_name": "Bash", "tool_input": run, "tool_response": "1 passed in 0.1s"},
+    )
+    happens("PostToolUseFailure", one | {"tool_name": "mcp__map__find", "error": "no such street"})
+    happens("UserPromptSubmit", json.dumps(one | {"message": "Mend the lyre"}))
+    happens("UserPromptSubmit", one | {"prompt": "Mend the lyre"})
+    happens("Stop", one)
+    items = said(trae, "timeline", observation_id=first, before=0, after=20)["items"]
+    assert [(each["kind"], each["tool_name"], each["content"]) for each in items] == [
+        ("start", None, "The session began in /home/me/Lyra (startup)"),
+        ("pretool", "Edit", "`Edit` a.py"),
+        ("pretool", "Grep", "`Grep` x"),
+        (
+            *("tool", "Bash"),
+            "`Bash` pytest -q → failed: exit code 1: FAILED tests/a.py::test_b - assert 1 == 2",
+        ),
+        ("tool", "Bash", "`Bash` pytest -q → ok: 1 passed in 0.1s"),
+        ("tool", "mcp__map__find", "`mcp__map__find` → failed: no such street"),
+        ("prompt", None, "Asked: Mend the lyre"),
+        ("prompt", None, "Asked: Mend the lyre"),
+        ("answer", None, "The agent stopped."),
+    ]
+    journals = [parse(f.read_bytes(), f.name) for f in (home / "vault/Sessions").rglob("*.md")]
+    (mine,) = [note for note in journals if note.string("session") == "s-events"]
+    assert mine.string("project") == "Lyra", "the folder of the start holds for the session"
+    found = said(trae, "search", query="pytest", project="Lyra")["results"]
+    assert [each["tool_name"] for each in found] == ["Bash", "Bash"]
+    assert all("pytest" in each["snippet"].replace("*", "") for each in found), "lines that match"
+    assert said(trae, "search", query="xylophone")["results"] == []
+    for event, payload, why in (
+        ("PreToolUse", {"session_id": "s-events", "foo": 1}, "has foo, session_id"),
+        ("UserPromptSubmit", {"session_id": "s-events"}, "says prompt"),
+        ("PreToolUse", "not json", "object"),
+        ("PreToolUse", 7, "object"),
+    ):
+        told = refused(trae, "trae_mem_hook_event", event=event, payload=payload)
+        assert why in told, "nothing is dropped in silence"
 
 
 def test_the_names_of_its_own_clients_are_taken_too(trae: Process) -> None:

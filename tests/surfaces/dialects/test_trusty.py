@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -12,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ulid_transform import ulid_at_time
 
 from tests.surfaces.mcp.harness import Process, new_vault
+from tests.waiting import until
 from vaultmem.notes.note import parse
+from vaultmem.operations.caller import Caller
 from vaultmem.vault import Vault
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -283,6 +287,8 @@ def test_errors_have_the_guide_s_codes_and_texts(server: Trusty) -> None:
     for line in (b"{nope\n", b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}\n'):
         reply = server.ask(line)
         assert reply["id"] is None and reply["error"]["code"] == -32700
+    batch = b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]\n'
+    assert server.ask(batch)["error"]["code"] == -32600, "section 2: batches are not supported"
     assert server.request(8, "ping") == {"jsonrpc": "2.0", "id": 8, "result": {}}
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
     assert server.request(9, "ping")["id"] == 9, "a notification gets no answer"
@@ -358,6 +364,159 @@ def test_a_newer_triple_closes_the_older(home: Path, server: Trusty) -> None:
     server.tell("kg_assert", palace="my-project", subject="s", predicate="p", object="o")
     (usual,) = server.tell("kg_query", palace="my-project", subject="s")["triples"]
     assert usual["confidence"] == 1.0
+
+
+def test_triples_stand_in_the_note_that_is_there(home: Path, server: Trusty) -> None:
+    """`kg_assert` and `kg_query`: one entity, whoever speaks of it."""
+    (home / "vault" / "Music").mkdir()
+    person = home / "vault" / "Music" / "Theremin.md"
+    person.write_text("An instrument that nobody touches.\n", encoding="utf-8")
+    with Vault.open(home / "vault") as vault:
+        vault.assert_fact("Ondes Martenot", "invented_by", "Maurice Martenot")
+    for subject, maker in (("Theremin", "Leon Theremin"), ("Ondes Martenot", "Martenot")):
+        server.tell("kg_assert", palace="lab", subject=subject, predicate="built by", object=maker)
+    server.tell("kg_assert", palace="lab", subject="Own", predicate="p", object="o")
+    server.tell("kg_assert", palace="studio", subject="Own", predicate="p", object="other")
+    ondes = server.tell("kg_query", palace="lab", subject="Ondes Martenot")["triples"]
+    assert {t["predicate"]: t["object"] for t in ondes} == {
+        "built_by": "Martenot",
+        "invented_by": "Maurice Martenot",
+    }
+    assert server.tell("kg_query", palace="studio", subject="Theremin")["triples"]
+    (own,) = server.tell("kg_query", palace="studio", subject="Own")["triples"]
+    assert own["object"] == "other", "an entity of a palace's own is its own"
+    assert "built_by:: Leon Theremin" in person.read_text(encoding="utf-8")
+    assert not [*(home / "vault").rglob("Theremin 2.md"), *(home / "vault").rglob("Ondes* 2.md")]
+    with Vault.open(home / "vault") as vault:
+        assert [f.object for f in vault.facts("Theremin").facts] == ["Leon Theremin"]
+        assert {f.object for f in vault.facts("Own").facts} == {"o", "other"}
+        vault.assert_fact("Theremin", "built_by", "Robert Moog")
+    (theremin,) = server.tell("kg_query", palace="lab", subject="Theremin")["triples"]
+    assert theremin["object"] == "Robert Moog", "a newer one closes it, whoever says it"
+
+
+def test_importance_rises_and_fades(home: Path, server: Trusty) -> None:
+    """Section 5, memory_recall: L1 is the top-importance drawers, so there must be some."""
+    server.tell("memory_remember", palace="p", text="The vault door sticks in winter.")
+    server.tell("memory_remember", palace="p", text="Never deploy on Fridays.", importance=0.9)
+    server.tell("memory_remember", palace="p", text="Ask Mira about the budget.", tags=["pinned"])
+    server.tell("memory_remember", palace="p", text="An old habit of the team.")
+
+    def layers() -> dict[str, tuple[int, float]]:
+        found = server.tell("memory_recall", palace="p", query="vault door", top_k=10)["results"]
+        return {each["content"]: (each["layer"], each["importance"]) for each in found}
+
+    first = layers()
+    assert first["Never deploy on Fridays."] == (1, 0.9)
+    assert first["Ask Mira about the budget."] == (1, 0.95)
+    assert first["The vault door sticks in winter."] == (2, 0.5)
+    for _ in range(25):
+        server.tell("memory_recall", palace="p", query="vault door", top_k=1)
+    layer, importance = layers()["The vault door sticks in winter."]
+    assert layer == 1 and 0.7 < importance < 0.9, "what is asked for again and again"
+    listed = server.tell("memory_list", palace="p")["drawers"]
+    assert [d["importance"] for d in listed] == sorted(
+        (d["importance"] for d in listed), reverse=True
+    )
+    assert listed[0]["content"] == "Ask Mira about the budget."
+    texts = [f.read_text(encoding="utf-8") for f in (home / "vault" / "Memories").rglob("*.md")]
+    assert sum("importance:" in text for text in texts) == 1, "what is computed is in no note"
+    assert Path(server.tell("palace_info", palace="p")["data_dir"]).is_dir()
+    server.tell("palace_create", name="empty")
+    assert Path(server.tell("palace_info", palace="empty")["data_dir"]).is_dir()
+
+
+# --- dreamers ------------------------------------------------------------------------------------
+
+
+DOUBLES = {
+    "one": "The API gateway validates JWT tokens using RS256.",
+    "two": "The API gateway validates JWT tokens using RS256",
+    "three": "The gateway listens on port 8080.",
+    "four": "The gateway listens on port 8081.",
+}
+
+
+def drawers(root: Path, palace: str, texts: dict[str, str]) -> None:
+    folder = root / "Memories" / palace
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        id_ = str(ulid_at_time(1_700_000_000 + len(name)))
+        tags = f"created: 2023-11-14T22:13:20\ntags:\n  - {name}\n"
+        raw = f"---\nid: {id_}\ntype: semantic\nscope: project\nproject: {palace}\n{tags}---\n{text}\n"
+        (folder / f"{name}.md").write_text(raw, encoding="utf-8")
+
+
+def test_dreamers_merge_index_and_let_fade(home: Path) -> None:
+    """Section 7, Dreamer tasks: deduplication, closet index refresh and importance decay, for each
+    palace; each can be left out, and everything can be taken back."""
+    root = home / "vault"
+    drawers(root, "acme", DOUBLES)
+    drawers(root, "other", {"one": DOUBLES["one"]})
+    before = {f: f.read_bytes() for f in root.rglob("Memories/**/*.md")}
+    stopping = threading.Event()
+    with Vault.open(root, {"model": "off"}, caller=Caller(project="acme")) as vault:
+        assert vault.dreams.dream([], stopping).merged == ()
+        assert {f: f.read_bytes() for f in before} == before
+        assert vault.dreams.dream(["index"], stopping).indexed == len(before)
+        ((gone, kept),) = vault.dreams.dream(["merge"], stopping).merged
+        merged, whole = vault.get([gone, kept], counted=False).memories
+        assert merged.forgotten and merged.superseded_by
+        assert merged.superseded_by.rpartition("/")[2] == whole.title
+        assert [name.rpartition("/")[2] for name in whole.derived_from or ()] == [merged.title]
+        assert {"one", "two"} <= set(whole.tags)
+        assert (
+            (root / merged.path)
+            .read_bytes()
+            .endswith(before[root / merged.path].split(b"---\n")[2])
+        )
+        assert vault.project("acme").memories == 3, "what says other things stays: another port"
+        assert vault.project("acme").folder and not vault.dreams.dream(["merge"], stopping).merged
+        vault.restore(gone)
+        assert (root / merged.path).read_bytes() == before[root / merged.path]
+        vault.index_now()
+        assert not vault.dreams.dream(["merge"], stopping).merged, "taken back once for all"
+
+        assert vault.dreams.dream(["decay"], stopping).faded == 3, "one was changed just now"
+        weights = vault.weights.weighed(project="acme")
+        assert weights[kept] == 0.5 and next(iter(weights)) == kept
+        assert all(weight < 0.1 for id_, weight in weights.items() if id_ != kept)
+        vault.recall("API gateway tokens", floor=False)
+        assert vault.dreams.dream(["decay"], stopping).faded >= 1
+        assert vault.weights.weighed(project="acme")[gone] == 0.5, "used, it is as it was"
+        stopping.set()
+        assert vault.dreams.dream(["merge", "index", "decay"], stopping).merged == ()
+
+
+def test_dreamers_run_with_the_server_and_stop_with_it(home: Path) -> None:
+    root = home / "vault"
+    drawers(root, "acme", DOUBLES)
+
+    def forgotten() -> int:
+        return sum(b"forgotten: true" in f.read_bytes() for f in root.rglob("acme/*.md"))
+
+    (root / ".vaultmem/config.toml").write_text("[upkeep]\ndreams = []\n", encoding="utf-8")
+    with Trusty(home, "--palace", "acme", "--log-level", "info") as server:
+        server.greet()
+        server.tell("palace_list")
+        assert server.end() == 0
+        assert "dreamer" not in server.errors()
+    assert forgotten() == 0
+    (root / ".vaultmem/config.toml").unlink()
+    with Trusty(home, "--palace", "acme", "--log-level", "info") as server:
+        server.greet()
+        server.tell("palace_list")
+        until(lambda: server.tell("palace_info")["drawer_count"] == 3, 120, 0.5)
+        assert forgotten() == 1
+        began = time.monotonic()
+        server.signal(signal.SIGTERM)
+        assert server.child.wait(60) == 0
+        assert (
+            time.monotonic() - began < 30
+        )  # two seconds, on a machine that has nothing else to do
+        told = server.errors()
+        assert "dreamers of 1 projects: merge, index, decay" in told
+        assert "dreamer of acme: merged" in told and "vaultmem restore" in told
 
 
 # --- life ----------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ from tests.surfaces.mcp.harness import INITIALIZED, Process, new_vault
 from tests.waiting import until
 from vaultmem.front.engine_place import WIRE
 
+# TESTS_ENGINE_WAY=loopback: what windows and engines do on Windows.
+WAY = os.environ.get("TESTS_ENGINE_WAY", "")
 PROGRAM = (sys.executable, "-P", "-m", "vaultmem")
 GREETING = {
     "jsonrpc": "2.0",
@@ -40,8 +42,8 @@ def _text(raw: bytes) -> str:
 
 
 class Machine:
-    def __init__(self, home: Path, idle_minutes: float = 5) -> None:
-        self.home = home
+    def __init__(self, home: Path, idle_minutes: float = 5, way: str = WAY) -> None:
+        self.home, self.way = home, way
         self.vault = new_vault(home / "vault")
         # A socket's path is short, pytest's folders are not.
         self.runtime = Path(tempfile.mkdtemp(prefix="vm"))
@@ -50,6 +52,7 @@ class Machine:
             "XDG_RUNTIME_DIR": str(self.runtime),
             "VAULTMEM_ENGINE_IDLE_MINUTES": str(idle_minutes),
             "VAULTMEM_MODEL": "off",
+            "VAULTMEM_ENGINE": way,
         }
         self._windows: list[Process] = []
 
@@ -89,6 +92,10 @@ class Machine:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, number)
 
+    def doors(self) -> list[Path]:
+        """The files by which engines are found."""
+        return [file for end in ("sock", "port") for file in self.runtime.rglob(f"*.{end}")]
+
     def titles_on_disk(self) -> list[str]:
         return [note.stem for note in (self.vault / "Memories").glob("*.md")]
 
@@ -99,9 +106,9 @@ class Machine:
         fcntl.ioctl(window.child.stdin.fileno(), termios.FIONREAD, left)
         return left[0]
 
-    def as_stranger(self, socket_file: Path) -> bytes:
+    def as_stranger(self, door: Path) -> bytes:
         """What an engine answers to another user of this machine."""
-        greeting = json.dumps({"vaultmem": WIRE, "engine": socket_file.stem, "kind": "status",
+        greeting = json.dumps({"vaultmem": WIRE, "engine": door.stem, "kind": "status",
                                "environment": {}})  # fmt: skip
         code = (
             "import socket, sys\n"
@@ -113,8 +120,8 @@ class Machine:
         )
         done = subprocess.run(
             ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code,
-             socket_file.name, greeting],
-            capture_output=True, cwd=socket_file.parent,  # what is above may be closed to it
+             door.name, greeting],
+            capture_output=True, cwd=door.parent,  # what is above may be closed to it
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -137,7 +144,7 @@ class Window(Process):
             "--vault",
             str(machine.vault),
             *arguments,
-            env=machine.env | {"VAULTMEM_ENGINE": ""} | env,
+            env=machine.env | env,
             command=(*PROGRAM, "serve"),
         )
         self._number = 100
@@ -154,6 +161,11 @@ class Window(Process):
             result["content"][0]["text"]
         )
         return data | {"isError": result["isError"]}
+
+    def without_engine(self) -> str:
+        """Why there is no engine; empty where there is one."""
+        told = self.told("get_memory_status")
+        return str(told["connection"].get("without_engine", ""))
 
     def store(self, text: str, **more: Any) -> dict[str, Any]:
         return self.told(

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from tests.surfaces.engine.machine import PROGRAM, Machine, Window, machine_in
 from tests.surfaces.mcp.harness import new_vault
 from tests.waiting import until
+from vaultmem.front.engine_call import START_SECONDS
 
 
 @pytest.fixture
@@ -32,9 +34,9 @@ def served(machine: Machine, text: str) -> list[int]:
 
 def test_a_socket_that_is_deleted_comes_again(machine: Machine) -> None:
     before = served(machine, "The heron waits.")
-    (socket_file,) = machine.runtime.rglob("*.sock")
-    socket_file.unlink()
-    until(socket_file.exists)
+    (door,) = machine.doors()
+    door.unlink()
+    until(door.exists)
     assert served(machine, "The egret waits.") == before
 
 
@@ -123,9 +125,21 @@ def test_a_window_that_stands_still_holds_nobody_up(machine: Machine) -> None:
     assert other.titles("heron")
 
 
+def test_an_engine_that_cannot_start_is_not_waited_for(machine: Machine) -> None:
+    """Whoever started it notices that it ended."""
+    served(machine, "The heron is there.")
+    (door,) = machine.doors()
+    machine.run("engine", "stop")
+    until(lambda: not machine.engines())
+    door.mkdir()  # it cannot listen
+    begun = time.monotonic()
+    assert "ended while it started" in without_engine(machine.window())
+    assert time.monotonic() - begun < START_SECONDS
+
+
 def without_engine(window: Window) -> str:
     window.greet()
-    return str(window.told("get_memory_status")["connection"].get("without_engine", ""))
+    return window.without_engine()
 
 
 def test_a_window_without_an_engine_says_why(machine: Machine) -> None:
@@ -135,6 +149,7 @@ def test_a_window_without_an_engine_says_why(machine: Machine) -> None:
     (machine.runtime / "closed" / "vaultmem").write_bytes(b"")
     alone = machine.window(XDG_RUNTIME_DIR=str(machine.runtime / "closed"))
     assert "belongs to somebody else" in without_engine(alone)
+    assert "options" in without_engine(machine.window("--log-level", "info"))
 
 
 def test_what_comes_and_goes_leaves_nothing_open(machine: Machine) -> None:

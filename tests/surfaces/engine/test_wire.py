@@ -37,6 +37,35 @@ def said(message: object) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
+def call(id_: object, name: object, given: object, **more: Any) -> bytes:
+    return line(id_, "tools/call", name=name, arguments=given, **more)
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "window", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+READING: tuple[tuple[str, object], ...] = (
+    *(("recall_memories", {"query": "heron", "detail": each}) for each in ("brief", "full")),
+    ("recall_memories", {"query": "nothing of this is here", "limit": 0}),
+    ("recall_memories", {"query": 5, "colour": "red"}),
+    ("recall_memories", {}),
+    ("get_memories", {"ids": ["nobody"]}),
+    ("list_memories", {"order": "title"}),
+    ("list_memories", {"order": "by colour"}),
+    ("get_memory_context", {"task_description": "herons"}),
+    ("search_knowledge_graph", {}),
+    ("query_facts", {"subject": "x"}),
+    ("list_tags", {}),
+    ("get_timeline", {}),
+    ("prune_memories", {"scope": "user", "dry_run": True}),
+    ("consolidate_memories", {"dry_run": True}),
+    ("store_memory", {"content": "", "type": "semantic", "scope": "user"}),
+    ("store_memry", {}),
+    ("hook_event", {}),
+    ("hook_event", {"hook_event_name": "Nothing"}),
+)
 HELLO = said(GREETING) + said(INITIALIZED)
 LONG = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":"'
 GIANT = LONG + b"x" * 17_000_000 + b'"}}\n'
@@ -123,6 +152,40 @@ TALKS = {
     + said({"jsonrpc": "2.0", "method": "notifications/cancelled"})
     + line(1, "ping"),
     "nothing at all": b"",
+    "not told that it is greeted": said(GREETING) + line(1, "tools/call", **RECALL),
+    "what is said of a call": HELLO
+    + call(1, "recall_memories", {"query": "heron"}, _meta={"progressToken": 1, "x/y": {}})
+    + call(2, "recall_memories", {"query": "heron"}, _meta={"progressToken": True})
+    + call(3, "recall_memories", {"query": "heron"}, task={})
+    + call(4, "recall_memories", None)
+    + call(5, 5, {})
+    + line(6, "tools/call", name="list_tags")
+    + call(7, "list_tags", {"limit": 3, "\ud83d\ude00": "\ud800 \ud83d\ude00"}),
+    "resources, and calls again": HELLO
+    + line(1, "resources/list")
+    + line(2, "resources/list", cursor="notes-100")
+    + line(3, "resources/list", cursor="notes-0", more=1)
+    + line(4, "resources/list", cursor="elsewhere")
+    + line(5, "resources/templates/list")
+    + line(6, "resources/templates/list", cursor="x")
+    + line(7, "resources/read", uri="memory://vault")
+    + call(8, "list_memories", {})
+    + line(9, "prompts/get", name="review")
+    + call(10, "list_memories", {"limit": 1}),
+    "numbers that are written in two ways": HELLO
+    + call(1, "recall_memories", {"query": "heron", "min_importance": 1e-7, "limit": 1e0})
+    + call(2, "recall_memories", {"query": "1e-07", "strategy": "keyword", "explain": True}),
+    "both eras": HELLO
+    + call(1, "list_memories", {}, _meta=MODERN)
+    + call(2, "list_memories", {})
+    + line(3, "resources/list", _meta=MODERN),
+    **{
+        f"every tool that reads, {version}": HELLO.replace(b"2025-06-18", version.encode())
+        + b"".join(
+            call(number, name, given) for number, (name, given) in enumerate(READING, 1)
+        )
+        for version in ("2024-11-05", "2025-03-26", "2025-11-25")
+    },
 }  # fmt: skip
 
 
@@ -132,7 +195,7 @@ def heard(machine: Machine, spoken: bytes, **env: str) -> tuple[list[str], str, 
         [*PROGRAM, "serve", "--vault", str(machine.vault), "--session", "s"],
         input=spoken, capture_output=True, env=machine.env | env, cwd=machine.home, timeout=120,
     )  # fmt: skip
-    lines = [re.sub(r'query_time_ms\W+[\d.]+|\d+ ms|_score\W+[\d.e-]+|"at":"[^"]+"', "", each)
+    lines = [re.sub(r'query_time_ms\W+[\d.]+|\d+ ms|_score\W+[\d.e-]+|"at":"[^"]+"|access_count\W+\d+', "", each)
              for each in done.stdout.decode().splitlines()]  # fmt: skip
     return sorted(lines), done.stderr.decode(), done.returncode
 

@@ -80,8 +80,14 @@ def path_of(title: str) -> str:
 
 @contextmanager
 def serving(
-    root: Path, token_file: Path | None = None, hosts: tuple[str, ...] = (), **caller: Any
+    root: Path,
+    token_file: Path | None = None,
+    hosts: tuple[str, ...] = (),
+    page: str | None = None,
+    **caller: Any,
 ) -> Iterator[Site]:
+    """With the web page where `page` gives the token of its run, or an empty one."""
+
     def make() -> Any:
         from vaultmem.surfaces.mcp.server import McpServer, Options
         from vaultmem.vault import Vault
@@ -97,7 +103,10 @@ def serving(
         return served[0]
 
     given = str(token_file) if token_file else None
-    http_socket = surface.open_http_socket("127.0.0.1", 0, Caller(**caller), given, hosts, "a test")
+    run = None if page is None else surface.RunToken(page)
+    http_socket = surface.open_http_socket(
+        "127.0.0.1", 0, Caller(**caller), given, hosts, "a test", (), run
+    )
     url = http_socket.url
     with start_blocking_portal() as portal:
         stop = portal.call(anyio.Event)

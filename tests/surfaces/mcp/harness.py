@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from mcp import Client
+from mcp import Client, StdioServerParameters
 
 from tests import nursery
-from tests.conftest import clean_environment
+from tests.conftest import clean_environment, engine_variables
 from vaultmem import vault
+from vaultmem.base import lock
 from vaultmem.operations.caller import Caller
 from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
@@ -43,15 +45,44 @@ def serving(root: Path, options: Options | None = None, **caller: Any) -> Iterat
     """The server in this process; a caller's pins as keywords."""
     who = Caller(**{"session": SESSION, **caller})
     flags = {"typing.quiet_seconds": 0.0}
-    served = McpServer(lambda: Vault.open(root, flags, caller=who), options or Options())
+    how = options or Options()
+    served = McpServer(lambda: Vault.open(root, flags, caller=who), how)
+    _windows[served] = _window(root, how, who)
     try:
         yield served
     finally:
         served.stop()
 
 
+# The same server as a client starts it, for suites that are run through an engine.
+_windows: WeakKeyDictionary[McpServer, StdioServerParameters] = WeakKeyDictionary()
+
+
+def _window(root: Path, how: Options, who: Caller) -> StdioServerParameters:
+    words = ["--vault", str(root), "--toolsets", ",".join(how.toolsets)]
+    pins = {"user": who.user, "project": who.project, "session": who.session}
+    words += [word for name, pin in pins.items() if pin for word in (f"--{name}", pin)]
+    words += ["--read-only"] if how.read_only or who.read_only else []
+    env = {**os.environ, **engine_variables(root), "VAULTMEM_TYPING_QUIET_SECONDS": "0"}
+    return StdioServerParameters(
+        command=sys.executable, args=["-P", "-m", "vaultmem", "serve", *words], env=env
+    )
+
+
 def client(served: McpServer, era: str, **more: Any) -> Client:
-    return Client(served.server, mode=era, **more)
+    """TESTS_THROUGH_ENGINE=1: to a window of an engine, else to the server in this process."""
+    return Client(window_of(served) or served.server, mode=era, **more)
+
+
+def window_of(served: McpServer) -> StdioServerParameters | None:
+    """None where it is not to be reached so, or was not made as a client can ask for it."""
+    return _windows.get(served) if os.environ.get("TESTS_THROUGH_ENGINE") else None
+
+
+def is_followed_by_another(window: StdioServerParameters) -> bool:
+    """Whether a process follows the files of its vault."""
+    folder = Path(window.args[window.args.index("--vault") + 1]) / ".vaultmem"
+    return any(lock.is_locked(file) for file in folder.rglob(lock.LEADER_LOCK))
 
 
 async def call(connection: Client, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -10,7 +10,15 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.surfaces.mcp.harness import ERAS, call, client, new_vault, serving
+from tests.surfaces.mcp.harness import (
+    ERAS,
+    call,
+    client,
+    is_followed_by_another,
+    new_vault,
+    serving,
+    window_of,
+)
 from vaultmem.operations.caller import Caller
 from vaultmem.surfaces.mcp.server import McpServer, Options
 from vaultmem.vault import Vault
@@ -88,6 +96,12 @@ async def listening(served: McpServer, era: str, *uris: str) -> AsyncIterator[tu
 
 async def settled(served: McpServer) -> None:
     """Wait until the server follows the files, and what it saw at first was told."""
+    if window := window_of(served):
+        with anyio.fail_after(PATIENCE):
+            while not is_followed_by_another(window):
+                await anyio.sleep(0.02)
+        await anyio.sleep(2.0)  # what was there is known to it, and what comes is watched
+        return
     served.start()
     with anyio.fail_after(PATIENCE):
         while served.life.follower is None or served.life.follower.watcher is None:

@@ -30,6 +30,7 @@ from vaultmem.index.filters import Filters
 if TYPE_CHECKING:
     from vaultmem.index.embedded.graph_overview import GraphOverview
     from vaultmem.index.embedded.relations import Relations
+    from vaultmem.index.embedded.text.exact_words import ExactWords
     from vaultmem.index.embedded.vectors import Vectors
 
 
@@ -78,8 +79,8 @@ class Index:
 
     def close(self) -> None:
         self.files.close()
-        if "vectors" in self.__dict__:
-            self.vectors.close()
+        for name in {"vectors", "exact_words"} & self.__dict__.keys():
+            self.__dict__[name].close()
 
     def settle(self) -> None:
         """Somebody has time: leave the files so that nothing can happen to what is in them."""
@@ -208,6 +209,10 @@ class Index:
             found, LinkTexts(self.catalog).notes_named_by_link_texts(query, filters)
         )
 
+    def words_beginning(self, beginning: str) -> list[str]:
+        text = self.current_text()
+        return text.words_beginning(beginning) if text is not None else []
+
     def current_text(self) -> FullText | None:
         """The full text, after a look at whether it can be read now."""
         self.state(JUST_NOW)
@@ -229,6 +234,12 @@ class Index:
         from vaultmem.index.embedded.vectors import Vectors
 
         return Vectors(self.place, self.catalog, self.files.guard, self.state)
+
+    @cached_property
+    def exact_words(self) -> ExactWords:
+        from vaultmem.index.embedded.text.exact_words import ExactWords
+
+        return ExactWords(self.catalog)
 
     @property
     def lookup(self) -> Lookup:

@@ -125,15 +125,18 @@ class Relations:
 
     # --- names -------------------------------------------------------------------------
 
-    def named(self, name: str, filters: Filters) -> list[GraphNode]:
-        """The notes that a link with this name could mean: by path or title, else by alias."""
+    def named(self, name: str, filters: Filters, *, aliases: bool = False) -> list[GraphNode]:
+        """The notes that a link with this name could mean: by path or title, else by alias; with
+        `aliases` by both."""
         folded = link_key(name.replace("\\", "/")).lstrip("/")
         titled, aliased = self._notes_meant_by_relations([folded], filters).get(folded, ({}, {}))
         if titled:
             paths = LinkMap(titled).resolve(folded).paths
             found = {titled[path] for path in paths}
         else:
-            found = set(aliased.values())
+            found = set()
+        if aliases or not titled:
+            found |= set(aliased.values())
         return sorted(self.nodes(found, filters).values(), key=lambda node: node.path)
 
     def mentions(self, name: str, filters: Filters) -> str:

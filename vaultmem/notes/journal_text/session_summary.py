@@ -23,6 +23,7 @@ _LEARNED: Final = frozenset(_LEARNED_KINDS.split())
 _LEFT: Final = frozenset((work_lines.OPEN, "todo", "question", "next"))
 _DELIVERED: Final = ("commit", "push")  # what they tell is told by what changed
 _SAID: Final = 3  # things in one line
+_OF_EACH: Final = 2  # where what was decided and what was learned share one
 _SHORT, _LINE = 140, 220  # characters of one thing, and of a line of another kind
 _FILES: Final = 6
 
@@ -38,8 +39,8 @@ def summary_of_entries(entries: Sequence[Observation]) -> str:
         *_labelled("Ended", _ended(told["ended"])),
     ]
     if decided and learned and len(lines) + 2 > MOST_LINES:
-        weighed = [*told["decided"], *told["learned"]]
-        lines[:0] = _labelled("Decided and learned", _things(weighed))
+        both = [_things(told[name], _OF_EACH) for name in ("decided", "learned")]
+        lines[:0] = _labelled("Decided and learned", "; ".join(both))
     else:
         lines[:0] = [*_labelled("Decided", decided), *_labelled("Learned", learned)]
     return "\n".join([*lines, *_most_telling(rest, MOST_LINES - len(lines))])
@@ -77,12 +78,12 @@ def _labelled(label: str, text: str) -> Iterator[str]:
         yield f"- {label}: {text}"
 
 
-def _things(entries: Sequence[Observation]) -> str:
+def _things(entries: Sequence[Observation], most: int = _SAID) -> str:
     """What they say in their first sentences, those that have most in common with all."""
     said = [sentences.first_sentence(seen.content, _SHORT) for seen in entries]
     said = [line for line in dict.fromkeys(said) if line]
     shares = sentences.sentence_centrality(said)
-    order = sorted(range(len(said)), key=lambda i: (-shares[i], i))[:_SAID]
+    order = sorted(range(len(said)), key=lambda i: (-shares[i], i))[:most]
     return _listed([said[i].rstrip(".;") for i in sorted(order)], len(said) - len(order))
 
 

@@ -16,6 +16,7 @@ from vaultmem.notes.file_names import cut_name
 from vaultmem.notes.note import one_line
 
 TITLES: Final = {
+    "identity": "About the user",
     "earlier_sessions": "Earlier sessions",
     "about_task": "About the task",
     "preferences": "User preferences",
@@ -25,6 +26,7 @@ TITLES: Final = {
 }
 # Of the budget, until every section has had its turn; then what is left goes to whoever needs it.
 _SHARES: Final = {
+    "identity": 0.2,
     "earlier_sessions": 0.2,
     "about_task": 0.5,
     "preferences": 0.3,
@@ -39,6 +41,7 @@ _HEAD: Final = (
 _ITEM_BYTES: Final = 500
 _CUT: Final = " …"
 _SAME: Final = 0.8  # of the shorter one's words: then two lines say the same
+_KIND_OF_LINE: Final = re.compile(r"^[-*\s]*\w+: ")  # in a summary
 _FEW: Final = 4  # words, too few to tell
 
 
@@ -46,6 +49,7 @@ class ContextItem(NamedTuple):
     id: str
     title: str
     text: str
+    lines: tuple[str, ...] = ()  # instead of the text, where it has several things to say
 
 
 class _Line(NamedTuple):
@@ -75,9 +79,17 @@ class BlockText:
     def offer(self, section: str, items: Iterable[ContextItem]) -> None:
         lines = self._offered.setdefault(section, [])
         for item in items:
-            if item.id not in self._ids and self._is_new(item.text):
-                self._ids.add(item.id)
-                lines.append(_line(item))
+            if item.id in self._ids:
+                continue
+            if said := [line for line in item.lines if _plain_line(line)]:
+                new = (line for line in said if self._is_new(_KIND_OF_LINE.sub("", line)))
+                item = item._replace(lines=tuple(new))
+                if not item.lines:
+                    continue
+            elif not self._is_new(item.text):
+                continue
+            self._ids.add(item.id)
+            lines.append(_lines_below(item) if said else _line(item))
 
     @property
     def has_lines(self) -> bool:
@@ -130,6 +142,23 @@ class BlockText:
 def _is_same(words: frozenset[str], other: frozenset[str]) -> bool:
     few = min(len(words), len(other))
     return few > _FEW and len(words & other) >= _SAME * max(len(words), len(other))
+
+
+def _lines_below(item: ContextItem) -> _Line:
+    """A note that says several things: the first on its line, the others below it."""
+    first, *below = [_plain_line(line) for line in item.lines]
+    head = _line(ContextItem(item.id, item.title, first))
+    whole = head.whole and all(len(line.encode()) <= _ITEM_BYTES for line in below)
+    short = (
+        line if len(line.encode()) <= _ITEM_BYTES else cut_name(line, _ITEM_BYTES) + _CUT
+        for line in below
+    )
+    return _Line(item.id, head.text + "".join(f"  - {line}\n" for line in short), whole)
+
+
+def _plain_line(text: str) -> str:
+    """On one line, and no heading, list or quotation of its own."""
+    return " ".join(one_line(text).split()).lstrip("#>-*+ ")
 
 
 def _line(item: ContextItem) -> _Line:

@@ -19,7 +19,9 @@ from vaultmem.base.token_count import token_count
 from vaultmem.errors import VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.limits import QUESTION, bounded
+from vaultmem.notes.file_names import cut_name
 from vaultmem.notes.links import without_link_brackets
+from vaultmem.notes.masking import text_without_comments
 from vaultmem.notes.note import note_title, printable
 from vaultmem.operations.context.block import TITLES, BlockText, ContextItem
 from vaultmem.operations.context.notebook import Notebook
@@ -39,13 +41,15 @@ from vaultmem.operations.view import View
 from vaultmem.recall.gaps import ORDERS
 from vaultmem.recall.graph_lane import GraphLane
 from vaultmem.recall.recall import Answer
+from vaultmem.storage.local_state.usage import GIVEN, INJECTED
 
 if TYPE_CHECKING:
     from vaultmem.operations.facts import FactView, KnownFacts
     from vaultmem.operations.sessions import Sessions
 
-SECTIONS: Final = {name: TITLES[name] for name in list(TITLES)[2:]}
+SECTIONS: Final = {name: TITLES[name] for name in list(TITLES)[3:]}
 _ITEMS: Final = 12
+_IDENTITY: Final = 480  # bytes of what a person says of themselves
 _AT_START: Final = 6  # preferences
 _OF_PROJECT: Final = 4  # notes
 _LAST: Final = 2  # sessions
@@ -97,6 +101,7 @@ class Contexts:
         max_tokens: int = 2000,
         sections: Sequence[str] = (),
         related: int = 0,
+        counted: bool = True,
     ) -> ContextBlock:
         """What memory has to say about a task, ready to be put before an agent.
 
@@ -110,9 +115,12 @@ class Contexts:
         lacks = self._view.gaps.look()
         block = BlockText(max_tokens)
         shown = _Shown(self._view, "" if wanted or related else self._view.caller.session, query)
+        if not wanted:
+            block.offer("identity", shown.new(self._identity()))
         if related:
-            block.offer("earlier_sessions", self._summed_up(project, _ITEMS))
+            block.offer("earlier_sessions", ())  # it stands first, and repeats nothing
             block.offer("about_task", self._related(query, project, related))
+            block.offer("earlier_sessions", self._summed_up(project, _ITEMS, below=True))
         if wanted:
             for name in wanted:
                 block.offer(name, self._all_of(name, query, project))
@@ -120,12 +128,16 @@ class Contexts:
             of = self._project(project)
             found = self._ask(query, "hybrid")
             self._offer_task(block, TaskMemories(self._view, query, tuple(files), of), found, shown)
-            if of and block.has_lines:
+            if of and block.has_lines and not related:
                 block.offer("session_history", shown.new(self._summed_up(of, 1)))
         else:
             self._offer_start(block, self._project(project))
         said = _written(block, shown, lacks() or ())
-        self._view.parts.usage.note(block.used, self._view.caller.session, question=False)
+        if counted:
+            caller = self._view.caller
+            self._view.parts.usage.note(
+                block.used, caller.session, question=False, client=caller.client, way=GIVEN
+            )
         return said
 
     @bounded()
@@ -135,12 +147,18 @@ class Contexts:
         unless the model is there, or opens in time."""
         block, query = BlockText(_UNASKED), prompt[: QUESTION.most].strip()
         shown = _Shown(self._view, session, query, unasked=True)
+        if not query:
+            block.offer("identity", self._identity())
         if query:
             task = TaskMemories(self._view, query, (), self._project(None))
             self._offer_task(block, task, self._found(query, until), shown)
         else:
             self._offer_start(block, self._project(None))
-        return _written(block, shown, ())
+        said = _written(block, shown, ())
+        if session and block.used:
+            client = self._view.caller.client
+            self._view.parts.usage.tell(block.used, client, session, INJECTED)
+        return said
 
     def _project(self, given: str | None) -> str:
         caller = self._view.caller
@@ -217,9 +235,15 @@ class Contexts:
 
     def _related(self, query: str, project: str | None, limit: int) -> Iterator[ContextItem]:
         if query:
-            found = self._reader.recall(query, strategy="keyword", project=project, limit=limit)
+            found = self._reader.recall(
+                query, strategy="keyword", project=project, limit=limit, operators=False
+            )
             for hit in found.memories:
-                yield self._item(hit.id, hit.title, hit.content)
+                if hit.type == "session":  # what it says is in its lines, and summed up
+                    continue
+                lines = hit.content.splitlines()
+                several = tuple(filter(str.strip, lines)) if len(lines) > 1 else ()
+                yield self._item(hit.id, hit.title, hit.content, several)
 
     def _known(self, query: str) -> Iterator[ContextItem]:
         """Facts that hold now about what the task names, the newest first."""
@@ -290,8 +314,10 @@ class Contexts:
         replaced = replaced_notes(self._view, rows, by_name=False)  # the days of a log are all true
         return [row for row in rows if row.note not in replaced]
 
-    def _summed_up(self, project: str | None, most: int) -> Iterator[ContextItem]:
-        """How the latest sessions ended."""
+    def _summed_up(
+        self, project: str | None, most: int, *, below: bool = False
+    ) -> Iterator[ContextItem]:
+        """How the latest sessions ended, on one line or on lines below their names."""
         from vaultmem.notes import journal
 
         filters = self._view.filters(type="session", project=project)
@@ -301,10 +327,20 @@ class Contexts:
             said = printable(journal.journal_summary(note))
             if said and told < most:
                 told += 1
+                lines = tuple(filter(str.strip, said.splitlines())) if below else ()
                 said = re.sub(r"^- ", "", said).replace("\n- ", "; ")
-                yield self._item(note.path, note.title, said)
+                yield self._item(note.path, note.title, said, lines)
 
     # --- preferences -----------------------------------------------------------------------
+
+    def _identity(self) -> Iterator[ContextItem]:
+        """Who the user is, whatever is asked; what is longer than a line is cut."""
+        for row in PreferenceNotes(self._view).identity():
+            if text := self._view.visible_body(row):
+                said = re.sub(r"(?m)^#{1,6}[ \t]+.*$", "", text_without_comments(text))
+                said = " ".join(said.split())
+                cut = said if len(said.encode()) <= _IDENTITY else f"{cut_name(said, _IDENTITY)} …"
+                yield self._item(row.id or row.path, row.title, cut)
 
     def _preferences(self, most: int, project: str = "") -> Iterator[ContextItem]:
         """Who the user is, then what they want, the most important first."""
@@ -365,13 +401,16 @@ class Contexts:
         for seen in reversed(self._sessions().timeline(before=_ITEMS, after=0).observations):
             yield self._item(seen.id, note_title(seen.path), seen.content)
 
-    def _item(self, id_: str, title: str, text: str) -> ContextItem:
+    def _item(self, id_: str, title: str, text: str, lines: tuple[str, ...] = ()) -> ContextItem:
         """A note may hold a secret of its owner's; nobody asked for it to be passed on."""
         if self._view.settings["privacy.redact"]:
             from vaultmem.base import redaction
 
-            text = redaction.redacted(text, self._view.settings["privacy.patterns"])[0]
-        return ContextItem(id_, title, text)
+            patterns = self._view.settings["privacy.patterns"]
+            text = redaction.redacted(text, patterns)[0]
+            if lines:
+                lines = tuple(redaction.redacted("\n".join(lines), patterns)[0].split("\n"))
+        return ContextItem(id_, title, text, lines)
 
 
 def _written(block: BlockText, shown: _Shown, warnings: tuple[str, ...]) -> ContextBlock:

@@ -28,8 +28,10 @@ _TEXTS: Final = ("request", "folder", "unanswered")
 _LONG: Final = 30 * 86_400  # seconds
 
 
-class Notebook:
-    def __init__(self, parts: Parts, session: str) -> None:
+class SessionMind:
+    """What is known of a session so far."""
+
+    def __init__(self) -> None:
         self.memories: list[str] = []
         self.lines: list[str] = []  # their marks: the texts may hold what must not be kept
         self.request = ""  # the person's first, by which the journal is named
@@ -39,6 +41,21 @@ class Notebook:
         self.todo: list[str] = []  # what is open on the agent's list
         self.tasks: dict[str, str] = {}  # the same, where the client names them by number
         self.steps: list[str] = []  # what the last answer left to do
+        self.findings: list[str] = []  # "kind text": said before there was a journal
+
+    def has_line(self, text: str) -> bool:
+        return _mark(text) in self.lines
+
+    def add_line(self, text: str) -> None:
+        self.lines.append(_mark(text))
+
+    def save(self) -> None:
+        """Keep it for the next event; nothing where all are told of in one go."""
+
+
+class Notebook(SessionMind):
+    def __init__(self, parts: Parts, session: str) -> None:
+        super().__init__()
         self._folder = parts.store.local() / HOOKS_FOLDER
         self._file = self._folder / f"{_file_name(parts, session)}.json" if session else None
         with contextlib.suppress(OSError, VaultmemError, ValueError, AttributeError, TypeError):
@@ -54,17 +71,12 @@ class Notebook:
         self.exchanges = int(data.get("exchanges") or 0)
         self.todo = [str(item) for item in data.get("todo") or ()]
         self.steps = [str(item) for item in data.get("steps") or ()]
+        self.findings = [str(item) for item in data.get("findings") or ()]
         self.tasks = {str(key): str(item) for key, item in (data.get("tasks") or {}).items()}
 
     def _work(self) -> dict[str, Any]:
-        named = (*_TEXTS, "exchanges", "todo", "steps", "tasks")
+        named = (*_TEXTS, "exchanges", "todo", "steps", "tasks", "findings")
         return {name: value for name in named if (value := getattr(self, name))}
-
-    def has_line(self, text: str) -> bool:
-        return _mark(text) in self.lines
-
-    def add_line(self, text: str) -> None:
-        self.lines.append(_mark(text))
 
     def save(self) -> None:
         work = self._work()

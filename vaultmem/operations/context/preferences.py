@@ -20,6 +20,8 @@ from vaultmem.notes.sentences import sentences
 from vaultmem.operations.view import View
 
 IDENTITY: Final = "identity"  # the tag of what an agent should know of its user before all else
+IDENTITY_NOTE: Final = "Identity.md"  # of a vault that says it in a note of its own
+_IDENTITIES: Final = 3  # notes
 _TELLING_WORDS: Final = (
     "prefer prefers preference preferences always never likes instead convention conventions "
     "bevorzuge immer niemals vorliebe prefiro sempre nunca preferência préfère toujours jamais "
@@ -86,6 +88,10 @@ _MANY: Final = 5_000  # notes, too many to look at every name
 _QUOTED: Final = re.compile(r"(?m)^[ \t]{0,20}>[^\n]*$|```.*?(?:```|\Z)|^#[^\n]*$", re.DOTALL)
 
 
+def is_identity(path: str, tags: Iterable[str]) -> bool:
+    return path == IDENTITY_NOTE or IDENTITY in {tag.casefold() for tag in tags}
+
+
 def is_preference(note: Note, attributes: Mapping[str, str]) -> bool:
     """`attributes` are those of the note: its type, scope and so on."""
     if attributes["type"].casefold() in _words(_TAGS):
@@ -96,7 +102,7 @@ def is_preference(note: Note, attributes: Mapping[str, str]) -> bool:
 
 
 def _signs(note: Note, attributes: Mapping[str, str]) -> Iterator[bool]:
-    yield _is_named(note)
+    yield _is_named(note) or note.path == IDENTITY_NOTE
     plain_procedure = bool(
         _PROCEDURE.search(note.title) or _STEPS.search(note.body, 0, _SHORT * 10)
     )
@@ -160,7 +166,28 @@ class PreferenceNotes:
         replaced = replaced_notes(self._view, rows)
         once = {row.path: row for row in rows if row.note not in replaced}.values()
         held = [row for row in once if self._is_one(row)]
-        return sorted(held, key=lambda row: (IDENTITY not in row.tags, -_importance(row)))
+        return sorted(
+            held, key=lambda row: (not is_identity(row.path, row.tags), -_importance(row))
+        )
+
+    def identity(self) -> list[CatalogRow]:
+        """What the person says of themselves: the note of that name, then what is tagged so."""
+        gaps, filters = self._view.gaps, self._view.filters(tags=IDENTITY)
+        rows = gaps.select(filters, "importance", 2 * _IDENTITIES)[0]
+        named = [row for row in rows if row.path == IDENTITY_NOTE] or self._named_identity()
+        once = {row.path: row for row in (*named, *rows)}.values()
+        replaced = replaced_notes(self._view, list(once))
+        return [row for row in once if row.note not in replaced][:_IDENTITIES]
+
+    def _named_identity(self) -> list[CatalogRow]:
+        try:
+            rows = self._view.index.lookup.at([IDENTITY_NOTE])
+            shown = self._view.index.lookup.passing(
+                {r.note for r in rows.values()}, self._view.filters()
+            )
+        except INDEX_FAILURES:
+            return []
+        return [row for row in rows.values() if row.note in shown]
 
     def _candidates(self) -> Iterator[CatalogRow]:
         """Notes that may be preferences; in a large vault, not all can be read."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from vaultmem.errors import InvalidInput
-from vaultmem.index import INDEX_FAILURES
+from vaultmem.index import INDEX_FAILURES, lies_in_roots
 from vaultmem.indexing.changed_words import changed_words, note_owner, readable_lines
 from vaultmem.limits import bounded
 from vaultmem.notes.note import Note, note_title, parse, printable
@@ -32,6 +32,8 @@ _ARRIVING: Final = 7 * 86_400  # seconds that a commit may be older than its arr
 _MOST_READ: Final = 500  # distant changes of which the texts are read to tell whose they are
 _LONGEST: Final = 600  # characters of what several log lines said
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_REMOVED: Final = ("trashed", "pruned")
+_MADE: Final = ("stored", "started", "merged")
 _OWNED_BY: Final = ("user", "project", "scope", "session", "unclear")
 
 
@@ -59,6 +61,8 @@ class Happening(Result):
     project: str | None = None
     times: int | None = None  # where it was done again and again
     moved_from: str | None = None
+    version: str | None = None  # of the note, that it made
+    undo: str | None = None  # what would take it back: "restore" or "remove"
 
 
 @dataclass(eq=False, repr=False)
@@ -114,12 +118,30 @@ class HappenedHere:
         shown = self._with_texts(found[offset : offset + limit], elsewhere)
         more = offset + len(shown)
         return Activity(
-            tuple(_happening(deed) for deed in shown),
+            self._told(shown),
             len(found),
             local_moment(begin.timestamp()),
             more if more < len(found) else None,
             None if found else _nothing(by or "", begin, wanted),
         )
+
+    def _told(self, deeds: Sequence[_Deed]) -> tuple[Happening, ...]:
+        """What was the last that happened to a note can be taken back as a whole."""
+        try:
+            there = self._view.index.lookup.at(list({deed.event.path for deed in deeds}))
+        except INDEX_FAILURES:
+            there = None
+        told: set[str] = set()
+        found = []
+        for deed in deeds:
+            event, last = deed.event, deed.event.path not in told
+            told.add(event.path)
+            undo = None
+            if there is not None and last and event.client is not None and not deed.machine:
+                row = there.get(event.path)
+                undo = _way_back(event, row.version if row else None)
+            found.append(_happening(deed, undo))
+        return tuple(found)
 
     # --- the witnesses -----------------------------------------------------------------------
 
@@ -165,6 +187,7 @@ class HappenedHere:
             deed
             for deed in deeds
             if paths.is_memory(deed.event.path)
+            and lies_in_roots(deed.event.path, self._view.caller.folders)
             and not (deed.event.moved_from and not paths.is_memory(deed.event.moved_from))
             and all(self._view.sees_attributes(_whole(owner)) for owner in deed.event.owners)
         ]
@@ -336,7 +359,15 @@ def _are_one(one: _Deed, other: _Deed) -> bool:
 # --- showing ------------------------------------------------------------------------------------
 
 
-def _happening(deed: _Deed) -> Happening:
+def _way_back(event: NoteEvent, present: str | None) -> str | None:
+    if event.what in _REMOVED:
+        return "restore" if present is None else None
+    if not event.version or event.version != present:
+        return None
+    return "remove" if event.what in _MADE else "restore"
+
+
+def _happening(deed: _Deed, undo: str | None = None) -> Happening:
     event = deed.event
     changes = None
     if event.changes is not None:
@@ -358,6 +389,8 @@ def _happening(deed: _Deed) -> Happening:
         project=next(iter(_projects(event)), None),
         times=deed.times if deed.times > 1 else None,
         moved_from=event.moved_from or None,
+        version=event.version or None,
+        undo=undo,
     )
 
 

@@ -40,6 +40,8 @@ from vaultmem.operations.input import (
     source_text,
 )
 from vaultmem.operations.new_memories.known_texts import KnownTexts, remembered_links
+from vaultmem.operations.new_memories.proposals import Proposals
+from vaultmem.operations.references import is_id_of_ours
 from vaultmem.operations.results import Remembered, Similar, note_identity
 from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing, WritingGroup, Written
@@ -82,6 +84,7 @@ class Remembering(WritingGroup):
         super().__init__(view, writing, input)
         self._facts = facts
         self._known = KnownTexts(view, writing)
+        self._proposals = Proposals(view, writing)
 
     @bounded(type=WORD, scope=WORD)
     def remember(
@@ -102,6 +105,7 @@ class Remembering(WritingGroup):
         room: str | None = None,
         expected_version: str | None = None,
         keys_alone: bool = False,
+        names_similar: bool = True,
     ) -> Remembered:
         """Store a new memory; with a key that is known, the memory with this key is updated.
 
@@ -146,9 +150,8 @@ class Remembering(WritingGroup):
         given = "\n\n".join([content, title or "", *(e.get("name", "") for e in related_entities)])
         with contextlib.suppress(*INDEX_FAILURES):  # a note can be written without an index
             self._view.parts.catch_up()
-        similar = self._view.parts.aside.submit(
-            self._similar_to_remembered, text
-        )  # it never raises
+        look = self._similar_to_remembered if names_similar else _nothing_similar
+        similar = self._view.parts.aside.submit(look, text)  # it never raises
         words = words_digest(text)
         with self._writing.key_lock() if lines["key"] else self._writing.text_lock(words):
             if not lines["key"] and (same := self._known.find(text, words, values, lines["title"])):
@@ -159,6 +162,9 @@ class Remembering(WritingGroup):
                 done = self._remember_again(known, again, stated, similar)
             elif expected_version:
                 raise NotFound(f"There is no memory with the key {key!r} any more.")
+            elif self._proposals.are_wanted(str(values["scope"]), str(values["project"] or "")):
+                alike = tuple(similar.result()[:_SIMILAR])
+                done = self._proposals.propose(name, text, values, alike)
             else:
                 done = self._remember_new(name, title, text, values, related_entities, similar)
         return replace(
@@ -331,7 +337,8 @@ class Remembering(WritingGroup):
             same_home = row.project.casefold() == str(values["project"] or "").casefold()
             same_user = row.user.casefold() == self._view.caller.user.casefold()
             same_session = row.session == values["session"] or values["scope"] != "session"
-            if same_home and same_user and same_session:
+            ours = is_id_of_ours(row.id)  # a person may have a property of that name
+            if ours and same_home and same_user and same_session:
                 note = self._view.store.note(row.path)
                 if self._view.is_visible(note):
                     return note
@@ -364,6 +371,11 @@ class Remembering(WritingGroup):
                 id_ = hit.block if hit.is_observation and hit.block else row.id or row.path
                 alike.append(Similar(id_, row.title, row.path, score))
         return tuple(sorted(alike, key=lambda s: -s.relevance_score))
+
+
+def _nothing_similar(text: str) -> tuple[Similar, ...]:
+    """For who shows none of them."""
+    return ()
 
 
 def _title_to_remember(title: str) -> str:

@@ -48,7 +48,8 @@ class LaterOutcomes:
     def prefer(self, ranking: Ranking, *, across: bool) -> None:
         """An earlier one and a later one change places; `across` journals as well."""
         with contextlib.suppress(*INDEX_FAILURES):  # then they stay as they are
-            best = [hit for hit in ranking[:_COMPARED] if hit.memory.observation]
+            first = ranking.first(_COMPARED)
+            best = [ranking.candidate(memory) for memory in first if memory.observation]
             if across and len(best) > 1:
                 for outcomes in _groups(self._outcomes(best), lambda each: each.thing):
                     _put_later_first(ranking, outcomes)
@@ -82,7 +83,7 @@ class LaterOutcomes:
 
 def _with_their_journals(ranking: Ranking) -> Iterator[Candidate]:
     """The first events, and whatever else was found in their journals."""
-    journals = {hit.memory.note for hit in ranking[:_FIRST] if hit.memory.observation}
+    journals = {memory.note for memory in ranking.first(_FIRST) if memory.observation}
     found = [
         ranking.candidate(memory)
         for memory, _ in ranking.scores()

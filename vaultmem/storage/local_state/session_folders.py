@@ -84,11 +84,27 @@ class SessionFolders:
             if self._store.volatile(session):
                 (self._folder_of_sessions / session / _KEEP).touch()
 
+    def is_kept(self, session: str) -> bool:
+        """Whether its memories outlast its processes."""
+        return (self._folder_of_sessions / session / _KEEP).stat() is not None
+
+    def stop_keeping(self, session: str) -> None:
+        with contextlib.suppress(OSError, VaultmemError):
+            (self._folder_of_sessions / session / _KEEP).remove()
+
     def is_held(self, session: str) -> bool:
         """Whether a process works in a session's folder at this moment, this one included."""
         folder = self._folder_of_sessions / session
         alive = (file.name for file in folder.files() if file.name.startswith(_ALIVE))
         return any(lock.is_locked(folder / name) for name in alive)
+
+    def is_shared(self, session: str, own: int) -> bool:
+        """Whether another process works in a session's folder, or more windows of this one than
+        these."""
+        mine = self._held[session][0].name if session in self._held else ""
+        folder = self._folder_of_sessions / session
+        alive = [f.name for f in folder.files() if f.name.startswith(_ALIVE) and f.name != mine]
+        return self._served[session] > own or any(lock.is_locked(folder / n) for n in alive)
 
     def let_go(self, session: str) -> None:
         """The session is over; what it had is gone, or kept."""

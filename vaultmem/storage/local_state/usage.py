@@ -21,7 +21,13 @@ PRAGMA busy_timeout=200;
 CREATE TABLE IF NOT EXISTS used (memory TEXT PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS served (session TEXT, memory TEXT, PRIMARY KEY (session, memory));
 CREATE TABLE IF NOT EXISTS asked (session TEXT PRIMARY KEY, count INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS shown (number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL,
+  memory TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL, way TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS shown_memory ON shown (memory);
 """
+_MOST_SHOWN: Final = 50_000  # times that something was shown, of which it is known to whom
+_TRIMMED_EVERY: Final = 1_000
+RECALLED, READ, GIVEN, INJECTED = "recalled", "read", "given as context", "put before a prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +36,26 @@ class MemoryUse:
     last: int | None = None  # seconds since the epoch
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryShown:
+    at: int
+    client: str  # empty for a person
+    session: str
+    way: str
+
+
 class Usage(Database):
     begins_with = _SCHEMA
 
-    def note(self, memories: Iterable[str], session: str = "", *, question: bool = True) -> None:
+    def note(
+        self,
+        memories: Iterable[str],
+        session: str = "",
+        *,
+        question: bool = True,
+        client: str = "",
+        way: str = RECALLED,
+    ) -> None:
         """These were shown to someone, in answer to a question or by name."""
         now, shown = int(time.time()), list(memories)
         try:
@@ -44,6 +66,7 @@ class Usage(Database):
                 "ON CONFLICT (memory) DO UPDATE SET count = count + 1, last = excluded.last",
                 ((memory, now) for memory in shown),
             )
+            _keep_shown(db, now, shown, client, session, way)
             if session and question:
                 db.execute(
                     "INSERT INTO asked VALUES (?, 1) "
@@ -56,6 +79,25 @@ class Usage(Database):
             db.execute("COMMIT")
         except _TROUBLE:
             self.close()
+
+    def tell(self, memories: Iterable[str], client: str, session: str, way: str) -> None:
+        """Shown to who did not ask, which does not count as used."""
+        try:
+            db = self.db
+            db.execute("BEGIN IMMEDIATE")
+            _keep_shown(db, int(time.time()), list(memories), client, session, way)
+            db.execute("COMMIT")
+        except _TROUBLE:
+            self.close()
+
+    def shown(self, memory: str, most: int) -> list[MemoryShown]:
+        """When, to whom and in which way it was shown, newest first."""
+        sql = "SELECT at, client, session, way FROM shown WHERE memory = ? ORDER BY number DESC LIMIT ?"
+        try:
+            return [MemoryShown(*row) for row in self.db.execute(sql, (memory, most))]
+        except _TROUBLE:
+            self.close()
+            return []
 
     def of(self, memories: Sequence[str]) -> dict[str, MemoryUse]:
         sql = f"SELECT memory, count, last FROM used WHERE memory IN {SQL_LIST}"
@@ -75,3 +117,15 @@ class Usage(Database):
         except _TROUBLE:
             self.close()
             return 0, 0
+
+
+def _keep_shown(
+    db: sqlite3.Connection, at: int, memories: Sequence[str], client: str, session: str, way: str
+) -> None:
+    rows = ((at, memory, client, session, way) for memory in memories)
+    db.executemany(
+        "INSERT INTO shown (at, memory, client, session, way) VALUES (?, ?, ?, ?, ?)", rows
+    )
+    last = db.execute("SELECT max(number) FROM shown").fetchone()[0] or 0
+    if last % _TRIMMED_EVERY < len(memories):
+        db.execute("DELETE FROM shown WHERE number <= ?", (last - _MOST_SHOWN,))

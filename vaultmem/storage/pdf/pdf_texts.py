@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from vaultmem.storage.pdf.pdf_pages import PdfPages
 
-HOW_TO_READ_PDFS: Final = 'pip install "vaultmem-mcp[pdf]"'
+PDF_LIBRARY: Final = "pypdf"
 MOST_PDF_BYTES: Final = 100_000_000
 READ_SECONDS: Final = 30  # of work
 _MOST_OUTPUT: Final = 30_000_000  # bytes: characters may be written as six
@@ -39,7 +39,7 @@ def can_read_pdfs() -> bool:
     """Whether the library is installed that reads them; looking for it loads nothing."""
     from importlib.util import find_spec
 
-    return find_spec("pypdf") is not None
+    return find_spec(PDF_LIBRARY) is not None
 
 
 class _PdfText(NamedTuple):

@@ -41,11 +41,13 @@ GROUPS: Final = {
         "show": "Show one note.",
         "recent": "Show what was written or changed last.",
         "tags": "List the tags.",
+        "projects": "List the projects, and what each is.",
         "history": "List a note's versions, or show one.",
         "timeline": "Show what agents observed, in order.",
         "graph": "Show entities and how they are connected.",
         "facts": "Show what is known about something, now or on an earlier day.",
         "context": "Print what an agent should know before a task.",
+        "look": "Open the web page: see, correct and undo what agents remember.",
     },
     "Connect": {
         "install": "Connect a client: Claude, Cursor, VS Code, Codex and others.",

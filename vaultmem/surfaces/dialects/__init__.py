@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import InvalidInput
@@ -19,9 +20,10 @@ from vaultmem.surfaces.dialects.variables import dialect_variables
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.http.routes import Rest
+    from vaultmem.surfaces.mcp.followed_vault import MakeLife
     from vaultmem.vault import Vault
 
-NAMES: Final = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
+NAMES: Final = ("evolution", "memory-mcp", "surreal", "trusty", "trae", "memory-tool")
 NATIVE: Final = "native"  # our own surface, which is none
 ALL: Final = (NATIVE, *NAMES)
 INVALID_PARAMS: Final = -32602
@@ -59,6 +61,7 @@ class ClientConnection:
     client: str = ""
     session: str = ""  # clientInfo.extra.sessionId
     over_http: bool = False
+    number: int = 0  # 0 where a protocol has no connections
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class DialectTool:
     listing: Mapping[str, Any]  # literally as tools/list shows it
     run: Callable[[Any, Given], Any]  # (vault, arguments) -> what `success` is given
     writes: bool = False
+    connects: bool = False  # it says something about the connection
 
     @property
     def name(self) -> str:
@@ -109,6 +113,22 @@ class Resources:
     subscribe: bool = False
 
 
+@dataclass(frozen=True)
+class DialectCall:
+    """A call as it came, before anything was opened for it."""
+
+    tool: DialectTool
+    given: Given
+    open_vault: Callable[[], Vault]  # as whoever calls may see it
+    meta: Mapping[str, Any]
+    connected: ClientConnection
+    caller: Caller | None = None  # where the request itself says who it is
+
+    @property
+    def client(self) -> str:
+        return self.connected.client
+
+
 class Dialect:
     """What the frame asks of a dialect; most of it has a usual answer."""
 
@@ -141,6 +161,20 @@ class Dialect:
         known = {name: given[name] for name in tool.schema["properties"] if name in given}
         return arguments.checked_arguments(tool.name, tool.schema, known)
 
+    def run_call(self, asked: DialectCall) -> Any:
+        """In a thread; what comes back is given to `success_result`."""
+        return asked.tool.run(asked.open_vault(), asked.given)
+
+    def list_resources(
+        self, open_vault: Callable[[], Vault], cursor: str | None
+    ) -> Mapping[str, Any]:
+        assert self.resources is not None
+        return self.resources.listing(open_vault(), cursor)
+
+    def read_resource(self, uri: str, asked: DialectCall) -> tuple[str, str]:
+        assert self.resources is not None
+        return self.resources.read(asked.open_vault(), uri)
+
     def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         """The result of a call: one line of JSON text."""
         text = answers.answer_text(value)
@@ -159,11 +193,41 @@ class Dialect:
 
     # --- life ----------------------------------------------------------------------------
 
+    has_vault = True  # False: the memories are on another server
+
+    def place_to_serve(self, named: str) -> Path | None:
+        """The vault to serve, where the dialect's own configuration says so; it is made where
+        it is not there. `named` is what the command line says."""
+        return None
+
+    def life_without_vault(self) -> MakeLife | None:
+        """Where the memories are elsewhere."""
+        return None
+
+    def server_made(self, open_vault: Callable[[], Vault], root: Path, session: str) -> None:
+        """A server was made that opens its vault so, for whoever started it."""
+
+    def server_stopping(self) -> None:
+        """The server ends, and the vault can still be asked."""
+
+    def server_stopped(self) -> None:
+        """The vault is closed."""
+
     def vault_opened(self, vault: Vault) -> None:
         """The vault was opened, before anything is asked of it."""
 
+    def connection_after(self, connected: ClientConnection, given: Given) -> ClientConnection:
+        """What is known of a connection after a call of a tool that `connects`."""
+        return connected
+
+    def vault_served(self, vault: Vault, connected: ClientConnection) -> None:
+        """A connection is about to ask the vault something; the vault is as that client sees it."""
+
     def client_disconnected(self, vault: Vault) -> None:
         """A client of the handshake era left; the vault is as that client saw it."""
+
+    def connection_ended(self, vault: Vault, connected: ClientConnection) -> None:
+        self.client_disconnected(vault)
 
     def server_ended(self, vault: Vault) -> None:
         """The server ends; the vault is about to be closed."""

@@ -18,10 +18,11 @@ from vaultmem.surfaces.dialects import (
     DialectError,
     DialectTool,
     Given,
+    ServerOptions,
     count_given,
     dialect_tool,
 )
-from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
+from vaultmem.surfaces.dialects.keyed_entries import EntryPreparation, KeyedEntries, KeyedEntry
 from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, text_schema
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _recent_evolution_facts(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _forget_evolution_fact(vault: Vault, given: Given) -> dict[str, Any]:
     try:
-        vault.forget(KeyedEntries(vault).keyed_entry(given["key"]).id)
+        vault.forget(KeyedEntries(vault).forgettable_entry(given["key"]).id)
     except NotFound:
         return {"ok": False, "key": given["key"]}
     return {"ok": True, "key": given["key"]}
@@ -135,6 +136,16 @@ class EvolutionDialect(Dialect):
     capabilities: Mapping[str, Any] = {"tools": {"listChanged": False}}
     tools = TOOLS
     answers_bad_lines = False
+
+    def __init__(self, started: ServerOptions) -> None:
+        super().__init__(started)
+        self._entries = EntryPreparation()
+
+    def vault_opened(self, vault: Vault) -> None:
+        self._entries.start(vault)
+
+    def server_ended(self, vault: Vault) -> None:
+        self._entries.stop()
 
     def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
         """The one who starts the server says for whom; over HTTP the token says it first."""

@@ -7,6 +7,7 @@ one that comes before `initialize` is answered like any other.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,7 +23,14 @@ from mcp.server.lowlevel import Server
 from vaultmem.errors import ReadOnly
 from vaultmem.limits import bounded_client_name
 from vaultmem.surfaces import arguments
-from vaultmem.surfaces.dialects import ClientConnection, Dialect, DialectError, DialectTool
+from vaultmem.surfaces.dialects import (
+    ClientConnection,
+    Dialect,
+    DialectCall,
+    DialectError,
+    DialectTool,
+)
+from vaultmem.surfaces.dialects.reach import within_reach
 from vaultmem.surfaces.mcp import messages, server
 from vaultmem.surfaces.mcp.compat import connection_of
 from vaultmem.surfaces.mcp.server import CACHING, CallerOf, Context, McpServer, Options
@@ -36,6 +44,7 @@ log = logging.getLogger("vaultmem")
 
 _CONNECTED: Final = "vaultmem.connected"  # what is kept with a connection
 _TURN: Final = "vaultmem.turn"
+_NO_TOOL: Final = DialectTool({"name": ""}, lambda vault, given: None)
 _ENDLESS: Final = "subscriptions/listen"
 
 
@@ -49,21 +58,28 @@ class DialectServer(McpServer):
         life: MakeLife | None = None,
     ) -> None:
         self.dialect = dialect
-        super().__init__(provide, options, caller_of, life)
+        self._numbers = itertools.count(1)  # of connections
+        super().__init__(provide, options, caller_of, dialect.life_without_vault() or life)
 
     # --- life ----------------------------------------------------------------------------
 
     def _vault_opened(self, vault: Vault) -> None:
         self.dialect.vault_opened(self._dialect_vault(vault, ClientConnection()))
 
+    def own_vault(self) -> Vault:
+        """As whoever started the server sees it."""
+        return self._dialect_vault(self.vault(), ClientConnection())
+
     def stop(self) -> None:
+        self._tell_dialect_of_end(lambda _: self.dialect.server_stopping(), None)
         if (vault := self.life.in_use) is not None:
             self._tell_dialect_of_end(
                 self.dialect.server_ended, self._dialect_vault(vault, ClientConnection())
             )
         super().stop()
+        self.dialect.server_stopped()
 
-    def _tell_dialect_of_end(self, tell: Callable[[Vault], None], vault: Vault) -> None:
+    def _tell_dialect_of_end(self, tell: Callable[[Any], None], vault: Vault | None) -> None:
         try:
             tell(vault)
         except Exception as error:  # the edge: nobody is left to be told
@@ -71,19 +87,34 @@ class DialectServer(McpServer):
 
     # --- who asks ------------------------------------------------------------------------
 
-    def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
+    def _dialect_client(self, ctx: Context) -> ClientConnection:
         kept: ClientConnection | None = connection_of(ctx).state.get(_CONNECTED)
-        connected = kept or _dialect_client_from_wire(ctx)
+        return kept or _dialect_client_from_wire(ctx)
+
+    def _served_vault_view(self, ctx: Context) -> Callable[[], Vault]:
+        usual = super()._served_vault_view(ctx)
+
+        def view() -> Vault:
+            vault = usual()
+            self.dialect.vault_served(vault, self._dialect_client(ctx))
+            return vault
+
+        return view
+
+    def _caller_of_dialect_request(self, ctx: Context, caller: Caller) -> Caller:
+        connected = self._dialect_client(ctx)
         source = caller.client or connected.client or self.dialect.name
-        return self.dialect.caller_of_connection(replace(caller, client=source), connected)
+        known = self.dialect.caller_of_connection(replace(caller, client=source), connected)
+        return within_reach(known, self.vault().settings)
 
     def _dialect_vault(self, vault: Vault, connected: ClientConnection) -> Vault:
         caller = self.dialect.caller_of_connection(self.options.caller or vault.caller, connected)
-        return vault.for_caller(caller)
+        return vault.for_caller(within_reach(caller, vault.settings))
 
     def for_rest(self, caller: Caller) -> Vault:
+        vault = self.vault()
         caller = self.dialect.caller_of_connection(caller, ClientConnection(over_http=True))
-        return self.vault().for_caller(caller)
+        return vault.for_caller(within_reach(caller, vault.settings))
 
     # --- every message -------------------------------------------------------------------
 
@@ -124,18 +155,21 @@ class DialectServer(McpServer):
         known = _CONNECTED in connection.state
         if messages.names_protocol_version(ctx.params) or (known and ctx.method != "initialize"):
             return
-        connection.state[_CONNECTED] = _dialect_client_from_wire(ctx)
+        number = connection.state[_CONNECTED].number if known else next(self._numbers)
+        connection.state[_CONNECTED] = replace(_dialect_client_from_wire(ctx), number=number)
         if ctx.method != "initialize":
             connection.initialized.set()  # else the library refuses whoever does not greet
         if not known:
             connection.exit_stack.push_async_callback(
-                partial(self._leave_dialect_client, self._served_vault_view(ctx))
+                partial(self._leave_dialect_client, ctx, super()._served_vault_view(ctx))
             )
 
-    async def _leave_dialect_client(self, view: Callable[[], Vault]) -> None:
+    async def _leave_dialect_client(self, ctx: Context, view: Callable[[], Vault]) -> None:
         if self.life.in_use is not None:
-            told = self.dialect.client_disconnected
-            await anyio.to_thread.run_sync(lambda: self._tell_dialect_of_end(told, view()))
+            ended, connected = self.dialect.connection_ended, self._dialect_client(ctx)
+            await anyio.to_thread.run_sync(
+                lambda: self._tell_dialect_of_end(lambda vault: ended(vault, connected), view())
+            )
 
     # --- tools ---------------------------------------------------------------------------
 
@@ -165,9 +199,33 @@ class DialectServer(McpServer):
             raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
         arguments.require_shallow_arguments(tool.name, given)
         checked = self.dialect.checked_call(tool, given)
-        return await self._work_on_vault(
-            ctx, lambda vault: self.dialect.success_result(tool, tool.run(vault, checked))
+        if tool.connects:
+            self._connect_dialect_client_anew(ctx, checked)
+        dialect = self.dialect
+        return await self._work_beside_vault(
+            ctx,
+            lambda view: dialect.success_result(
+                tool, dialect.run_call(self._dialect_call(ctx, tool, checked, view))
+            ),
         )
+
+    def _dialect_call(
+        self, ctx: Context, tool: DialectTool, given: Mapping[str, Any], view: Callable[[], Vault]
+    ) -> DialectCall:
+        meta = (ctx.params or {}).get("_meta")
+        return DialectCall(
+            tool,
+            given,
+            view,
+            meta if isinstance(meta, Mapping) else {},
+            self._dialect_client(ctx),
+            self._named_caller(ctx),
+        )
+
+    def _connect_dialect_client_anew(self, ctx: Context, given: Mapping[str, Any]) -> None:
+        connected = self.dialect.connection_after(self._dialect_client(ctx), given)
+        if connected.number:
+            connection_of(ctx).state[_CONNECTED] = connected
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
         return next((dict(t.schema) for t in self.dialect.tools if t.name == name), None)
@@ -178,8 +236,9 @@ class DialectServer(McpServer):
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> Any:
         assert self.dialect.resources is not None
-        listing, cursor = self.dialect.resources.listing, params.cursor if params else None
-        return await self._answer_from_vault(ctx, lambda vault: dict(listing(vault, cursor)))
+        listing, cursor = self.dialect.list_resources, params.cursor if params else None
+        with server.errors_outside_tools():
+            return await self._work_beside_vault(ctx, lambda view: dict(listing(view, cursor)))
 
     async def _list_templates(self, ctx: Context, params: Any) -> Any:
         assert self.dialect.resources is not None
@@ -187,9 +246,17 @@ class DialectServer(McpServer):
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         assert self.dialect.resources is not None
-        read, uri = self.dialect.resources.read, params.uri
-        kind, text = await self._answer_from_vault(ctx, lambda vault: read(vault, uri))
+        uri = params.uri
+        with server.errors_outside_tools():
+            kind, text = await self._work_beside_vault(
+                ctx, lambda view: self._dialect_resource(ctx, uri, view)
+            )
         return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
+
+    def _dialect_resource(
+        self, ctx: Context, uri: str, view: Callable[[], Vault]
+    ) -> tuple[str, str]:
+        return self.dialect.read_resource(uri, self._dialect_call(ctx, _NO_TOOL, {}, view))
 
     # --- the server ----------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from vaultmem.surfaces.dialects import (
     ServerOptions,
     picked_fields,
 )
-from vaultmem.surfaces.dialects.keyed_entries import KeyedEntries, KeyedEntry
+from vaultmem.surfaces.dialects.keyed_entries import EntryPreparation, KeyedEntries, KeyedEntry
 from vaultmem.surfaces.mcp.schemas import FLAG, TEXT, TEXTS, one_of_schema, text_schema
 
 if TYPE_CHECKING:
@@ -113,6 +113,14 @@ PRUNE: Final = {
         tags={**TEXTS, "description": "Delete entries matching ALL these tags."},
     ),
     "outputSchema": _memory_mcp_schema(("pruned_count",), pruned_count={"type": "integer"}),
+}
+SET_SESSION: Final = {
+    "name": "set_session_id",
+    "description": "Name the session whose volatile memories this connection reads and writes.",
+    "inputSchema": _memory_mcp_schema(
+        ("session_id",), session_id=text_schema("The session's identifier.")
+    ),
+    "outputSchema": _memory_mcp_schema(("session_id",), session_id=TEXT),
 }
 TEMPLATES: Final = tuple(
     {"uriTemplate": f"memory://{place}", "name": name, "description": line, "mimeType": JSON}
@@ -249,19 +257,42 @@ class MemoryMcpDialect(Dialect):
         DialectTool(COMMIT, _memory_mcp_commit, writes=True),
         DialectTool(SEARCH, _memory_mcp_search),
         DialectTool(PRUNE, _memory_mcp_prune, writes=True),
+        DialectTool(
+            SET_SESSION,
+            lambda vault, given: {"session_id": given["session_id"]},
+            writes=True,
+            connects=True,
+        ),
     )
     resources = Resources(_memory_mcp_resources, _read_memory_mcp_resource, TEMPLATES)
 
     def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
-        self._left: set[Caller] = set()  # whose sessions are still to be cleared
+        self._joined: dict[int, dict[str, Caller]] = {}  # each connection's sessions
+        self._entries = EntryPreparation()
+        self._named = ""  # the session of who has no connection, once it was set
 
     def caller_of_connection(self, known: Caller, connected: ClientConnection) -> Caller:
         """A client may name its session when it connects; else the server has one."""
         own = self.started.session or self.variables.session or DEFAULT_SESSION
-        caller = replace(known, session=memory_mcp_session(connected.session or own))
-        self._left.add(caller)
-        return caller
+        session = memory_mcp_session(connected.session or self._named or own)
+        return replace(known, session=session)
+
+    def connection_after(self, connected: ClientConnection, given: Given) -> ClientConnection:
+        session = str(given["session_id"]).strip()
+        pinned = self.started.session
+        if not session:
+            raise InvalidInput("session_id is empty; a session needs a name.")
+        if pinned and memory_mcp_session(session) != memory_mcp_session(pinned):
+            raise InvalidInput(f"This server is bound to the session {pinned!r}.")
+        if not connected.number and connected.over_http:
+            raise InvalidInput(
+                "This protocol has no connections that a session could be set for. Begin one with "
+                "initialize, or start the server with MEMORY_MCP_SESSION_ID."
+            )
+        if not connected.number:
+            self._named = session
+        return replace(connected, session=session)
 
     def success_result(self, tool: DialectTool, value: Any) -> dict[str, Any]:
         return answers.success_answer(value)
@@ -273,19 +304,37 @@ class MemoryMcpDialect(Dialect):
 
     # --- volatile memories end with their session ------------------------------------------
 
-    def vault_opened(self, vault: Vault) -> None:
-        """What a server that was killed has left behind."""
-        if not self.started.over_http:
-            self._clear_memory_mcp_session(vault)
+    def vault_served(self, vault: Vault, connected: ClientConnection) -> None:
+        """The first question of a connection in a session. What nobody serves any more was left
+        by a server that was killed."""
+        joined, session = self._joined.setdefault(connected.number, {}), vault.caller.session
+        if session not in joined and not vault.caller.read_only:
+            joined[session] = vault.caller
+            if not vault.is_session_kept():
+                self._clear_memory_mcp_session(vault)
+            vault.serve_session()
 
-    def client_disconnected(self, vault: Vault) -> None:
-        self._clear_memory_mcp_session(vault)
+    def vault_opened(self, vault: Vault) -> None:
+        self._entries.start(vault)
+
+    def connection_ended(self, vault: Vault, connected: ClientConnection) -> None:
+        self._leave_memory_mcp_sessions(vault, connected.number)
 
     def server_ended(self, vault: Vault) -> None:
-        for caller in tuple(self._left):
-            self._clear_memory_mcp_session(vault.for_caller(caller))
+        self._entries.stop()
+        for number in tuple(self._joined):
+            self._leave_memory_mcp_sessions(vault, number)
+
+    def _leave_memory_mcp_sessions(self, vault: Vault, number: int) -> None:
+        for caller in self._joined.pop(number, {}).values():
+            mine = vault.for_caller(caller)
+            mine.leave_session()
+            self._clear_memory_mcp_session(mine)
 
     def _clear_memory_mcp_session(self, vault: Vault) -> None:
-        if not (self.variables.keep_session or vault.caller.read_only):
+        """Another window may have the same session, and goes on with it."""
+        if self.variables.keep_session:
+            vault.keep_session()
+        elif not vault.is_session_shared(own=self.started.session == vault.caller.session):
             vault.clear_session()
-        self._left.discard(vault.caller)
+            vault.keep_session(keep=False)

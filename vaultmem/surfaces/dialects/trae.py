@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ulid_transform import ulid_now
@@ -31,6 +31,7 @@ SETTINGS: Final = {  # it keeps what happens, where we keep little unless we are
 }
 PRIVATE: Final = "[PRIVATE]"
 _TOKENS: Final = 4000
+_LOOKED_AT: Final = 5  # times as many as are wanted, of which those with most words are shown
 # Names that its clients use as well.
 _ALSO: Final = {"session": "session_id", "text": "content", "kind": "type"}
 
@@ -39,14 +40,34 @@ _ALSO: Final = {"session": "session_id", "text": "content", "kind": "type"}
 
 
 def _search_trae(vault: Vault, given: Given) -> dict[str, Any]:
+    """Lines that have the words, those with most of them first."""
+    limit = count_given(given, "limit", 20)
     found = vault.recall(
         given["query"],
         strategy="keyword",
-        limit=count_given(given, "limit", 20),
+        limit=min(1000, _LOOKED_AT * limit),
         project=_trae_project(given),
         floor=False,
+        operators=False,
     )
-    return {"results": [_trae_hit(vault, each) for each in found.memories]}
+    wanted = _trae_words(given["query"])
+    having = [(each, _trae_share(wanted, each)) for each in found.memories]
+    kept = sorted((pair for pair in having if pair[1]), key=lambda pair: -pair[1])[:limit]
+    return {"results": [_trae_hit(vault, each) for each, _ in kept]}
+
+
+def _trae_share(wanted: Sequence[str], hit: RecalledMemory) -> int:
+    """How many of the words a hit has, in any of their forms."""
+    said = " ".join((hit.content, *hit.tags)).casefold()
+    stems = set(_trae_words(said))
+    return sum(word in stems or word in said for word in wanted)
+
+
+def _trae_words(text: str) -> list[str]:
+    from vaultmem.base.words import topic_words, word_stem
+
+    words = [word.casefold() for word in topic_words(text)] or text.casefold().split()
+    return list(dict.fromkeys(map(word_stem, words)))
 
 
 def _trae_timeline(vault: Vault, given: Given) -> dict[str, Any]:
@@ -99,10 +120,24 @@ def _end_trae_session(vault: Vault, given: Given) -> dict[str, Any]:
 
 
 def _take_trae_event(vault: Vault, given: Given) -> dict[str, Any]:
-    from vaultmem.hooks import answer
+    from vaultmem.hooks.event_record import record_event
 
-    told = {"event": given["event"], "payload": _without_trae_private(given["payload"])}
-    return {"ok": True, **answer.to_event(vault, told)}
+    payload = _without_trae_private(given["payload"])
+    return {"ok": True, "event": given["event"], **record_event(vault, given["event"], payload)}
+
+
+def _understood_trae_event(given: Given) -> Given:
+    from vaultmem.hooks.event_record import understood_event
+
+    name = given.get("event") or given.get("event_name") or given.get("hook_event_name")
+    payload = next((given[n] for n in ("payload", "data", "input") if n in given), None)
+    if payload is None:  # a client that gives the fields of the payload beside the event
+        beside = ("event", "event_name", "hook_event_name")
+        payload = {n: v for n, v in given.items() if n not in beside} or None
+    if not isinstance(name, str):
+        return {n: v for n, v in {"event": name, "payload": payload}.items() if v is not None}
+    name, payload = understood_event(name, payload)
+    return {"event": name} | ({} if payload is None else {"payload": payload})
 
 
 def _without_trae_private(value: Any) -> Any:
@@ -132,7 +167,7 @@ def _trae_hit(vault: Vault, hit: RecalledMemory) -> dict[str, Any]:
         "id": hit.id,
         "ts": int((seen.time if seen else hit.created_at).timestamp()),
         "kind": seen.type if seen else hit.type,
-        "tool_name": None,
+        "tool_name": _trae_tool(seen),
         "session_id": seen.session_id if seen else None,
         "snippet": hit.snippet,
         "score": hit.relevance_score,
@@ -145,9 +180,16 @@ def _trae_observation(seen: ObservationView) -> dict[str, Any]:
         "session_id": seen.session_id,
         "ts": int(seen.time.timestamp()),
         "kind": seen.type,
+        "tool_name": _trae_tool(seen),
         "content": seen.content,
         "tags": seen.tags,
     }
+
+
+def _trae_tool(seen: ObservationView | None) -> str | None:
+    from vaultmem.hooks.event_record import tool_of_line
+
+    return tool_of_line(seen.type, seen.content) if seen else None
 
 
 def _trae_memory(memory: Memory) -> dict[str, Any]:
@@ -316,7 +358,9 @@ class TraeDialect(Dialect):
 
     def checked_call(self, tool: DialectTool, given: Given) -> Given:
         """Its own clients say session, text, kind, window; tags may come as an object."""
-        renamed = {_ALSO.get(n, n) if tool.name != _EVENT else n: v for n, v in given.items()}
+        if tool.name == _EVENT:
+            return super().checked_call(tool, _understood_trae_event(given))
+        renamed = {_ALSO.get(n, n): v for n, v in given.items()}
         if isinstance(renamed.get("tags"), dict):
             renamed["tags"] = list(renamed["tags"])
         if isinstance(window := renamed.get("window"), int):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, ReadOnly
+from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, ReadOnly, VaultmemError
 from vaultmem.surfaces import answers, arguments
 from vaultmem.surfaces.dialects import (
     INTERNAL_ERROR,
@@ -21,12 +21,14 @@ from vaultmem.surfaces.dialects import (
     dialect_tool,
     picked_fields,
 )
+from vaultmem.surfaces.dialects.reach import is_page_of_ours, text_told, versions_of_pages
 from vaultmem.surfaces.mcp.schemas import TEXT, TEXTS, TYPES, text_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from vaultmem.operations.results import Memory, Project, Summary
+    from vaultmem.operations.results import Memory, Project
+    from vaultmem.upkeep.dreams import Dreamers
     from vaultmem.vault import Vault
 
 log = logging.getLogger("vaultmem")
@@ -40,6 +42,7 @@ ROOMS: Final = (
 _USUAL: Final = 0.5  # importance; drawers above it are the essentials of a palace
 _ESSENTIALS: Final = 15
 _IDENTITY: Final = "identity"  # the tag
+_DREAMS: Final = ("merge", "index", "decay")
 _MOST: Final = 1000
 _PAGE: Final = 100
 
@@ -53,7 +56,11 @@ def _remember_trusty_drawer(vault: Vault, given: Given) -> dict[str, Any]:
     palace, _ = _entered_trusty_palace(vault, given["palace"], make=True)
     tags = [tag for tag in given.get("tags", ()) if isinstance(tag, str)]
     stored = palace.remember(
-        given["text"], scope="project", room=_trusty_room(given.get("room")), tags=as_tags(tags)
+        given["text"],
+        scope="project",
+        room=_trusty_room(given.get("room")),
+        tags=as_tags(tags),
+        importance=given.get("importance"),
     )
     drawer = drawer_uuid(stored.memory_id)
     return {"drawer_id": drawer, "palace": given["palace"], "status": "stored"}
@@ -61,22 +68,26 @@ def _remember_trusty_drawer(vault: Vault, given: Given) -> dict[str, Any]:
 
 def _recall_trusty_layers(vault: Vault, given: Given, layer: int) -> dict[str, Any]:
     """What the question finds, best first, and where there is room the palace's identity and
-    essentials. Layer 2 looks at the palace's drawers, layer 3 at all of its notes."""
+    essentials. Layer 2 looks at memories, layer 3 at entities and journals too; both at those of
+    the palace and those that belong to no palace."""
     palace, about = _entered_trusty_palace(vault, given["palace"])
     top, types = min(given.get("top_k", 10), _MOST), TYPES if layer == 2 else ()
     scores = _trusty_scores(palace, about, given["query"], types, top)
     layers = _trusty_standing_layers(palace, about)
+    chosen = _trusty_layers_together(list(scores), layers, top)
+    found = list(_read_trusty_drawers(palace, chosen))
+    weights = palace.weights.of(found)
     results = [
         {
             "drawer_id": drawer_uuid(memory.id),
-            "content": about.description if memory.id == about.id else memory.content,
+            "content": about.description if memory.id == about.id else text_told(memory),
             "score": scores.get(memory.id, 0.0),
             "layer": layers.get(memory.id, layer),
-            **picked_fields(memory, "tags", "importance"),
+            "tags": memory.tags,
+            "importance": weights[memory.id],
         }
-        for memory in _read_trusty_drawers(
-            palace, _trusty_layers_together(list(scores), layers, top)
-        )
+        for memory in found
+        if memory.content.strip() or memory.id == about.id
     ]
     return {"palace": given["palace"], "query": given["query"], "results": results}
 
@@ -86,7 +97,7 @@ def _trusty_scores(
 ) -> dict[str, float]:
     if not top or not query.strip():
         return {}
-    hits = palace.recall(query, project=about.name, type=types, limit=top, floor=False).memories
+    hits = palace.recall(query, type=types, limit=top, floor=False, operators=False).memories
     hidden = about.id if not about.description else None
     return {hit.id: hit.relevance_score for hit in hits if hit.id != hidden}
 
@@ -95,14 +106,14 @@ def _trusty_standing_layers(palace: Vault, about: Project) -> dict[str, int]:
     """What counts whatever is asked: the palace's identity (0), which is its description and
     what is tagged so, and its essentials (1), which are its most important drawers."""
 
-    def listed(tag: str | None = None) -> Sequence[Summary]:
-        return palace.list(
-            project=about.name, type=TYPES, tag=tag, order="importance", limit=_ESSENTIALS
-        ).memories
-
-    essentials = {memory.id: 1 for memory in listed() if memory.importance > _USUAL}
+    weighed = palace.weights.weighed(project=about.name, type=TYPES, limit=_ESSENTIALS)
+    essentials = [drawer for drawer, weight in weighed.items() if weight > _USUAL]
     described = {about.id: 0} if about.id and about.description else {}
-    return described | essentials | {memory.id: 0 for memory in listed(_IDENTITY)}
+    identity = palace.list(
+        project=about.name, type=TYPES, tag=_IDENTITY, order="importance", limit=_ESSENTIALS
+    ).memories
+    standing = described | dict.fromkeys(essentials, 1)
+    return standing | {memory.id: 0 for memory in identity}
 
 
 def _trusty_layers_together(found: list[str], layers: dict[str, int], top: int) -> list[str]:
@@ -116,29 +127,37 @@ def _list_trusty_drawers(vault: Vault, given: Given) -> dict[str, Any]:
     from vaultmem.notes.tags import as_tags
 
     palace, about = _entered_trusty_palace(vault, given["palace"])
-    left, offset, ids = min(given.get("limit", 50), _MOST), 0, []
     rooms = _trusty_rooms(given["room"]) if "room" in given else ()
     tag = (as_tags([given["tag"]]) or [given["tag"]])[0] if "tag" in given else None
-    while left > 0:
-        page = palace.list(
-            project=about.name,
-            type=TYPES,
-            room=rooms,
-            tag=tag,
-            order="importance",
-            limit=min(left, _MOST),
-            offset=offset,
-        )
-        ids += [memory.id for memory in page.memories]
-        left, offset = left - len(page.memories), page.next_offset or 0
-        if not offset:
-            break
-    shown = ("content", "importance", "tags", "created_at")
+    limit = min(given.get("limit", 50), _MOST)
+    weights = _trusty_weights(palace, about, rooms, tag, limit)
     drawers = [
-        {"drawer_id": drawer_uuid(memory.id), **picked_fields(memory, *shown)}
-        for memory in _read_trusty_drawers(palace, ids)
+        {
+            "drawer_id": drawer_uuid(memory.id),
+            "content": memory.content,
+            "importance": weights[memory.id],
+            **picked_fields(memory, "tags", "created_at"),
+        }
+        for memory in _read_trusty_drawers(palace, list(weights)[:limit])
     ]
     return {"palace": given["palace"], "drawers": drawers}
+
+
+def _trusty_weights(
+    palace: Vault, about: Project, rooms: Sequence[str], tag: str | None, limit: int
+) -> dict[str, float]:
+    """The weightiest first: its own drawers, and where these are fewer those of no palace."""
+    weigh = partial(palace.weights.weighed, type=TYPES, room=rooms, tag=tag)
+    weights = weigh(project=about.name, limit=max(1, limit))
+    left = limit - len(weights)
+    if left > 0:
+        pages = len(versions_of_pages())
+        others = weigh(project=None, limit=limit + len(weights) + pages)
+        names = [name for name in others if name not in weights][: left + pages]
+        read = _read_trusty_drawers(palace, names)
+        more = [memory.id for memory in read if not is_page_of_ours(memory.version)]
+        weights |= {name: others[name] for name in more[:left]}
+    return dict(sorted(weights.items(), key=lambda each: -each[1]))
 
 
 def _read_trusty_drawers(palace: Vault, ids: Sequence[str]) -> Iterator[Memory]:
@@ -228,7 +247,7 @@ def _trusty_palace_info(vault: Vault, given: Given) -> dict[str, Any]:
         "id": about.name,
         "name": about.name,
         "drawer_count": about.memories,
-        "data_dir": str(vault.root / about.folder),
+        "data_dir": str(vault.project_folder(about)),
     }
 
 
@@ -370,6 +389,7 @@ class TrustyDialect(Dialect):
 
     def __init__(self, started: ServerOptions) -> None:
         super().__init__(started)
+        self._dreamers: Dreamers | None = None
         if started.palace:
             self.server_info = SERVER | {"default_palace": started.palace}
             self.tools = tuple(map(_with_trusty_palace, TOOLS))
@@ -380,6 +400,20 @@ class TrustyDialect(Dialect):
                 _entered_trusty_palace(vault, self.started.palace, make=True)
             except (InvalidInput, ReadOnly, NotFound) as error:
                 log.warning("The palace %s cannot be made: %s", self.started.palace, error)
+        if not (self.started.read_only or vault.settings["read_only"]):
+            self._start_dreamers(vault)
+
+    def _start_dreamers(self, vault: Vault) -> None:
+        """All that dreamers do, unless the vault's settings say what of it."""
+        told, origin = vault.settings.values["upkeep.dreams"]
+        try:
+            self._dreamers = vault.dreamers(_DREAMS if origin == "default" else told)
+        except VaultmemError as error:
+            log.warning("The dreamers did not start: %s", error)
+
+    def server_ended(self, vault: Vault) -> None:
+        if self._dreamers is not None:
+            self._dreamers.stop()
 
     def checked_call(self, tool: DialectTool, given: Given) -> Given:
         """An argument of another type counts as missing."""
@@ -394,6 +428,11 @@ class TrustyDialect(Dialect):
         for name in tool.schema.get("required", ()):
             if name not in kept:
                 raise DialectError(INTERNAL_ERROR, f"missing '{name}'")
+        weight: Any = given.get(
+            "importance"
+        )  # more than the guide has: else no drawer is essential
+        if tool.writes and _is_trusty_number(weight):
+            kept["importance"] = min(1.0, max(0.0, float(weight)))
         arguments.require_within_bounds(tool.name, kept)
         return kept
 

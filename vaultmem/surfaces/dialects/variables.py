@@ -16,14 +16,12 @@ class DialectVariables(NamedTuple):
     resume_session: str = ""  # $MEMORY_SESSION_ID
     log_level: str = ""  # $MEMORY_LOG_LEVEL
     tracing: str = ""  # the level in $RUST_LOG, which may name it for a part: trusty_memory=trace
-    without_meaning: tuple[str, ...] = ()  # what names another place to store: the vault is it
 
 
 def dialect_variables() -> DialectVariables:
     tracing = re.search(
         r"(?:^|[=,])(trace|debug|info|warn|error)", environment().get("RUST_LOG", "")
     )
-    places = ("CONFIG_PATH", "DEPLOYMENT_MODE", "DB_PATH", "REMOTE_URL")
     return DialectVariables(
         user=environment().get("MCP_USER_ID", "").strip(),
         session=environment().get("MEMORY_MCP_SESSION_ID", "").strip(),
@@ -31,5 +29,4 @@ def dialect_variables() -> DialectVariables:
         resume_session=environment().get("MEMORY_SESSION_ID", "").strip(),
         log_level=environment().get("MEMORY_LOG_LEVEL", "").strip().lower(),
         tracing=tracing[1].replace("trace", "debug") if tracing else "",
-        without_meaning=tuple(f"MEMORY_{p}" for p in places if environment().get(f"MEMORY_{p}")),
     )

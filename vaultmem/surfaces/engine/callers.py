@@ -7,7 +7,6 @@ import io
 import logging
 import queue
 import socket
-import struct
 import sys
 import threading
 import time
@@ -28,7 +27,6 @@ _WORD_BYTES: Final = 10
 _MOST_WORDS: Final = 1_000  # that wait for a window
 _LAST_SECONDS: Final = 1.0  # for the last of them
 _HELLO_BYTES: Final = 8_000_000  # a hook's event stands in it
-_PEER: Final = struct.Struct("3i")  # pid, uid, gid
 
 
 class Refused(Exception):
@@ -82,7 +80,7 @@ class Visitor:
 
     def lines(self) -> Iterator[bytes]:
         """What the client says; the window's own words are answered here."""
-        from vaultmem.surfaces.mcp.messages import LINE_BYTES, next_line
+        from vaultmem.surfaces.mcp.lines import LINE_BYTES, next_line
 
         while line := next_line(self._lines, LINE_BYTES + 1):  # one byte says whose word it is
             if line.startswith(b"!"):
@@ -101,6 +99,10 @@ class Visitor:
         """To the person who looks at the window's stderr."""
         self._speak(b"!" + plain_json.written(text).encode() + b"\n")
 
+    def tell_client(self, line: bytes) -> None:
+        """What it did not ask for."""
+        self._speak(line)
+
     def _speak(self, words: bytes) -> None:
         with contextlib.suppress(queue.Full):
             self._words.put_nowait(words)
@@ -113,13 +115,6 @@ class Visitor:
         with contextlib.suppress(OSError):
             while (words := self._words.get()) is not None:
                 self.send(words)
-
-    def is_of(self, user: int) -> bool:
-        """Whether the process at the other end is this user's."""
-        if hasattr(socket, "SO_PEERCRED"):
-            raw = self._link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-            return bool(_PEER.unpack(raw)[1] == user)
-        return True  # the folder is the user's alone
 
     def know_client(self, name: str) -> None:
         self.client = bounded_client_name(without_private(name))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultmem.base import lock
 from vaultmem.errors import VaultmemError
 from vaultmem.front.asker import environment
 from vaultmem.front.engine_place import OFF, SWITCH, EnginePlace, NoPlace, engine_place
-from vaultmem.surfaces.engine.process import Engine
+from vaultmem.surfaces.engine.process import Engine, elected
 from vaultmem.surfaces.engine.shared_vault import WindowVault
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def hosting_engine(how: Serving) -> HostingEngine | None:
     try:
         place = engine_place(str(how.root), dialect, environment())
         place.make_folder()
-        held = lock.try_to_lock(Path(place.lock))
+        held = elected(place)
     except (NoPlace, OSError, VaultmemError):
         return None
     return HostingEngine(how, place, dialect, held) if held else None

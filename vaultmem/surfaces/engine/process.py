@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import __version__
 from vaultmem.base import lock
+from vaultmem.front.engine_call import way_to
 from vaultmem.front.engine_place import EnginePlace
 from vaultmem.surfaces.engine import commands
 from vaultmem.surfaces.engine.callers import Hello, Refused, Visitor, WindowLog
@@ -22,13 +23,14 @@ from vaultmem.surfaces.engine.program_files import ProgramFiles
 
 if TYPE_CHECKING:
     from vaultmem.surfaces.engine.shared_vault import SharedVault
-    from vaultmem.surfaces.engine.windows import WindowLoop
+    from vaultmem.surfaces.engine.windows import Windows
 
 log = logging.getLogger("vaultmem")
 
 LOOK_SECONDS: Final = 0.5  # between two looks whether it is still needed
 FIRST_SECONDS: Final = 15.0  # until whoever started it has come
 LAST_SECONDS: Final = 60.0  # for what runs when it is told to stop
+_ELECTION_SECONDS: Final = 0.5
 _WAITING: Final = 128  # who connect at the same moment
 
 
@@ -40,7 +42,7 @@ class Engine:
         self._changing = threading.Lock()
         self._making = threading.Lock()
         self._shared: SharedVault | None = None
-        self._loop: WindowLoop | None = None
+        self._loop: Windows | None = None
         self._stopping = threading.Event()
         self._stopped = threading.Event()
         self._begun = self._last_used = time.monotonic()
@@ -50,7 +52,7 @@ class Engine:
 
     def run(self) -> None:
         """Until nobody has needed it for a while, or it is told to stop."""
-        held = lock.try_to_lock(Path(self._place.lock))
+        held = elected(self._place)
         if held is None:
             return  # another one was faster
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -82,7 +84,7 @@ class Engine:
         if link is None:
             return
         try:
-            threading.Thread(target=self._meet, args=[link], daemon=True).start()
+            threading.Thread(target=self._meet, args=[link, door], daemon=True).start()
         except RuntimeError:  # no more threads: whoever came has to do it alone
             link.close()
 
@@ -116,13 +118,13 @@ class Engine:
 
     # --- who comes -----------------------------------------------------------------------
 
-    def _meet(self, link: socket.socket) -> None:
+    def _meet(self, link: socket.socket, door: _Door) -> None:
         visitor = Visitor(link)
-        with self._changing:
-            self._visitors.add(visitor)
         try:
-            if not visitor.is_of(os.getuid()):
+            if not door.is_for(link):
                 return
+            with self._changing:
+                self._visitors.add(visitor)
             self._serve(visitor, visitor.hello(self._place.name))
         except Refused as refused:
             with contextlib.suppress(OSError):
@@ -158,13 +160,13 @@ class Engine:
                 self._shared = SharedVault(self._root, self._dialect)
             return self._shared
 
-    def _window_loop(self) -> WindowLoop:
-        from vaultmem.surfaces.engine.windows import WindowLoop
+    def _window_loop(self) -> Windows:
+        from vaultmem.surfaces.engine.windows import Windows
 
         shared = self.vault()
         with self._making:
             if self._loop is None:
-                self._loop = WindowLoop(shared)
+                self._loop = Windows(shared)
             return self._loop
 
     def _told(self, but: Visitor) -> dict[str, Any]:
@@ -179,15 +181,27 @@ class Engine:
         }
 
 
+def elected(place: EnginePlace) -> lock.HeldLock | None:
+    """The lock, if no engine has it. Who only looks whether one does has it for a moment too."""
+    until = time.monotonic() + _ELECTION_SECONDS
+    while (held := lock.try_to_lock(Path(place.lock))) is None and time.monotonic() < until:
+        time.sleep(_ELECTION_SECONDS / 20)
+    return held
+
+
 class _Door:
     """The socket that is listened to. Its file may be deleted, which nobody is told of."""
 
-    def __init__(self, place: EnginePlace, listening: socket.socket) -> None:
-        self._place, self._listening = place, listening
+    def __init__(self, place: EnginePlace, listening: socket.socket, secret: bytes) -> None:
+        self._place, self._listening, self._secret = place, listening, secret
         self._found = _found(place.socket)
 
     def is_there(self) -> bool:
         return self._found is not None and _found(self._place.socket) == self._found
+
+    def is_for(self, link: socket.socket) -> bool:
+        """Nobody but our own user is served."""
+        return bool(way_to(self._place).is_owner(link, self._secret))
 
     def next_visitor(self) -> socket.socket | None:
         """None where nobody came for a while."""
@@ -206,13 +220,8 @@ def _listening(place: EnginePlace) -> Iterator[_Door]:
     """The lock is ours, so whatever lies at the socket's place is a dead one's."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(place.socket)
-    before = os.umask(0o177)
-    try:
-        door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        door.bind(place.socket)
-    finally:
-        os.umask(before)
-    found = _Door(place, door)
+    door, secret = way_to(place).listening(place)
+    found = _Door(place, door, secret)
     try:
         door.listen(_WAITING)
         door.settimeout(LOOK_SECONDS)

@@ -6,18 +6,28 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem import config
 from vaultmem.front.asker import working_for
 from vaultmem.surfaces import dialects, serving
 from vaultmem.surfaces.engine.callers import Refused
-from vaultmem.surfaces.mcp.followed_vault import GAP_TELLINGS, FollowedVault, Life, Opened
+from vaultmem.surfaces.engine.turns import Turns
+from vaultmem.surfaces.mcp.followed_vault import (
+    GAP_TELLINGS,
+    FollowedVault,
+    Life,
+    MakeLife,
+    Opened,
+)
 from vaultmem.upkeep import template
 from vaultmem.vault import Vault, lending
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
+
+
+GATHER_SECONDS: Final = 0.1  # in which changes are one change for whoever is told
 
 
 class LentVault(Vault):
@@ -33,8 +43,15 @@ class SharedVault:
         self._dialect = dialect  # one with settings of its own, or none
         self._windows: list[Callable[[], None]] = []
         self._changing = threading.Lock()
+        self.turns = Turns()
+        self.writing_turns = Turns(1)  # who writes waits for disks, and questions need not
+        self._to_tell: list[Callable[[], None]] = []
         self.followed = FollowedVault(
-            self._open, lambda vault: None, self._tell_windows, watch=True
+            self._open,
+            lambda vault: None,
+            self._tell_windows,
+            watch=True,
+            is_busy=lambda: not (self.turns.is_quiet and self.writing_turns.is_quiet),
         )
 
     def _open(self) -> Vault:
@@ -66,6 +83,26 @@ class SharedVault:
     def window(self, caller: Callable[[], Caller]) -> Callable[[Opened, Callable[[], None]], Life]:
         """What the server of one window has for a vault."""
         return lambda opened, changed: WindowVault(self, caller, opened, changed)
+
+    def life_beside(self, window: WindowVault) -> MakeLife:
+        """The same for a second server of that window."""
+        return lambda opened, changed: _LifeBeside(self, window, changed)
+
+    def tell_soon(self, tell: Callable[[], None]) -> None:
+        """What changes within a moment is one change."""
+        with self._changing:
+            self._to_tell.append(tell)
+            if len(self._to_tell) > 1:
+                return
+        later = threading.Timer(GATHER_SECONDS, self._tell_gathered)
+        later.daemon = True
+        later.start()
+
+    def _tell_gathered(self) -> None:
+        with self._changing:
+            told, self._to_tell = dict.fromkeys(self._to_tell), []
+        for tell in told:
+            tell()
 
     def begin_telling(self, tell: Callable[[], None]) -> None:
         """Call it after each change."""
@@ -133,3 +170,29 @@ class WindowVault:
             self._shared.end_telling(self._changed)
             if self._vault is not None and self._holds_session:
                 self._vault.leave_session()
+
+
+class _LifeBeside:
+    """Ends without ending the window."""
+
+    def __init__(
+        self, shared: SharedVault, window: WindowVault, changed: Callable[[], None]
+    ) -> None:
+        self._shared, self._window, self._changed = shared, window, changed
+        self._is_over = False
+        shared.begin_telling(changed)
+
+    def vault(self) -> Vault:
+        return self._window.vault()
+
+    @property
+    def in_use(self) -> Vault | None:
+        return self._window.in_use
+
+    def start_following(self) -> None:
+        self._window.start_following()
+
+    def stop_following(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._shared.end_telling(self._changed)

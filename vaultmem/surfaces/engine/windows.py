@@ -1,16 +1,13 @@
-"""The windows of an engine: each has a server of its own, on the shared vault."""
+"""The windows of an engine, each with its own caller on the shared vault."""
 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-import anyio
-import anyio.from_thread
-import anyio.lowlevel
-import anyio.to_thread
 import click
 
 from vaultmem import config
@@ -19,27 +16,28 @@ from vaultmem.front.asker import working_for
 from vaultmem.surfaces import serving
 from vaultmem.surfaces.cli.serve_options import given_to_serve
 from vaultmem.surfaces.engine.callers import Hello, Refused, Visitor, speak_for
-from vaultmem.surfaces.engine.shared_vault import SharedVault
-from vaultmem.surfaces.mcp import line_pipe
-from vaultmem.surfaces.mcp.server import McpServer
+from vaultmem.surfaces.engine.lean_window import LeanWindow
+from vaultmem.surfaces.engine.rest_of_window import RestOfWindow
+from vaultmem.surfaces.engine.shared_vault import SharedVault, WindowVault
+
+if TYPE_CHECKING:
+    from vaultmem.surfaces.engine.library_windows import LibraryWindow, WindowLoop
 
 log = logging.getLogger("vaultmem")
 
-_START_SECONDS: Final = 30.0
+GRACE_SECONDS: Final = 10.0  # for what runs when the end comes
+_SWITCH_SECONDS: Final = (
+    0.001  # until a thread that wants the interpreter gets it; else five times that
+)
 
 
-class WindowLoop:
-    """The event loop that all windows live in, in a thread of its own from the first one on."""
-
+class Windows:
     def __init__(self, shared: SharedVault) -> None:
+        sys.setswitchinterval(_SWITCH_SECONDS)
         self._shared = shared
-        self._ready = threading.Event()
-        self._token: anyio.lowlevel.EventLoopToken | None = None
-        self._group: anyio.abc.TaskGroup | None = None
-        self._end: anyio.Event | None = None
-        self._pipes: set[line_pipe.LinePipe] = set()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._changing = threading.Condition()
+        self._lean: set[LeanWindow] = set()
+        self._loop: WindowLoop | None = None
 
     def serve(self, visitor: Visitor, hello: Hello) -> None:
         """Blocks until the window is gone."""
@@ -49,91 +47,86 @@ class WindowLoop:
             visitor.project = how.settings["project"]
             read_only = bool(how.settings["read_only"])
         visitor.tell({"session": visitor.session, "read_only": read_only})
-        self._start()
-        gone = threading.Event()
-        assert self._token is not None and self._group is not None
-        window = _Window(self._shared, visitor, hello, how, gone, self._pipes)
-        anyio.from_thread.run_sync(self._group.start_soon, window.live, token=self._token)
-        gone.wait()
-
-    def _start(self) -> None:
-        with self._starting:
-            if self._thread is None:
-                self._thread = threading.Thread(target=anyio.run, args=[self._run], daemon=True)
-                self._thread.start()
-        if not self._ready.wait(_START_SECONDS):
-            raise Refused("the engine could not begin")
-
-    async def _run(self) -> None:
-        self._end = anyio.Event()
-        self._token = anyio.lowlevel.current_token()
-        async with anyio.create_task_group() as group:
-            self._group = group
-            self._ready.set()
-            await self._end.wait()
-            for pipe in tuple(self._pipes):
-                pipe.ending.set()
+        if how.dialect is None:
+            self._serve_lean(visitor, hello, how)
+        else:
+            life = self._shared.window(_caller_of(how))
+            self._begun(visitor, hello, how, life, visitor.lines(), ()).wait()
 
     def stop(self) -> None:
         """What runs in the windows may finish."""
-        if self._thread is None or self._token is None or self._end is None:
-            return
-        anyio.from_thread.run_sync(self._end.set, token=self._token)
-        self._thread.join(line_pipe.GRACE_SECONDS * 1.5)
+        with self._changing:
+            for window in self._lean:
+                window.end()
+        if self._loop is not None:
+            self._loop.stop()
+        with self._changing:
+            self._changing.wait_for(lambda: not self._lean, GRACE_SECONDS * 1.5)
 
+    def _serve_lean(self, visitor: Visitor, hello: Hello, how: serving.Serving) -> None:
+        rest: list[RestOfWindow] = []
 
-class _Window:
-    def __init__(
+        def begin_library(said: list[bytes], answered: list[Any]) -> RestOfWindow:
+            life = self._shared.life_beside(window.life)
+            rest.append(
+                RestOfWindow(
+                    said,
+                    lambda lines: self._begun(visitor, hello, how, life, lines, answered).wait(),
+                    visitor.hang_up,
+                )
+            )
+            return rest[0]
+
+        def life(changed: Callable[[], None]) -> WindowVault:
+            return WindowVault(self._shared, _caller_of(how), lambda vault: None, changed)
+
+        window = LeanWindow(visitor, how, life, self._shared, begin_library)
+        with self._changing:
+            self._lean.add(window)
+        try:
+            with working_for(hello.asker):
+                end = speak_for(visitor)
+                window.serve(GRACE_SECONDS)
+                for each in rest:
+                    each.end()
+                end()
+        finally:
+            _end_life(window.life)
+            with self._changing:
+                self._lean.discard(window)
+                self._changing.notify_all()
+
+    def _begun(
         self,
-        shared: SharedVault,
         visitor: Visitor,
         hello: Hello,
         how: serving.Serving,
-        gone: threading.Event,
-        pipes: set[line_pipe.LinePipe],
-    ) -> None:
-        self._shared, self._visitor, self._hello = shared, visitor, hello
-        self._how, self._gone, self._pipes = how, gone, pipes
+        life: Any,
+        lines: Iterator[bytes],
+        answered: Sequence[Any],
+    ) -> LibraryWindow:
+        from vaultmem.surfaces.engine.library_windows import LibraryWindow, WindowLoop
 
-    async def live(self) -> None:
-        try:
-            with working_for(self._hello.asker):
-                speak_for(self._visitor)
-                await self._serve()
-        except Exception:  # the edge: the other windows go on
-            log.warning("a window ended oddly", exc_info=True)
-        finally:
-            self._gone.set()
-
-    async def _serve(self) -> None:
-        how, dialect = self._how, self._how.dialect
-
-        def caller() -> Any:
-            settings = serving.served_settings(how.root, how.given)
-            serving.require_servable_settings(settings)  # its pins may stand in what is not read
-            return how.caller(settings)
-
-        server = how.server(over_http=False, life=self._shared.window(caller))
-        pipe = line_pipe.LinePipe(
-            self._visitor.lines(),
-            self._visitor.send,
-            grace=dialect.grace_seconds if dialect else line_pipe.GRACE_SECONDS,
-            answer_bad_lines=dialect is None or dialect.answers_bad_lines,
-            on_first_reply=server.start,
-            on_client=self._visitor.know_client,
-        )
-        self._pipes.add(pipe)
-        try:
-            await pipe.serve(server.server)
-        finally:
-            self._pipes.discard(pipe)
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(_stop_server, server)
+        with self._changing:
+            if self._loop is None:
+                self._loop = WindowLoop()
+        window = LibraryWindow(visitor, hello.asker, how, life, lines, answered)
+        self._loop.begin(window)
+        return window
 
 
-def _stop_server(server: McpServer) -> None:
+def _caller_of(how: serving.Serving) -> Callable[[], Any]:
+    def caller() -> Any:
+        settings = serving.served_settings(how.root, how.given)
+        serving.require_servable_settings(settings)  # its pins may stand in what is not read
+        return how.caller(settings)
+
+    return caller
+
+
+def _end_life(life: WindowVault) -> None:
     try:
-        server.stop()
+        life.stop_following()
     except Exception:  # the edge of a window
         log.warning("a window could not put all in order", exc_info=True)
 

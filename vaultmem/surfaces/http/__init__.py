@@ -32,6 +32,14 @@ _ADDRESS: Final = re.compile(r"(?:(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]*):)?(\d{1,5})
 
 
 @dataclass(frozen=True)
+class RunToken:
+    """What the person who started the server shows, from the web page."""
+
+    text: str  # empty where the tokens of a file are the only ones
+    is_needed: bool = False  # by everybody; else only for changes
+
+
+@dataclass(frozen=True)
 class HttpSocket:
     """A socket that is bound, and the rules for coming in through it."""
 
@@ -39,6 +47,8 @@ class HttpSocket:
     policy: Policy
     title: str
     routes: tuple[Rest, ...] = ()  # each takes the place of the usual one on its path
+    page: bool = False  # whether the web page is served beside them
+    link: str = ""  # to the page, where the terminal is to show it
 
     @property
     def url(self) -> str:
@@ -73,6 +83,7 @@ def open_http_socket(
     hosts: Iterable[str] = (),
     title: str = "",
     routes: Iterable[Rest] = (),
+    page: RunToken | None = None,
 ) -> HttpSocket:
     """Everything that can be refused is refused here, before anything is opened or built."""
     from vaultmem.operations.caller import Caller
@@ -91,8 +102,11 @@ def open_http_socket(
     if not near:
         say_http("Tokens travel unencrypted here: put a proxy with TLS in front of it.")
     names = guard.host_names((*hosts, host) if not near else hosts)
-    policy = guard.Policy(caller, bearers, names)
-    return HttpSocket(_bound_http_socket(family, address), policy, title, tuple(routes))
+    run = tokens.token_of_run(page.text) if page and page.text else None
+    closed = page is not None and page.is_needed
+    policy = guard.Policy(caller, bearers, names, run, closed)
+    bound = _bound_http_socket(family, address)
+    return HttpSocket(bound, policy, title, tuple(routes), page is not None)
 
 
 def say_http(sentence: str) -> None:

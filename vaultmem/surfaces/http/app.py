@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -42,10 +42,15 @@ from vaultmem.surfaces.http.guard import (
     Send,
     refusal_envelope,
 )
+from vaultmem.surfaces.http.pages import SHARED, PageSite, wants_page
+from vaultmem.surfaces.page import frame
 
 if TYPE_CHECKING:
     from vaultmem.operations.caller import Caller
     from vaultmem.surfaces.mcp.server import McpServer
+    from vaultmem.vault import Vault
+
+T = TypeVar("T")
 
 READY_SECONDS: Final = 20.0  # a request waits so long for the server to be built
 ANSWER_SECONDS: Final = 60.0
@@ -82,13 +87,15 @@ class Site:
         self._limiter = anyio.CapacityLimiter(THREADS)
         self._listeners: set[anyio.CancelScope] = set()
         self._ended = anyio.Event()
+        self._page = PageSite(self._work_for_page) if http_socket.page else None
         self.app = self._starlette_app()
 
     def _starlette_app(self) -> Starlette:
         places = ((each.path.replace("}", ":path}"), each) for each in self._routes)
         rest = [Route(at, partial(self._app_answer, each), methods=["GET"]) for at, each in places]
+        page = self._page.routes if self._page else []
         app = Starlette(
-            routes=[*rest, Route("/mcp", self)],
+            routes=[*rest, *page, Route("/mcp", self)],
             exception_handlers={
                 HTTPException: _app_no_route_response,
                 VaultmemError: _app_error_response,
@@ -125,6 +132,8 @@ class Site:
     # --- REST ----------------------------------------------------------------------------
 
     async def _app_answer(self, route: routes.Rest, request: Request) -> Response:
+        if self._page and route.path in SHARED and wants_page(request):
+            return await self._page.screen(request)
         given = route.read_parameters(request.query_params.multi_items(), request.path_params)
         if route.run is None:
             return Response(self._app_docs_page(route.path), media_type=route.media)
@@ -136,6 +145,13 @@ class Site:
             )
             return Response(text, media_type=route.media)
         raise Busy("This takes longer than a request may last. Try again, or ask for less.")
+
+    async def _work_for_page(self, request: Request, do: Callable[[Vault], T]) -> T:
+        server = await self._mcp_server_of_app()
+        caller = request.scope[CALLER]
+        return await anyio.to_thread.run_sync(
+            lambda: do(server.for_rest(caller)), abandon_on_cancel=True, limiter=self._limiter
+        )
 
     def _app_docs_page(self, path: str) -> str:
         with_token = bool(self._http_socket.policy.bearers)
@@ -174,6 +190,8 @@ class Site:
     def end_listeners(self) -> None:
         for listener in self._listeners:
             listener.cancel()
+        if self._page:
+            self._page.end_news()
 
     def end_site(self) -> None:
         self._ended.set()
@@ -332,6 +350,8 @@ async def listen_http(
     title = http_socket.title or "the vault"
     say_http(f"Serving {title} on {http_socket.url}")
     say_http(f"  MCP at {http_socket.url}/mcp, REST at {http_socket.url}/docs; Ctrl-C ends it.")
+    if http_socket.link:
+        say_http(f"  The page, for you: {http_socket.link}")
     if count := len(http_socket.policy.bearers):
         known = "1 token is" if count == 1 else f"{count} tokens are"
         say_http(f"  {known} known; clients send the header Authorization: Bearer TOKEN")
@@ -352,8 +372,9 @@ async def _end_site_at_signal(stop: anyio.Event, site: Site, server: uvicorn.Ser
 
 def _uvicorn_config(site: Site, http_socket: HttpSocket, grace: int) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # we say it in sentences
+    door = frame.door if http_socket.page else None
     return uvicorn.Config(
-        Guard(site.app, http_socket.policy),
+        Guard(site.app, http_socket.policy, door),
         http=_Connection,
         ws="none",
         lifespan="off",

@@ -29,11 +29,14 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CALLER: Final = "vaultmem.caller"
+TRUSTED: Final = "vaultmem.trusted"  # whether the token of the run was shown
+KNOWN: Final = "vaultmem.known"  # whether it was that one or another that is known
 LARGEST_BODY: Final = 4 * 1024 * 1024
 BODY_SECONDS: Final = 30.0
 LINGER_SECONDS: Final = 2.0
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN: Final = frozenset({"/health"})  # answered without a token: it tells nothing
+ASSETS: Final = "/page/"  # neither do the page's own files
 
 _AUTHORITY: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@?#\[\]]+)(?::(\d{1,5}))?")
 _HEADERS: Final = (
@@ -65,6 +68,8 @@ class Policy:
     caller: Caller  # who speaks where there are no tokens
     bearers: Mapping[tokens.Token, Caller] = field(default_factory=dict)
     hosts: frozenset[str] = frozenset()  # names beside localhost and the connection's own address
+    run: tokens.Token | None = None  # of the person who started the server, for the web page
+    is_closed: bool = False  # nobody comes in without it
 
     def refusal(self, scope: Scope) -> HttpRefusal | None:
         """Why this request may not come in; otherwise `scope` says who is calling."""
@@ -104,12 +109,15 @@ class Policy:
         return same_name and (page[1] or _DEFAULT_PORT[scheme]) == (own[1] or _DEFAULT_PORT[scheme])
 
     def _unknown_token_refusal(self, scope: Scope) -> HttpRefusal | None:
-        scope[CALLER] = self.caller
-        if not self.bearers or scope["path"] in OPEN:
+        scope[CALLER], scope[TRUSTED] = self.caller, False
+        token = self._shown_token(scope)
+        scope[KNOWN] = token is not None
+        if token is not None and token is self.run:
+            scope[TRUSTED] = True
             return None
-        kind, _, presented = _guarded_header(scope, b"authorization").partition(" ")
-        token = tokens.token_of_bearer(self.bearers, presented.strip().encode("latin-1"))
-        if token is not None and kind.lower() == "bearer":
+        if not self.is_locked or scope["path"] in OPEN or scope["path"].startswith(ASSETS):
+            return None
+        if token is not None:
             scope[CALLER] = self.bearers[token]
             return None
         return HttpRefusal(
@@ -118,6 +126,16 @@ class Policy:
             "This server needs a token it knows: send the header Authorization: Bearer TOKEN.",
             headers=((b"www-authenticate", b"Bearer"),),
         )
+
+    @property
+    def is_locked(self) -> bool:
+        return self.is_closed or bool(self.bearers)
+
+    def _shown_token(self, scope: Scope) -> tokens.Token | None:
+        known = (*self.bearers, *((self.run,) if self.run else ()))
+        kind, _, presented = _guarded_header(scope, b"authorization").partition(" ")
+        token = tokens.token_of_bearer(known, presented.strip().encode("latin-1"))
+        return token if kind.lower() == "bearer" else None
 
 
 _DEFAULT_PORT: Final = {"http": "80", "https": "443"}
@@ -155,9 +173,12 @@ def _guarded_host(scope: Scope) -> str:
 
 
 class Guard:
-    def __init__(self, app: App, policy: Policy) -> None:
+    """`door` is the page for a browser that comes without a token."""
+
+    def __init__(self, app: App, policy: Policy, door: Callable[[], str] | None = None) -> None:
         self.app = app
         self.policy = policy
+        self.door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -172,7 +193,28 @@ class Guard:
                 await self.app(scope, _guarded_receive(body, receive), send)
                 return
             refusal = body
+        elif refusal.status == 401 and _is_looked_at(scope) and self.door is not None:
+            await _send_door(self.door(), send)
+            return
         await send_refusal(refusal, scope, receive, send)
+
+
+def _is_looked_at(scope: Scope) -> bool:
+    return scope["method"] == "GET" and "text/html" in _guarded_header(scope, b"accept")
+
+
+async def _send_door(text: str, send: Send) -> None:
+    """It says nothing of the vault, and is no failure: its script comes back with the token."""
+    from vaultmem.surfaces.page.frame import POLICY
+
+    body = text.encode()
+    headers = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"content-security-policy", POLICY.encode()),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _guarded_body(scope: Scope, receive: Receive) -> bytes | HttpRefusal | None:

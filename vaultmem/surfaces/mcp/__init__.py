@@ -1,1 +1,2 @@
-"""The MCP surface. Only `vaultmem serve` imports it: the MCP library alone takes a second."""
+"""The MCP surface. Only servers import it; what needs the MCP library itself is loaded last, as
+that alone takes half a second."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from vaultmem.errors import VaultmemError
 from vaultmem.surfaces import answers
-from vaultmem.surfaces.mcp.notifications import RevisionWatch
 
 if TYPE_CHECKING:
     from vaultmem.indexing.follower import Follower
@@ -19,6 +20,7 @@ log = logging.getLogger("vaultmem")
 LOOK_SECONDS: Final = 1.0  # between two looks at what other processes wrote
 GAP_TELLINGS: Final = 2  # answers that say which languages meaning does not know
 PAUSE_SECONDS: Final = 0.2  # after the first reply, for the few questions that come at once
+PATIENCE_SECONDS: Final = 5.0  # with questions that do not end
 
 
 class Life(Protocol):
@@ -43,7 +45,9 @@ class FollowedVault:
         notify: Callable[[], None],
         *,
         watch: bool,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._is_busy = is_busy
         self._provide = provide
         self._opened = opened  # before anything is asked of it
         self._notify = notify
@@ -82,8 +86,10 @@ class FollowedVault:
             self._started.start()
 
     def _start_vault_follower(self) -> None:
-        if self._stopping.wait(PAUSE_SECONDS):
-            return
+        patience = time.monotonic() + PATIENCE_SECONDS
+        while not self._stopping.wait(PAUSE_SECONDS):
+            if not self._is_busy() or time.monotonic() > patience:
+                break
         said = ""
         while self.follower is None and not self._stopping.is_set():
             try:
@@ -133,3 +139,34 @@ class FollowedVault:
             log.debug("following the files ended oddly: %s", error)
         if self._vault is not None:
             self._vault.close()
+
+
+class RevisionWatch:
+    """Notices what other processes brought into the index: they tell only their own clients.
+
+    A revision counts once it has stood for a moment, because one change may come in batches.
+    """
+
+    def __init__(self, revision: Callable[[], int]) -> None:
+        self._revision = revision
+        self._told = self._last = 0
+        self.told()
+
+    def told(self) -> None:
+        """Our clients know of everything up to now."""
+        self._told = self._last = self._revision_to_notify()
+
+    def has_news(self) -> bool:
+        now = self._revision_to_notify()
+        stands, self._last = now == self._last, now
+        if not stands or now == self._told:
+            return False
+        self._told = now
+        return True
+
+    def _revision_to_notify(self) -> int:
+        try:
+            return self._revision()
+        except VaultmemError as error:
+            log.debug("the index could not be asked for news: %s", error)
+            return self._told

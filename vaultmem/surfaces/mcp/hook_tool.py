@@ -7,9 +7,13 @@ Like the command it is never in the agent's way: no error, and no wait of more t
 
 from __future__ import annotations
 
+import contextvars
 import json
 import logging
+import queue
+import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.surfaces import arguments
@@ -36,6 +40,24 @@ def said_to_event(vault: Vault, given: Arguments) -> str:
     if event.get("prompt"):
         vault.open_meaning()  # for the prompts that follow
     return json.dumps(said) if said else ""
+
+
+def said_in_time(vault: Callable[[], Vault], given: Arguments) -> str:
+    """What took too long goes on, and is not said."""
+    said: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def answer() -> None:
+        try:
+            said.put(said_to_event(vault(), given))
+        except Exception as error:  # the edge
+            said.put(unanswered_event(error))
+
+    run = contextvars.copy_context().run
+    threading.Thread(target=run, args=[answer], daemon=True).start()
+    try:
+        return said.get(timeout=SECONDS)
+    except queue.Empty:
+        return ""
 
 
 def hook_result(text: str) -> dict[str, Any]:

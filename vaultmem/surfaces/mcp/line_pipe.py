@@ -24,8 +24,8 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
+from vaultmem.surfaces.mcp.lines import BLANK
 from vaultmem.surfaces.mcp.messages import (
-    BLANK,
     named_client,
     names_protocol_version,
     parsed_message,

@@ -6,32 +6,21 @@ import json
 import logging
 import re
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from pydantic import ValidationError
 
+from vaultmem.surfaces.mcp.lines import LINE_BYTES, json_on, whole_characters
+
 log = logging.getLogger("vaultmem")
 
-LINE_BYTES: Final = 16_000_000  # of one message: a memory of a million characters, all escaped
 NAMELESS: Final = "unknown"  # a client that does not say who it is
-BLANK: Final = b" \t\r\n\0"
 
-_STEP: Final = 1 << 20
 _HEAD: Final = 1_000  # bytes in which a message that is too long may name its id
 _ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[\w-]{1,100}")')
-_HALF: Final = re.compile("[\ud800-\udfff]")
-
-
-def next_line(lines: BinaryIO, longest: int = LINE_BYTES) -> bytes:
-    """The next line; of one that is too long, a beginning that is too long as well."""
-    line = lines.readline(longest + 1)
-    if len(line) > longest and not line.endswith(b"\n"):
-        while (rest := lines.readline(_STEP)) and not rest.endswith(b"\n"):
-            pass
-    return line
 
 
 def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
@@ -41,10 +30,7 @@ def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
         reason = f"a message has at most {LINE_BYTES:,} bytes, and this one has more"
         return _refused_message(json.loads(found[1]) if found else None, reason)
     try:
-        found = json.loads(
-            line.strip(BLANK).removeprefix(b"\xef\xbb\xbf").decode(),
-            parse_constant=_refuse_jsonrpc_constant,
-        )
+        found = json_on(line)
     except (ValueError, RecursionError) as error:
         log.warning("a line that is not JSON was refused: %s", str(error)[:200])
         return _jsonrpc_error(
@@ -62,7 +48,7 @@ def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
         _complete_initialize(found)
     try:
         message = types.jsonrpc_message_adapter.validate_python(
-            _whole_characters(found), by_name=False
+            whole_characters(found), by_name=False
         )
         return SessionMessage(message)
     except ValidationError as error:
@@ -71,10 +57,6 @@ def parsed_message(line: bytes) -> SessionMessage | types.JSONRPCError:
         )
     except RecursionError:
         return _refused_message(_jsonrpc_id(found), "it is nested too deeply")
-
-
-def _refuse_jsonrpc_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
 
 
 def _refused_message(id_: str | int | None, reason: str) -> types.JSONRPCError:
@@ -100,17 +82,6 @@ def _complete_initialize(initialize: dict[str, Any]) -> None:
         params.setdefault("protocolVersion", "2024-11-05")
         params.setdefault("capabilities", {})
         params.setdefault("clientInfo", {"name": NAMELESS, "version": ""})
-
-
-def _whole_characters(value: Any) -> Any:
-    """Half of a surrogate pair becomes U+FFFD, as in every encoder of the web."""
-    if isinstance(value, str):
-        return value if value.isascii() else _HALF.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_whole_characters(item) for item in value]
-    if isinstance(value, dict):
-        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
-    return value
 
 
 def names_protocol_version(params: Mapping[str, Any] | None) -> bool:

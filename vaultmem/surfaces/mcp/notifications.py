@@ -26,7 +26,6 @@ from mcp.server.subscriptions import (
 )
 from mcp_types import SubscriptionsListenRequestParams
 
-from vaultmem.errors import VaultmemError
 from vaultmem.surfaces.mcp.compat import connection_of
 
 log = logging.getLogger("vaultmem")
@@ -155,34 +154,3 @@ async def _send_notification(session: ServerSession, event: ServerEvent) -> None
 
 async def _subscription(uri: str, look: Look) -> Subscription:
     return await anyio.to_thread.run_sync(Subscription.to, uri, look)
-
-
-class RevisionWatch:
-    """Notices what other processes brought into the index: they tell only their own clients.
-
-    A revision counts once it has stood for a moment, because one change may come in batches.
-    """
-
-    def __init__(self, revision: Callable[[], int]) -> None:
-        self._revision = revision
-        self._told = self._last = 0
-        self.told()
-
-    def told(self) -> None:
-        """Our clients know of everything up to now."""
-        self._told = self._last = self._revision_to_notify()
-
-    def has_news(self) -> bool:
-        now = self._revision_to_notify()
-        stands, self._last = now == self._last, now
-        if not stands or now == self._told:
-            return False
-        self._told = now
-        return True
-
-    def _revision_to_notify(self) -> int:
-        try:
-            return self._revision()
-        except VaultmemError as error:
-            log.debug("the index could not be asked for news: %s", error)
-            return self._told

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, unquote
 
-import mcp_types as types
-from mcp import MCPError
-
 from vaultmem import limits
 from vaultmem.surfaces import answers
 
 if TYPE_CHECKING:
+    from mcp import MCPError
+
     from vaultmem.vault import Vault
 
 ROOT: Final = "memory://"
@@ -70,7 +69,7 @@ def _resource_offset(cursor: str | None) -> int:
         return 0
     match = re.fullmatch(r"notes-(\d{1,9})", cursor)
     if match is None:
-        raise MCPError(types.INVALID_PARAMS, "This cursor is not one that this server gave out.")
+        raise _invalid("This cursor is not one that this server gave out.")
     return int(match[1])
 
 
@@ -132,7 +131,14 @@ def require_known_resource(uri: str) -> None:
 
 
 def unknown_resource(uri: str, message: str) -> MCPError:
-    return MCPError(types.INVALID_PARAMS, message, {"uri": uri})
+    return _invalid(message, {"uri": uri})
+
+
+def _invalid(message: str, data: Any = None) -> MCPError:
+    import mcp_types as types  # listing needs none of it
+    from mcp import MCPError
+
+    return MCPError(types.INVALID_PARAMS, message, data)
 
 
 def _note_resource(vault: Vault, key: str, uri: str) -> str:
@@ -169,7 +175,7 @@ def _list_page_resource(vault: Vault, query: str) -> str:
         text = given.get(name, "50" if name == "limit" else "0")
         if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= most:
             reason = f"{name} must be a whole number between {least} and {most}."
-            raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}vault?{query}"})
+            raise _invalid(reason, {"uri": f"{ROOT}vault?{query}"})
         numbers[name] = int(text)
     return answers.answer_text(vault.list(order="title", **numbers))
 
@@ -182,7 +188,7 @@ def _activity_resource(vault: Vault, query: str) -> str:
     limit = given.get("limit", "20")
     if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:12]) <= PAGE:
         reason = f"limit must be a whole number between 1 and {PAGE}."
-        raise MCPError(types.INVALID_PARAMS, reason, {"uri": f"{ROOT}recent?{query}"})
+        raise _invalid(reason, {"uri": f"{ROOT}recent?{query}"})
     found = vault.activity(**known, limit=int(limit))
     return answers.answer_text(lean_json.lean_answer(found, {"limit": limit}))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -21,11 +21,9 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 
 from vaultmem import __version__
-from vaultmem.errors import NotFound, ReadOnly, VaultmemError
-from vaultmem.limits import bounded_client_name, shown_wrong_value
-from vaultmem.notes.masking import without_private
-from vaultmem.surfaces import answers, arguments
-from vaultmem.surfaces.mcp import hook_tool, prompts, resources, sampling, tools
+from vaultmem.errors import VaultmemError
+from vaultmem.surfaces import answers
+from vaultmem.surfaces.mcp import hook_tool, prompts, resources, sampling, tool_calls, tools
 from vaultmem.surfaces.mcp.followed_vault import FollowedVault, Life, MakeLife
 from vaultmem.surfaces.mcp.notifications import Look, Notifier
 from vaultmem.surfaces.mcp.schemas import Tool
@@ -78,6 +76,20 @@ def complete_result(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) ->
         return {"resultType": "complete", **await handler(ctx, params)}
 
     return answer
+
+
+@contextlib.contextmanager
+def errors_outside_tools() -> Iterator[None]:
+    """There an error is a JSON-RPC error, with the same envelope as its data."""
+    try:
+        yield
+    except MCPError:
+        raise
+    except Exception as error:  # the edge, as for tools
+        told = answers.error_answer(error)
+        wrong = told["error"] in ("not_found", "invalid_input", "outside_vault")
+        code = types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR
+        raise MCPError(code, told["message"], told) from None
 
 
 class McpServer:
@@ -134,13 +146,12 @@ class McpServer:
         client = ctx.session.client_params
 
         def view() -> Vault:
-            vault = self.vault()
-            caller = self._caller_of_dialect_request(ctx, named or vault.caller)
-            name = caller.client or bounded_client_name(
-                without_private(client.client_info.name) if client else ""
+            return tool_calls.view_for_client(
+                self.vault,
+                lambda vault: self._caller_of_dialect_request(ctx, named or vault.caller),
+                client.client_info.name if client else "",
+                read_only=read_only,
             )
-            refused = read_only or caller.read_only
-            return vault.for_caller(replace(caller, client=name, read_only=refused))
 
         return view
 
@@ -151,11 +162,17 @@ class McpServer:
         self, ctx: Context, do: Callable[[Vault], T], *, awaited: bool = True
     ) -> T:
         """Where it is not `awaited` to its end, it goes on when the caller does."""
+        return await self._work_beside_vault(ctx, lambda view: do(view()), awaited=awaited)
+
+    async def _work_beside_vault(
+        self, ctx: Context, do: Callable[[Callable[[], Vault]], T], *, awaited: bool = True
+    ) -> T:
+        """What opens the vault itself, if at all."""
         view = self._served_vault_view(ctx)
         if self._slots is None:
             self._slots = anyio.CapacityLimiter(AT_ONCE)
         return await anyio.to_thread.run_sync(
-            lambda: do(view()), limiter=self._slots, abandon_on_cancel=not awaited
+            lambda: do(view), limiter=self._slots, abandon_on_cancel=not awaited
         )
 
     # --- tools ---------------------------------------------------------------------------
@@ -171,15 +188,15 @@ class McpServer:
             return await self._answer_hook_event(ctx, params.arguments or {})
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
-            message = f"There is no tool {shown_wrong_value(params.name)}{tools.nearest_tool(params.name)}"
-            raise MCPError(types.INVALID_PARAMS, message)
+            raise MCPError(types.INVALID_PARAMS, tool_calls.no_such_tool(params.name))
         try:
-            self._require_served_tool(ctx, tool)
-            given = arguments.checked_arguments(tool.name, tool.schema, params.arguments)
+            given = tool_calls.checked_call(
+                tool, params.arguments, self.options.toolsets, read_only=self._is_read_only(ctx)
+            )
             if tool.name == tools.CONSOLIDATE and not given.get("dry_run"):
                 return await self._call_consolidate_tool(ctx, params, given)
             result = await self._work_on_vault(
-                ctx, lambda vault: answers.native_answer(tool.run(vault, given), given)
+                ctx, lambda vault: tool_calls.answer_of(tool, vault, given)
             )
         except Exception as error:  # the edge: an agent gets a sentence, never a traceback
             return answers.failure_answer(error)
@@ -219,16 +236,6 @@ class McpServer:
 
         return await self._work_on_vault(ctx, run)
 
-    def _require_served_tool(self, ctx: Context, tool: Tool) -> None:
-        if tool in self._offered_native_tools(ctx):
-            return
-        if tool.toolset in self.options.toolsets:
-            raise ReadOnly(f"This memory is read-only here, so {tool.name} is refused.")
-        raise NotFound(
-            f"{tool.name} belongs to the toolset {tool.toolset}, which this server was told "
-            f"not to serve; it serves {', '.join(self.options.toolsets)}."
-        )
-
     # --- resources -----------------------------------------------------------------------
 
     async def _list_resources(
@@ -248,16 +255,8 @@ class McpServer:
         )
 
     async def _answer_from_vault(self, ctx: Context, do: Callable[[Vault], T]) -> T:
-        """Outside of tools an error is a JSON-RPC error, with the same envelope as its data."""
-        try:
+        with errors_outside_tools():
             return await self._work_on_vault(ctx, do)
-        except MCPError:
-            raise
-        except Exception as error:  # the edge, as for tools
-            told = answers.error_answer(error)
-            wrong = told["error"] in ("not_found", "invalid_input", "outside_vault")
-            code = types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR
-            raise MCPError(code, told["message"], told) from None
 
     # --- subscriptions -------------------------------------------------------------------
 

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 import anyio
 from mcp.server.lowlevel import Server
 
-from vaultmem.base import parent_process
+from vaultmem.base.processes import parent_process
 from vaultmem.surfaces.mcp.line_pipe import GRACE_SECONDS, LinePipe
-from vaultmem.surfaces.mcp.messages import next_line
+from vaultmem.surfaces.mcp.lines import next_line
 
 log = logging.getLogger("vaultmem")
 

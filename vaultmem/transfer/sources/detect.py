@@ -18,8 +18,10 @@ from vaultmem.transfer.sources import claude_mem, mempalace, opening
 from vaultmem.transfer.sources.databases import is_sqlite, open_database
 from vaultmem.transfer.sources.json_stream import json_values
 from vaultmem.transfer.sources.opening import OpenedExport, export_parts, is_zip_file
+from vaultmem.transfer.transcripts import TRANSCRIPTS
 
 _LOOKED_AT: Final = 20  # items, or notes of a folder
+_MOST_LISTED: Final = 5_000  # files of a folder
 _JSON: Final = r"(?:.*/)?[^/]+\.jsonl?"
 _PERMALINK: Final = re.compile(rb"^permalink:", re.MULTILINE)
 _MEM0: Final = re.compile(r"---[ \t]*\nid:.*\n(?:[A-Za-z_]+:.*\n)*---[ \t]*\n")
@@ -66,12 +68,27 @@ def _detect_in_folder(path: Path) -> str:
     for name in _TELLING:
         if (path / name).exists():
             return _detect_by_items(export_parts(path / name, ".*")[0])
+    if found := _detect_transcripts(path):
+        return found
+    if (path / "index.md").is_file() and b"okf_version:" in _start_to_detect_by(
+        path / "index.md", 2000
+    ):
+        return "okf"
     named = (file for name, file in opening.files_in_folder(path) if name.lower().endswith(".md"))
     notes = list(itertools.islice(named, _LOOKED_AT))
     some = (_start_to_detect_by(file, 4000) for file in notes)
     if any(_PERMALINK.search(start) and parse(start).string("permalink") for start in some):
         return "basic-memory"
     return "folder" if notes else ""
+
+
+def _detect_transcripts(path: Path) -> str:
+    """By the first lines of the first files of lines: a program's folder may hold notes too."""
+    files = itertools.islice(opening.files_in_folder(path), _MOST_LISTED)
+    lines = (file for name, file in files if name.endswith(".jsonl"))
+    looked = (export_parts(file, ".*")[0] for file in itertools.islice(lines, _LOOKED_AT))
+    found = next(filter(None, map(_detect_by_items, looked)), "")
+    return found if found in TRANSCRIPTS else ""
 
 
 def _start_to_detect_by(file: Path, most: int) -> bytes:
@@ -90,6 +107,8 @@ def _detect_by_items(part: opening.Part) -> str:
 
 
 _FIELDS: Final = (
+    ("claude-code", ("type", "sessionId")),
+    ("codex", ("type", "timestamp", "payload")),
     ("chatgpt", ("mapping",)),
     ("claude", ("chat_messages",)),
     ("claude", ("docs", "prompt_template")),

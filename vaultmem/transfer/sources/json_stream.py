@@ -7,7 +7,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TextIO
 
 from vaultmem.base.durable import disk_errors_explained
@@ -48,6 +48,35 @@ def json_values(part: Part, reading: OpenedExport) -> Iterator[Any]:
             yield from _json_documents(stream, part, reading)
         elif start:
             raise InvalidInput(f"{part.name} is not JSON: it starts with {start!r}.")
+
+
+def json_lines(
+    part: Part, reading: OpenedExport, wanted: re.Pattern[str]
+) -> Iterator[Mapping[str, Any]]:
+    """The objects of lines that have what is wanted in them; of others only the ends are looked
+    at. A line that is none is left aloud."""
+    with part.open() as file, _readable_json(part):
+        stream = _JsonStream(file, reading)
+        for number, line in enumerate(iter(stream.next_json_line, ""), 1):
+            if line is not None and not line.strip():
+                continue
+            found, why = (None, _TOO_LONG) if line is None else _json_object(line, wanted)
+            if why:
+                reading.leave(f"{part.name} line {number}", why)
+            elif found is not None:
+                yield found
+
+
+def _json_object(line: str, wanted: re.Pattern[str]) -> tuple[Mapping[str, Any] | None, str]:
+    """What it holds, None where nobody asks for it; and why it cannot be read."""
+    if not wanted.search(line):
+        whole = line.lstrip().startswith("{") and line.rstrip().endswith("}")
+        return None, "" if whole else "it is not JSON, or breaks off"
+    try:
+        found = _DECODER.decode(line)
+    except (ValueError, RecursionError) as error:
+        return None, _json_reason(error, "it is not JSON, or breaks off")
+    return (found, "") if isinstance(found, dict) else (None, "it is no object")
 
 
 @contextlib.contextmanager

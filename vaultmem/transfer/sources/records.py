@@ -69,6 +69,8 @@ class TalkRecord:
     source: str = ""
     created: dt.datetime | None = None
     updated: dt.datetime | None = None
+    session: str = ""  # its name for those who keep journals while it goes on
+    request: str = ""  # the person's first, which stands above the log
 
 
 @dataclass(frozen=True, slots=True)

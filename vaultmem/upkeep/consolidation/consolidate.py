@@ -244,7 +244,7 @@ class Consolidation(WritingGroup):
             contested = compared.contested(settled)
             free = {s.id for s in compared.sources if s.is_fresh and s.id not in contested}
             if strategy != "extract_patterns":
-                joins += self._doubles_to_consolidate(compared, own, contested, settled)
+                joins += self.doubles_to_consolidate(compared, own, contested, settled)
                 free -= {s.id for join in joins for s in (join.kept, *join.others)}
             if strategy != "summarize":
                 again = [
@@ -264,7 +264,7 @@ class Consolidation(WritingGroup):
         linked = [replace(draft, sources=tuple(map(link, draft.sources))) for draft in made]
         return Reflection(linked, found, conflicts, joins, stats)
 
-    def _doubles_to_consolidate(
+    def doubles_to_consolidate(
         self, compared: Comparison, own: set[str], contested: set[str], settled: frozenset[str]
     ) -> Iterator[Double]:
         """Memories of which another says everything, unless somebody wants to keep them."""

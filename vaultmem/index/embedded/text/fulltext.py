@@ -9,7 +9,7 @@ import contextlib
 import errno
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -160,6 +160,10 @@ class FullText:
     # --- searching ---------------------------------------------------------------------
 
     @engine_call
+    def words_beginning(self, beginning: str) -> list[str]:
+        return self._vocabulary.terms_beginning(folded(printable(beginning)).casefold())
+
+    @engine_call
     def search(self, text: str, filters: Filters, limit: int) -> TextHits:
         known = self._vocabulary
         wanted = question_terms(text, self._stems, known)
@@ -195,14 +199,12 @@ class FullText:
 
     def _fulltext_hits(
         self, hits: Sequence[tuple[float, Any]], names: tuple[str, ...]
-    ) -> Iterator[Any]:
-        addresses = [address for _, address in hits]
-        if addresses:
-            columns = [self._searcher.fast_field_values(name, addresses) for name in names]
-            scores = [float(score) for score, _ in hits]
-            yield from zip(
-                *([int(v or 0) for v in column] for column in columns), scores, strict=True
-            )
+    ) -> Iterable[Any]:
+        if not hits:
+            return ()
+        scores, addresses = zip(*hits, strict=True)
+        columns = [self._searcher.fast_field_values(name, list(addresses)) for name in names]
+        return zip(*([v or 0 for v in column] for column in columns), scores, strict=True)
 
     def _fulltext_query(
         self, wanted: list[WantedWord], conditions: list[Any], fields: dict[str, float]

@@ -45,7 +45,9 @@ class LinkTexts:
     ) -> dict[tuple[int, str], tuple[int, float]]:
         """Of each note that links to a name: how many of the words its link has, and what part of
         the link's text they are. Whoever may not see the note learns nothing from its links."""
-        bound = Filters(user=filters.user, home=filters.home, session=filters.session)
+        bound = Filters(user=filters.user, home=filters.home, session=filters.session)._replace(
+            roots=filters.roots
+        )
         condition, values = filters_on_rows(bound)
         sql = (
             "SELECT link_text.note, link_text.folded, count(DISTINCT word), sum(share) "

@@ -236,6 +236,7 @@ _SHORTEST_FRONT: Final = 3
 _LONG_FRONT: Final = 5  # letters of a word that others may begin with, and of what follows it
 _MOST_FRONTS: Final = 64  # terms
 _SHORTEST_HALF: Final = 4
+_LONGEST_ENDING: Final = 5  # letters that a stem may lack
 _SHORTEST_TYPO: Final = 5
 _ALIKE_FROM: Final = 2  # letters at the beginning that a mistyped word has right
 _MOST_COMPOUNDS: Final = 8
@@ -318,6 +319,19 @@ class Vocabulary:
         found = self._searcher.terms_with_prefix(EVERYWHERE, word, limit=_MOST_FRONTS)
         least = len(word) + _LONG_FRONT
         return [each for each, _ in found if len(each) >= least][:_MOST_COMPOUNDS]
+
+    def terms_beginning(self, beginning: str) -> list[str]:
+        """Words of this vault that begin so, as far as their stems tell: of `certificates` no more
+        than `certif` is kept."""
+        found = self._searcher.terms_with_prefix(
+            EVERYWHERE,
+            beginning[: max(_SHORTEST_FRONT, len(beginning) - _LONGEST_ENDING)],
+            limit=1000,
+        )
+        stems = [(term, word_of_stem(term)) for term, _ in found]
+        longer = [term for term, stem in stems if stem.startswith(beginning)]
+        shorter = [term for term, stem in stems if beginning.startswith(stem[:-1] or stem)]
+        return list(dict.fromkeys((*longer[:_MOST_FRONTS], *shorter)))[:_MOST_TERMS]
 
     def halves_of_term(self, word: str) -> list[str]:
         """Two words of this vault that it is made of, where it is made of any."""

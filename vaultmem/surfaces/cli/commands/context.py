@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="How long the block may be.",
 )
+@options.note_option("--project", help="What matters for this project.")
 @click.option("--file", "files", metavar="PATH", multiple=True, help="A file the task is about.")
 @options.on_vault
 def context_command(task: tuple[str, ...], call: options.VaultCall, **wanted: Any) -> None:

@@ -12,8 +12,8 @@ from vaultmem.base.system_calls import allow_many_open_files, share_memory_of_th
 from vaultmem.errors import Unavailable
 from vaultmem.front import engine_call, plain_json
 from vaultmem.front.asker import environment
-from vaultmem.front.engine_place import EnginePlace, NoPlace, engine_place
-from vaultmem.surfaces.cli import options
+from vaultmem.front.engine_place import LOOPBACK, SWITCH, EnginePlace, NoPlace, engine_place
+from vaultmem.surfaces.cli import options, screen
 
 _SECONDS = 20.0  # until an engine that was asked to stop serves nobody
 _LATE = {
@@ -33,6 +33,8 @@ def engine_command() -> None:
 def engine_status(vault: str | None, as_json: bool) -> None:
     """Show whether an engine runs, and who is connected to it."""
     told = _asked_of_engine("status", _place(vault))
+    problems = config.load(config.find_vault(vault)).problems
+    screen.print_warnings(f"{each.message} {each.advice}" for each in problems)
     if as_json:
         click.echo(plain_json.written(told))
     elif told is None:
@@ -53,12 +55,14 @@ def engine_stop(vault: str | None) -> None:
 @options.vault
 @click.option("--name")
 @click.option("--dialect", default="")
-def engine_run(vault: str | None, name: str | None, dialect: str) -> None:
+@click.option("--loopback", is_flag=True)
+def engine_run(vault: str | None, name: str | None, dialect: str, loopback: bool) -> None:
     """Be the engine of a vault, as a window starts it."""
     from vaultmem.surfaces.engine.process import Engine
 
     root = config.find_vault(vault)
-    place = engine_place(str(root), dialect, environment())
+    asked = {**environment(), SWITCH: LOOPBACK} if loopback else environment()
+    place = engine_place(str(root), dialect, asked)
     if name and name != place.name:
         raise Unavailable("The program has changed since this engine was asked for.")
     share_memory_of_threads()
@@ -87,16 +91,16 @@ def _asked_of_engine(kind: str, place: EnginePlace) -> dict[str, Any] | None:
             return None
         with socket.socket(fileno=found.detach()) as link:
             link.settimeout(_SECONDS)
-            link.sendall(engine_call.hello(kind, place, environment()))
-            said = link.makefile("rb")
-            answer = said.readline()
+            rest = engine_call.introduce(link, place, engine_call.hello(kind, place, environment()))
+            answer, _ = engine_call.line_from(link, rest)
             with contextlib.suppress(ConnectionError):
-                said.read()  # it hangs up when all is done
+                while link.recv(1000):
+                    pass  # it hangs up when all is done
     except TimeoutError:
         raise Unavailable(_LATE[kind]) from None
     except (engine_call.NoEngine, OSError) as error:
         raise Unavailable(f"The engine does not answer: {error}.") from None
-    told = plain_json.parsed(answer.decode()) if answer else None
+    told = plain_json.parsed(answer.decode())
     if not isinstance(told, dict) or "refused" in told:
         raise Unavailable(f"The engine does not answer: {told}.")
     return told

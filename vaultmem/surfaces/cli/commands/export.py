@@ -27,8 +27,8 @@ def export_command(
 ) -> None:
     """Write your notes to one file.
 
-    TO is jsonl, a line of JSON for each note (PATH - for standard output), or zip, the files
-    themselves: unpacked, they are a vault.
+    TO is jsonl, a line of JSON for each note (PATH - for standard output), zip, the files
+    themselves: unpacked, they are a vault, or okf, a bundle in the Open Knowledge Format.
 
     \b
     vaultmem export zip ~/Backup/memory.zip

@@ -10,7 +10,7 @@ from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import graph_drawings, options, screen, tab_completion
 
 if TYPE_CHECKING:
-    from vaultmem.operations.graph import Entity, GraphAnswer
+    from vaultmem.operations.graphs.graph import Entity, GraphAnswer
     from vaultmem.surfaces.cli.graph_drawings import Edge
 
 

@@ -21,7 +21,7 @@ from vaultmem.front.asker import is_asked_by_another
 from vaultmem.surfaces.cli import options
 
 if TYPE_CHECKING:
-    from vaultmem.hooks.payload import Event
+    from vaultmem.operations.agent_work.payload import Event
 
 SECONDS: Final = 1.8  # the process may need a little before it comes here
 _UNTIL: Final = 1.3  # seconds in which the model may be opened; then words have to do

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vaultmem.base.own_program import command_to_type
-from vaultmem.errors import InvalidInput
 from vaultmem.surfaces.cli import options, screen, tab_completion
 from vaultmem.transfer import SOURCES
 
@@ -46,8 +45,6 @@ def import_command(
     if source is None:
         call.print_result({"sources": SOURCES}, _list_import_sources)
         return 0
-    if path is None:
-        raise InvalidInput(f"What is to be imported? {command_to_type('import')} {source} PATH")
     with (
         call.open_vault() as opened,
         _hint_at_import_sources(),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +50,15 @@ entry_name = click.option(
     callback=_checked_entry_name,
     help="The entry's name, where a client has several vaults: `--name work`.",
 )
+instructions = click.option(
+    "--instructions",
+    "told",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file that the agent reads at its start (AGENTS.md, CLAUDE.md, .cursor/rules/memory.mdc): "
+    "one marked block in it says how to use the memory.",
+)
 dry_run = click.option(
     "--dry-run", is_flag=True, help="Show what would change, and change nothing."
 )
@@ -76,6 +85,7 @@ dry_run = click.option(
     default=None,
     help="Claude Code: put memories before the agent, and keep a journal. On by default.",
 )
+@instructions
 @entry_name
 @file
 @new_vault.create_option
@@ -88,6 +98,7 @@ def install_command(
     project: str,
     toolsets: str,
     hooks: bool | None,
+    told: tuple[Path, ...],
     name: str,
     file: Path | None,
     create: bool,
@@ -103,15 +114,21 @@ def install_command(
     from vaultmem.clients import install
     from vaultmem.clients.our_entry import EntryOptions
 
-    if client is None:
+    if client is None and not told:
         _list_clients_to_install(install.clients_overview(), as_json)
         return
-    chosen = catalogue.client_named(client)
+    chosen = catalogue.client_named(client) if client else None
     root, missing = new_vault.vault_or_new(vault, create=create)
-    wanted = EntryOptions(root, read_only, project.strip(), _toolsets_to_install(toolsets), name)
-    done = install.install_client(
-        chosen, wanted, file=file and file.absolute(), hooks=hooks, dry_run=dry_run
-    )
+    files = files_of_instructions(told)
+    if chosen is None:
+        done = install.tell_agent(files, root, dry_run=dry_run)
+    else:
+        narrowed = (read_only, project.strip(), _toolsets_to_install(toolsets))
+        wanted = EntryOptions(root, *narrowed, name)
+        place = file and file.absolute()
+        done = install.install_client(
+            chosen, wanted, file=place, hooks=hooks, told=files, dry_run=dry_run
+        )
     if missing and not dry_run:
         new_vault.make_new_vault(root)
     screen.print_warnings(_faults_in_settings_to_install(root))
@@ -120,8 +137,12 @@ def install_command(
         return
     show_client_change(done, dry_run, _say_client_installed)
     if done.changed and not dry_run:
-        screen.say_line(chosen.then)
+        screen.say_line(done.client.then)
         _say_shorter_command()
+
+
+def files_of_instructions(told: Sequence[Path]) -> list[Path]:
+    return [path.expanduser().absolute() for path in told]
 
 
 def _faults_in_settings_to_install(root: Path) -> list[str]:

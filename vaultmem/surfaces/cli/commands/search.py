@@ -60,7 +60,11 @@ def search_command(
     max_tokens: int | None,
     **wanted: Any,
 ) -> int:
-    """Find memories by what they say and what they mean."""
+    """Find memories by what they say and what they mean.
+
+    Among keywords "a phrase", -word, begin*, tag:, path: and type: say exactly what is wanted; put
+    all of it in single quotes for the shell.
+    """
     size: dict[str, Any] = {"detail": detail, "max_tokens": max_tokens} if call.as_json else {}
     with call.open_vault() as opened, options.progress("Searching"):
         found = opened.recall(" ".join(query), **size, **wanted)

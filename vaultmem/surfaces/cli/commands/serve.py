@@ -6,6 +6,8 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,10 +43,16 @@ def serve_command(
     logging.basicConfig(stream=sys.stderr, format="vaultmem: %(message)s")
     log.setLevel(serving.server_log_level(log_level, given["dialect"]))
     dialect = serving.served_dialect(given, over_http=address is not None)
-    root = _served_root(vault, create=given.pop("create"))
+    own = dialect.place_to_serve(vault or "") if dialect else None
+    create = given.pop("create") or own is not None
+    if own is not None and dialect and not dialect.has_vault:
+        root = own  # nothing is served from there
+    else:
+        root = _served_root(str(own) if own else vault, create=create)
     log.debug("loading what serves %s", root)
+    given["session"] = given["session"] or _session_of_window()
     prepared = serving.prepared_serving(root, given, dialect, at_once=address is not None)
-    served = _Served(prepared, address)
+    served = Served(prepared, address)
     if address is None or (dialect and dialect.http_beside_stdio):
         served.serve_on_stdio()
     else:
@@ -83,7 +91,7 @@ def _served_root(vault: str | None, *, create: bool) -> Path:
     return config.find_vault(vault)
 
 
-class _Served(NamedTuple):
+class Served(NamedTuple):
     """What is served, and where it is reached."""
 
     how: Serving
@@ -121,15 +129,42 @@ class _Served(NamedTuple):
             server.stop()
 
     def serve_on_http(self) -> None:
-        http_socket = self._served_http_socket()
+        from vaultmem.surfaces.http import RunToken, page_link
+
+        if self.how.dialect is not None:
+            self._serve_http_socket(self._served_http_socket())
+            return
+        token = "" if self.how.given["token_file"] else page_link.new_run_token()
+        http_socket = self._served_http_socket(RunToken(token))
+        with page_link.link_put_down(self.how.root, http_socket.url, self._token_to_find(token)):
+            link = page_link.page_link(http_socket.url, token)
+            self._serve_http_socket(replace(http_socket, link=link))
+
+    def serve_page(self, show: Callable[[str], None]) -> None:
+        """Nobody comes in without the token of this run, not even to read."""
+        from vaultmem.surfaces.http import RunToken, page_link
+
+        token = page_link.new_run_token()
+        http_socket = self._served_http_socket(RunToken(token, is_needed=True))
+        with page_link.link_put_down(self.how.root, http_socket.url, self._token_to_find(token)):
+            show(page_link.page_link(http_socket.url, token))
+            self._serve_http_socket(http_socket)
+
+    def _token_to_find(self, token: str) -> str:
+        """A server that shows less than all is not the one that `look` looks for."""
+        narrowed = any(self.how.given[name] for name in ("read_only", "user", "project"))
+        return "" if narrowed else token
+
+    def _serve_http_socket(self, http_socket: http.HttpSocket) -> None:
         from vaultmem.surfaces.engine import hosting
         from vaultmem.surfaces.http import app
 
-        host = hosting.hosting_engine(self.how)
+        has_vault = self.how.dialect is None or self.how.dialect.has_vault
+        host = hosting.hosting_engine(self.how) if has_vault else None
         life = host.life if host else None
         app.run_http(lambda: self.how.server(over_http=True, life=life), http_socket)
 
-    def _served_http_socket(self) -> http.HttpSocket:
+    def _served_http_socket(self, page: http.RunToken | None = None) -> http.HttpSocket:
         """Bound already: what can be refused is refused at once."""
         from vaultmem.surfaces import http
 
@@ -140,6 +175,7 @@ class _Served(NamedTuple):
             self.how.settings["http.hosts"],
             str(self.how.root),
             self.how.dialect.routes if self.how.dialect else (),
+            page,
         )
 
 
@@ -149,6 +185,11 @@ def _heard_by_window() -> HeardBefore:
 
     said = [HeardBefore(each.said, each.answered) for each in way_in.left]
     return said[0] if said else HeardBefore()
+
+
+def _session_of_window() -> str | None:
+    """The one that an engine began for it: what was stored in it stays to be found."""
+    return next((each.session for each in way_in.left if each.session), None)
 
 
 def _say_how_to_reach_server(root: Path) -> None:

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultmem.base.own_program import command_to_type
+from vaultmem.base.own_program import command_to_add, command_to_type
 from vaultmem.surfaces.cli import options, screen
 
 if TYPE_CHECKING:
     from vaultmem.upkeep.status import IndexHealth, PdfHealth, Status
 
 _SHOWN = 10
-_READ_PDFS = 'pip install "vaultmem-mcp[pdf]"'
+_PDF_LIBRARY = "pypdf"
 
 
 @click.command()
@@ -95,7 +95,8 @@ def _status_meaning(index: IndexHealth) -> str:
 def _status_pdfs(pdfs: PdfHealth | None, unread: int) -> str:
     if pdfs is None:
         return (
-            f"{screen.number_on_screen(unread, 'file')} not searched; to search them: {_READ_PDFS}"
+            f"{screen.number_on_screen(unread, 'file')} not searched; to search them: "
+            f"{command_to_add(_PDF_LIBRARY)}"
         )
     said = [f"{pdfs.read:,} read"]
     if pdfs.waiting:

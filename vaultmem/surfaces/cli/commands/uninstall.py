@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultmem.clients import catalogue
+from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
 from vaultmem.surfaces.cli import options, screen
 from vaultmem.surfaces.cli.commands import install
@@ -16,13 +17,19 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("client", shell_complete=install.complete_clients)
+@click.argument("client", required=False, shell_complete=install.complete_clients)
+@install.instructions
 @install.entry_name
 @install.file
 @install.dry_run
 @options.as_json
 def uninstall_command(
-    client: str, name: str, file: Path | None, dry_run: bool, as_json: bool
+    client: str | None,
+    told: tuple[Path, ...],
+    name: str,
+    file: Path | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Disconnect a client: take out of its settings what `install` put there, and nothing else.
 
@@ -31,12 +38,17 @@ def uninstall_command(
     """
     from vaultmem.clients import install as connecting
 
-    done = connecting.uninstall_client(
-        catalogue.client_named(client),
-        name=name,
-        file=file and file.absolute(),
-        dry_run=dry_run,
-    )
+    files = install.files_of_instructions(told)
+    if client is None and not files:
+        raise InvalidInput("Which client? `vaultmem install` lists them.")
+    if client is None:
+        done = connecting.tell_agent(files, None, dry_run=dry_run)
+    else:
+        place = file and file.absolute()
+        known = catalogue.client_named(client)
+        done = connecting.uninstall_client(
+            known, name=name, file=place, told=files, dry_run=dry_run
+        )
     if as_json:
         click.echo(render.to_json(install.client_change_json(done, dry_run)))
         return

@@ -1,11 +1,13 @@
-"""What a session's hooks put into its journal, and what they keep in mind until there is one."""
+"""What goes into a session's journal of all that a program tells of it, and what is kept in mind
+until there is one: of a session that goes on, or of one that is long over."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultmem.hooks.actions import (
+from vaultmem.notes.journal_text.work_lines import is_question_left, question_left
+from vaultmem.operations.agent_work.actions import (
     Action,
     Ask,
     CommandEnd,
@@ -15,20 +17,21 @@ from vaultmem.hooks.actions import (
     TodoItem,
     TodoList,
 )
-from vaultmem.notes.journal_text.work_lines import is_question_left, question_left
-from vaultmem.operations.context.notebook import Notebook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vaultmem.hooks.findings import SpokenFinding
+    from vaultmem.operations.agent_work.findings import SpokenFinding
+    from vaultmem.operations.agent_work.work_telling import WorkTelling
+    from vaultmem.operations.context.notebook import SessionMind
+    from vaultmem.operations.input import Input
     from vaultmem.operations.sessions import LoggedObservation
-    from vaultmem.vault import Vault
 
 _PROMPT: Final = 20_000  # characters of a prompt that are looked at, and of it that are kept
 _REQUEST: Final = 400
 _ITEM: Final = 160
 _MOST_ITEMS: Final = 50
+_MOST_FINDINGS: Final = 10  # kept in mind until there is a note
 _CONVERSATION: Final = 3  # answers that make a session worth a note where nothing was done
 # What clients put around a person's words.
 _OF_CLIENT: Final = re.compile(
@@ -45,17 +48,20 @@ _OUTPUT: Final = re.compile(
 )
 
 
-class SessionHooks:
-    def __init__(self, vault: Vault, session: str) -> None:
-        self._vault = vault
+class JournalKeeping:
+    def __init__(self, cleaning: Input, work: WorkTelling, seen: SessionMind, session: str) -> None:
+        self._cleaning = cleaning
+        self._work = work
+        self._seen = seen
         self._session = session
-        self._seen = Notebook(vault.parts, session)
 
     def take(self, action: Action, folder: str) -> dict[str, Any]:
         """Carry out what concerns the journal; returns where a line of it stands."""
         if not self._seen.folder and folder:
-            self._seen.folder = self._vault.cleaning.cleaned_line(folder, 1_000)
+            self._seen.folder = self._cleaning.cleaned_line(folder, 1_000)
         logged = self._taken(action)
+        if logged and self._seen.findings:
+            self._tell_earlier_findings()
         if logged is None:
             return {}
         return {"observation_id": logged.observation_id, "session_id": self._session}
@@ -64,7 +70,7 @@ class SessionHooks:
         """The session ends; a prompt that nobody answered is left."""
         if self._seen.unanswered:
             items = [*self._open_items(), question_left(self._seen.unanswered)]
-            self._vault.session_work.note_left(self._session, items, begin=False)
+            self._work.note_left(self._session, items, begin=False)
 
     def _taken(self, action: Action) -> LoggedObservation | None:
         match action:
@@ -87,16 +93,16 @@ class SessionHooks:
 
     def _asked(self, asked: Ask) -> None:
         self._replied()
-        own = _own_words(asked.prompt)
-        said = self._vault.cleaning.cleaned_line(own, _REQUEST)
+        own = own_words(asked.prompt)
+        said = self._cleaning.cleaned_line(own, _REQUEST)
         if not said:
             return
         if asked.findings and self._seen.request:  # the first is what the note begins with
-            from vaultmem.hooks.findings import findings_of_prompt
+            from vaultmem.operations.agent_work.findings import findings_of_prompt
 
-            self._found(findings_of_prompt(self._vault.cleaning.cleaned_text(own)))
+            self._found(findings_of_prompt(self._cleaning.cleaned_text(own)))
         self._seen.request = self._seen.request or said
-        self._seen.unanswered = self._vault.cleaning.cleaned_line(said, _ITEM)
+        self._seen.unanswered = self._cleaning.cleaned_line(said, _ITEM)
         self._seen.save()
 
     def _replied(self) -> None:
@@ -112,8 +118,7 @@ class SessionHooks:
         for mark in (f"changed {path}", "journal"):
             if not self._seen.has_line(mark):
                 self._seen.add_line(mark)
-        work = self._vault.session_work
-        logged = work.note_change(self._session, path, new=new, counted=counted)
+        logged = self._work.note_change(self._session, path, new=new, counted=counted)
         self._seen.save()
         return logged
 
@@ -126,8 +131,7 @@ class SessionHooks:
         if not ran.failed and not ran.telling and not self._seen.has_line(mark):
             return None  # it says nothing, and mends nothing
         run = CommandRun(ran.command, ran.failed, ran.told, of_tests=ran.kind == "test")
-        work = self._vault.session_work
-        logged = work.note_command(self._session, ran.kind, run, telling=ran.telling)
+        logged = self._work.note_command(self._session, ran.kind, run, telling=ran.telling)
         self._seen.save()
         return logged
 
@@ -142,46 +146,57 @@ class SessionHooks:
         self._left(begin=False)
 
     def _stopped(self, stopped: Stopped) -> LoggedObservation | None:
-        from vaultmem.hooks.last_answer import ending_of, left_to_do
+        from vaultmem.operations.agent_work.last_answer import ending_of, left_to_do
 
-        work = self._vault.session_work
-        answer = self._vault.cleaning.cleaned_text(stopped.answer)
+        answer = self._cleaning.cleaned_text(stopped.answer)
         self._seen.exchanges += bool(self._seen.unanswered and answer)
         self._seen.unanswered = ""
         begin = self._seen.exchanges >= _CONVERSATION
         self._seen.steps = [self._cleaned_item(step) for step in left_to_do(answer)]
         logged = None
-        said = ending_of(answer) if stopped.ending else ""
+        found: list[SpokenFinding] = []
         if stopped.findings:
-            from vaultmem.hooks.findings import findings_of_answer
+            from vaultmem.operations.agent_work.findings import findings_of_answer
 
-            self._found([each for each in findings_of_answer(answer) if each.text not in said])
-        if said:
-            logged = work.note_ending(self._session, said, begin=begin)
+            found = findings_of_answer(answer)
+            self._found(found)
+        if stopped.ending and (said := ending_of(answer, [each.text for each in found])):
+            logged = self._work.note_ending(self._session, said, begin=begin)
         if stopped.open:
             self._left(begin=False)
         self._seen.save()
         return logged
 
     def _found(self, findings: Sequence[SpokenFinding]) -> None:
-        """Where there is a note: what is said alone does not begin one."""
+        """What is said alone begins no note; it is told once there is one."""
         for each in findings:
-            self._vault.session_work.note_finding(self._session, each.kind, each.text)
+            if self._work.has_journal(self._session):
+                self._work.note_finding(self._session, each.kind, each.text)
+            elif len(self._seen.findings) < _MOST_FINDINGS:
+                said = self._cleaning.cleaned_line(each.text, _REQUEST)
+                self._seen.findings.append(f"{each.kind} {said}")
+
+    def _tell_earlier_findings(self) -> None:
+        for earlier in self._seen.findings:
+            kind, _, said = earlier.partition(" ")
+            self._work.note_finding(self._session, kind, said)
+        self._seen.findings = []
+        self._seen.save()
 
     # --- what is left --------------------------------------------------------------------
 
     def _left(self, *, begin: bool) -> None:
-        self._vault.session_work.note_left(self._session, self._open_items(), begin=begin)
+        self._work.note_left(self._session, self._open_items(), begin=begin)
         self._seen.save()
 
     def _open_items(self) -> list[str]:
         return [*self._seen.todo, *self._seen.tasks.values(), *self._seen.steps]
 
     def _cleaned_item(self, text: str) -> str:
-        return self._vault.cleaning.cleaned_line(text, _ITEM)
+        return self._cleaning.cleaned_line(text, _ITEM)
 
 
-def _own_words(prompt: str) -> str:
+def own_words(prompt: str) -> str:
     """What the person wrote, without what a client or a clipboard put there, if that leaves
     anything."""
     text = _OF_CLIENT.sub(" ", prompt[:_PROMPT])

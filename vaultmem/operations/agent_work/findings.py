@@ -14,7 +14,8 @@ DECISION: Final = "decision"
 DISCOVERY: Final = "discovery"
 _READ: Final = 20_000  # characters of a text that are looked at
 _MOST: Final = 3  # of one text
-_SHORTEST, _LONGEST = 12, 240  # characters of a sentence
+_QUOTED: Final = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
+_SHORTEST, _LONGEST = 12, 500  # characters of a sentence
 
 _WE: Final = r"\b(?:I|we)(?:['’]ve| have)?(?: also| then| now| therefore| both)?"
 _DECIDED: Final = re.compile(
@@ -38,13 +39,20 @@ _FOUND_OUT: Final = re.compile(
     re.IGNORECASE,
 )
 # How a person decides while they talk to an agent.
+_AGREED: Final = r"(?:(?:ok(?:ay)?|yes|no|good|fine|right|great|so|and|but|then|please)[,.!]? )*"
 _WISHED: Final = re.compile(
-    r"\A(?:(?:ok(?:ay)?|yes|no|good|fine|right|great|so)[,.!]? )*"
-    r"(?:let['’]s (?:use|go with|keep|stick|drop|take|not)\b|(?:go|stick) with\b"
-    r"|we(?:['’]ll| will) (?:use|go with|keep|drop|take)\b|from now on\b|use \S.{0,80} instead\b"
-    r"|wir (?:nehmen|bleiben bei|verwenden)\b|lass uns\b.{0,80}\b(?:nehmen|verwenden)\b)",
+    rf"\A{_AGREED}"
+    r"(?:let['’]s (?:use|go (?:with|for)|keep|stick|stay|drop|take|not|avoid|store|call|name"
+    r"|move to|switch to|make (?:it|this|that|them))\b|(?:go|stick|stay) with\b|go for\b"
+    r"|keep (?:the|it|them|this|that)\b|(?:always|never) (?!mind)\w"
+    r"|I['’]d (?:rather|prefer)\b|(?:use|make|do|take|put) \S.{0,80} instead\b"
+    r"|we(?:['’]ll| will) (?:use|go with|keep|stay with|drop|take)\b"
+    r"|(?:wir|ich) (?:nehmen?|bleiben? bei|verwenden?)\b"
+    r"|lass uns\b.{0,80}\b(?:nehmen|verwenden)\b)"
+    r"|\b(?:from now on|ab (?:jetzt|sofort)|a partir de (?:agora|ahora)|désormais)\b",
     re.IGNORECASE,
 )
+_DECIDED_OR_WISHED: Final = re.compile(f"{_DECIDED.pattern}|{_WISHED.pattern}", re.IGNORECASE)
 _OPEN: Final = re.compile(
     r"[?？]\W*\Z|\b(?:if|unless|whether|should|could|would|might|maybe|perhaps|probably|shall"
     r"|not (?:yet )?(?:decided|clear|sure)|unclear|falls|ob|vielleicht|vermutlich)\b",
@@ -58,13 +66,21 @@ class SpokenFinding(NamedTuple):
 
 
 def findings_of_answer(text: str) -> list[SpokenFinding]:
-    return list(islice(_findings(text, _DECIDED), _MOST))
+    own = _QUOTED.sub("", text[:_READ])  # whoever is quoted may have said it long ago
+    return list(islice(_findings(own, _DECIDED), _MOST))
 
 
 def findings_of_prompt(text: str) -> list[SpokenFinding]:
     """What a person says is so is not found out by them: it may be why they ask."""
-    found = _findings(text, re.compile(f"{_DECIDED.pattern}|{_WISHED.pattern}", re.IGNORECASE))
-    return list(islice((each for each in found if each.kind == DECISION), _MOST))
+    found = _findings(text, _DECIDED_OR_WISHED)
+    decided = (each for each in found if each.kind == DECISION)
+    return [each._replace(text=_said_alone(each.text)) for each in islice(decided, _MOST)]
+
+
+def _said_alone(text: str) -> str:
+    """Without the words that join it to what was said before."""
+    alone = re.sub(rf"\A{_AGREED}", "", text, flags=re.IGNORECASE)
+    return alone[:1].upper() + alone[1:]
 
 
 def _findings(text: str, decided: re.Pattern[str]) -> Iterator[SpokenFinding]:

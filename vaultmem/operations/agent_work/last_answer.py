@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from vaultmem.hooks.prompt_words import content_words
 from vaultmem.notes.journal_text.plain_line import shortened
 from vaultmem.notes.journal_text.work_lines import question_left
+from vaultmem.operations.agent_work.prompt_words import content_words
 
 _READ: Final = 40_000  # characters of an answer that are looked at
 _MOST: Final = 300  # characters of how it ended
@@ -35,13 +35,15 @@ _SMALL_TALK: Final = re.compile(
 )
 
 
-def ending_of(answer: str) -> str:
-    """The first sentences that say something; empty where none does."""
+def ending_of(answer: str, told: Sequence[str] = ()) -> str:
+    """The first sentences that say something; empty where none does. Behind the first one, what
+    has a line of its own already is not said again."""
     from vaultmem.notes.sentences import sentences
 
     found = [_plain(sentence) for sentence in sentences("\n".join(_prose(answer[:_READ])))]
     while found and (_SMALL_TALK.match(found[0]) or not content_words(found[0])):
         del found[0]
+    found[1:] = [sentence for sentence in found[1:] if sentence not in told]
     while len(found) > 1 and found[min(len(found), _SENTENCES) - 1].endswith(("?", "？")):
         del found[min(len(found), _SENTENCES) - 1 :]  # a question is not how it ended
     kept: list[str] = []

@@ -120,12 +120,12 @@ class Graph:
             raise
         most = max(_FOLLOWED_ALONG_ONE if kind else _FOLLOWED, limit)
         found = self._walk_graph(start, filters, kind, direction, depth, most)
-        others = [n for n in found.nodes.values() if n.ref != start.ref and _is_shown_in_graph(n)]
+        others = [n for n in found.nodes.values() if n.ref != start.ref and is_shown_in_graph(n)]
         others = _ranked_graph_nodes(others, found.edges)[: limit - 1]
         listed = [start, *others]
         stats = GraphStats(
             entities_traversed=sum(
-                _is_shown_in_graph(n) or n == start for n in found.nodes.values()
+                is_shown_in_graph(n) or n == start for n in found.nodes.values()
             ),
             relationships_found=len(found.edges),
             depth_reached=max(found.depths.values()),
@@ -205,7 +205,7 @@ class Graph:
         nodes = relations.nodes(census.connected, filters)
         every = [nodes.get(ref) or GraphNode(ref, census.names[ref]) for ref in census.connected]
         shown = [
-            node for node in every if _is_shown_in_graph(node)
+            node for node in every if is_shown_in_graph(node)
         ] or every  # memories of one another
         named = {node.ref: node for node in shown}
         ranked = heapq.nsmallest(
@@ -243,7 +243,7 @@ class Graph:
         attached = self._view.index.relations.attached(refs, filters)
         counts = attached.counts(refs)
         edges = _graph_edges_by_node(found, refs)
-        said = self._plain_facts_in_graph(listed, filters, kind)
+        said = self.plain_facts_in_graph(listed, filters, kind)
         entities = tuple(
             _graph_entity(
                 node,
@@ -255,15 +255,28 @@ class Graph:
             )
             for node in listed
         )
-        shown: dict[int, None] = {}
+        memories: tuple[Summary, ...] = ()
         if include_memories:
-            for level in _graph_node_levels(listed, found.depths):
-                if len(shown) < limit:
-                    newest = attached.newest(level, shown, limit - len(shown))
-                    shown |= dict.fromkeys(newest)
-        return GraphAnswer(entities, self._graph_memories(list(shown)), stats)
+            memories = self.memories_of_nodes(listed, found.depths, filters, limit)
+        return GraphAnswer(entities, memories, stats)
 
-    def _plain_facts_in_graph(
+    def memories_of_nodes(
+        self,
+        listed: Sequence[GraphNode],
+        depths: Mapping[GraphEnd, int],
+        filters: Filters,
+        limit: int,
+    ) -> tuple[Summary, ...]:
+        """Those that speak of the nearest come first."""
+        attached = self._view.index.relations.attached([node.ref for node in listed], filters)
+        shown: dict[int, None] = {}
+        for level in _graph_node_levels(listed, depths):
+            if len(shown) < limit:
+                newest = attached.newest(level, shown, limit - len(shown))
+                shown |= dict.fromkeys(newest)
+        return self._graph_memories(list(shown))
+
+    def plain_facts_in_graph(
         self, listed: Sequence[GraphNode], filters: Filters, kind: str
     ) -> dict[GraphEnd, list[Relationship]]:
         """Facts whose object is a text: they are said of an entity, and lead nowhere."""
@@ -294,7 +307,7 @@ class Graph:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _is_shown_in_graph(node: GraphNode) -> bool:
+def is_shown_in_graph(node: GraphNode) -> bool:
     """As an entity: memories, journals and days are what speaks of entities."""
     return (node.is_entity and bool(node.path)) or (node.is_listed and not _DATED.match(node.name))
 
@@ -307,7 +320,7 @@ def _ranked_graph_nodes(nodes: Iterable[GraphNode], edges: Iterable[EdgeKey]) ->
         connected[target] += 1
     return sorted(
         nodes,
-        key=lambda n: (not _is_shown_in_graph(n), -connected[n.ref], n.name.casefold(), n.path),
+        key=lambda n: (not is_shown_in_graph(n), -connected[n.ref], n.name.casefold(), n.path),
     )
 
 
@@ -342,8 +355,8 @@ def _graph_entity(
     for edge in edges:
         outgoing = edge.source == node.ref
         other = nodes[edge.target if outgoing else edge.source]
-        says_little = edge.relation in ("about", LINKS_TO) and not _is_shown_in_graph(other)
-        if everything or not says_little or not _is_shown_in_graph(node):
+        says_little = edge.relation in ("about", LINKS_TO) and not is_shown_in_graph(other)
+        if everything or not says_little or not is_shown_in_graph(node):
             direction = "outgoing" if outgoing else "incoming"
             stale = True if nodes[edge.source].forgotten else None
             related.append(Relationship(edge.relation, other.name, direction, stale))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from vaultmem.hooks.actions import Action, CommandEnd, FileChange, Log, TodoItem, TodoList
-from vaultmem.hooks.payload import Event, one_line, text_in
+from vaultmem.operations.agent_work.actions import (
+    Action,
+    CommandEnd,
+    FileChange,
+    Log,
+    TodoItem,
+    TodoList,
+)
+from vaultmem.operations.agent_work.payload import Event, one_line, text_in
 
 _SHORT, _LINE = 120, 200  # characters
 _MOST_PRIVATE: Final = 200_000  # of a text with private passages; of a longer one nothing is told
@@ -75,6 +83,7 @@ def _change(event: Event, given: Mapping[str, Any], name: str) -> FileChange | N
 def _path(given: Mapping[str, Any], folder: str) -> str:
     path = text_in(given, "file_path", "filePath", "path", "notebook_path", "target_file")
     path, folder = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
+    path = posixpath.normpath(path) if "/../" in path else path
     inside = folder and path.startswith(folder + "/")
     return one_line(path[len(folder) + 1 :] if inside else path, _LINE)
 
@@ -84,8 +93,8 @@ def _path(given: Mapping[str, Any], folder: str) -> str:
 
 def _command(event: Event, given: Mapping[str, Any], kept: Collection[str]) -> Action | None:
     """A command whose output says that it failed did, whatever the code is that a pipe left."""
-    from vaultmem.hooks import telling_line
-    from vaultmem.hooks.commands import understand_command
+    from vaultmem.operations.agent_work import telling_line
+    from vaultmem.operations.agent_work.commands import understand_command
 
     response = _response(event)
     written = _public(text_in(given, "command", "cmd") or _joined(given))

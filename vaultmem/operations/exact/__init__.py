@@ -1,0 +1,1 @@
+"""Finding what has these words, and nothing else."""

@@ -1,0 +1,1 @@
+"""What is known of entities, and what leads from one to another."""
