@@ -103,6 +103,7 @@ def test_the_passage_with_the_phrase_is_shown_and_pages_go_on(vault: Vault) -> N
         f"## Part {i}\n\nTokens, tokens, tokens and grace. {'More words. ' * 60}" for i in range(9)
     ]
     path.write_text("\n\n".join([*parts, "## Last\n\nAt the end the lynx grace stood still."]))
+    vault.index_now()
     (found,) = vault.recall('tokens "lynx grace"', strategy="keyword").memories
     assert found.title == "Long" and "lynx grace" in found.content
     whole = vault.recall("tag:auth", limit=50)
