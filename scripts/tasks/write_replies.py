@@ -18,7 +18,8 @@ from vaultmem.front import replies
 from vaultmem.surfaces import answers, dialects, serving
 from vaultmem.surfaces.cli.serve_options import given_to_serve
 from vaultmem.surfaces.dialects import Dialect, DialectError
-from vaultmem.surfaces.mcp import hook_tool, line_pipe, messages, tools
+from vaultmem.surfaces.mcp import hook_tool, line_pipe, tools
+from vaultmem.surfaces.mcp.lines import next_line
 from vaultmem.vault import make_vault, plan_vault
 
 _CLIENT: Final = {"name": "a client", "version": "1"}
@@ -69,7 +70,7 @@ async def _spoken(how: serving.Serving, requests: Sequence[Mapping[str, Any]]) -
     asking = here.makefile("rwb")
     lines = there.makefile("rb")
     server = how.server(over_http=False)
-    pipe = line_pipe.LinePipe(iter(lambda: messages.next_line(lines), b""), there.sendall)
+    pipe = line_pipe.LinePipe(iter(lambda: next_line(lines), b""), there.sendall)
 
     def ask() -> dict[str, str]:
         said = {}

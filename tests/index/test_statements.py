@@ -97,7 +97,8 @@ UNTOUCHED = {
         "export",
         "export_lines",
     ),  # of files, by the road in
-    *("approve", "dismiss", "repair"),  # need what is not there
+    *("approve", "dismiss", "reopen", "repair"),  # need what is not there
+    *("accept", "reject", "reconsider"),  # of proposals, which are no memories
 }
 
 
@@ -150,6 +151,13 @@ OPERATIONS: dict[str, Callable[[Vault], object]] = {
     "activity": lambda v: v.activity(),
     "history": lambda v: v.history("Plan"),
     "version_text": lambda v: v.version_text("Plan", v.history("Plan").versions[0].version),
+    "past": lambda v: v.past("Plan", v.history("Plan").versions[0].version),
+    "edit_text": lambda v: v.edit_text("Plan", "As typed.", v.source("Plan").version),
+    "assign_project": lambda v: v.assign_project("Plan", "Atlas"),
+    "undo": lambda v: v.undo("Plan"),
+    "similar": lambda v: v.similar("Plan"),
+    "uses": lambda v: v.uses("Plan"),
+    "neighbourhood": lambda v: [v.neighbourhood("Redis"), v.neighbourhood("Atlas", depth=3)],
     "start_session": lambda v: v.start_session(session_id="s2"),
     "log": lambda v: v.log("Chose Redis.", session_id="s2", type="decision", tags=["plan"]),
     "timeline": lambda v: [
@@ -190,6 +198,9 @@ OPERATIONS: dict[str, Callable[[Vault], object]] = {
     "review_note": lambda v: v.review_note(),
     "to_review": lambda v: v.to_review(),
     "review_items": lambda v: v.review_items(),
+    "review_queue": lambda v: v.review_queue(),
+    "proposed": lambda v: v.proposed(),
+    "supersede": lambda v: v.supersede("Rota", "Plan"),
     "rename": lambda v: v.rename("Linux", "Penguin"),
     "undo_rename": lambda v: v.undo_rename(),
     "promote": lambda v: v.promote(v.list(scope="session").memories[0].id, "project", project="P"),

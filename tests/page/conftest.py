@@ -99,7 +99,7 @@ def read_only(hostile: Path, home: Path) -> Iterator[Served]:
     running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its loop runs in this thread, where others begin their own
 def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:

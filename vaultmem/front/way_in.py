@@ -19,7 +19,7 @@ _NATIVE = "native"
 # Dialects that bring settings of their own: what they share is not shared with other windows.
 _WITH_SETTINGS = ("surreal", "trae")
 _SURREAL_FILE = "~/.claude/surrealdb-memory.local.md"
-_DIALECTS = ("evolution", "memory-mcp", "surreal", "trusty", "trae")
+_DIALECTS = ("evolution", "memory-mcp", "surreal", "trusty", "trae", "memory-tool")
 
 # Commands that people wait for, and that need nothing of the process that asks but its words.
 READING = ("search", "context", "recent", "show", "tags", "timeline", "facts", "history", "graph")

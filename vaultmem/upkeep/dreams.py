@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vaultmem.base import lock
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import Busy, VaultmemError
 from vaultmem.index import INDEX_FAILURES, CatalogRow
 from vaultmem.notes.attributes import MEMORY_TYPES
@@ -135,8 +136,9 @@ class Dreams(WritingGroup):
                 )
                 done.append((other.id, kept.id))
                 log.info(
-                    "dreamer of %s: merged %s into %s; `vaultmem restore %s` takes that back",
-                    *(self.project, other.path, kept.path, other.id),
+                    "dreamer of %s: merged %s into %s; `%s` takes that back",
+                    *(self.project, other.path, kept.path),
+                    command_to_type(f"restore {other.id}"),
                 )
         except VaultmemError as error:
             log.warning("dreamer of %s: %s was not merged: %s", self.project, kept.path, error)

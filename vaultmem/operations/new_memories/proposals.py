@@ -14,6 +14,7 @@ from pathlib import Path
 
 from vaultmem import config
 from vaultmem.base.local_time import moment
+from vaultmem.base.own_program import command_to_type
 from vaultmem.config import PROPOSED
 from vaultmem.errors import NotFound, VaultmemError
 from vaultmem.limits import bounded
@@ -29,9 +30,7 @@ from vaultmem.operations.view import View
 from vaultmem.operations.writing import Writing
 from vaultmem.storage.store import Store
 
-_WAITS = (
-    "proposed: it waits for a person to accept it (vaultmem review). Until then nobody finds it."
-)
+_WAITS = "proposed: it waits for a person to accept it ({}). Until then nobody finds it."
 _REJECTED = "rejected: a person has rejected this text before, so it was not proposed again."
 
 
@@ -181,7 +180,7 @@ class Proposals:
             created=not rejected,
             status="rejected" if rejected else "proposed",
             project=str(values["project"] or "") or None,
-            warnings=(_REJECTED if rejected else _WAITS,),
+            warnings=(_REJECTED if rejected else _WAITS.format(command_to_type("review")),),
         )
 
     # --- the folder ------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.page.asking import PageRequest, Screen
 from vaultmem.surfaces.page.markup import Markup, joined, tag
 
@@ -91,7 +92,8 @@ def door() -> str:
             tag(
                 "p",
                 "A token travels as a header, which takes JavaScript. To read and search without "
-                "it, serve the vault on this machine alone: vaultmem serve --http 127.0.0.1:8765",
+                "it, serve the vault on this machine alone: "
+                + command_to_type("serve --http 127.0.0.1:8765"),
             ),
         ),
         tag(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultmem.base.own_program import command_to_type
 from vaultmem.clients import catalogue
 from vaultmem.errors import InvalidInput
 from vaultmem.surfaces import render
@@ -40,7 +41,7 @@ def uninstall_command(
 
     files = install.files_of_instructions(told)
     if client is None and not files:
-        raise InvalidInput("Which client? `vaultmem install` lists them.")
+        raise InvalidInput(f"Which client? `{command_to_type('install')}` lists them.")
     if client is None:
         done = connecting.tell_agent(files, None, dry_run=dry_run)
     else:

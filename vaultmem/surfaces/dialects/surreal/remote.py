@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from vaultmem import __version__
+from vaultmem.base.own_program import command_to_type
 from vaultmem.surfaces.dialects import DialectError
 from vaultmem.surfaces.dialects.surreal.calls import SERVER_NAME, Refusal, SurrealCall, Unreachable
 
@@ -162,7 +163,7 @@ class RemoteServer:
         if name != SERVER_NAME:
             raise Unreachable(
                 f"{self.place} is served by {name}, which speaks otherwise. Start the server there "
-                "with: vaultmem serve --dialect surreal --http HOST:PORT"
+                f"with: {command_to_type('serve --dialect surreal --http HOST:PORT')}"
             )
         return result
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from vaultmem.base.differences.text_difference import text_difference
+from vaultmem.base.own_program import command_to_type
 from vaultmem.errors import VaultmemError
 from vaultmem.notes.masking import without_private
 from vaultmem.operations.edits.hand_edits import can_be_edited_as_text
@@ -79,7 +80,9 @@ def history_tab(request: PageRequest, memory: Memory) -> Markup:
         (
             tag("p", pieces.counted(found.number, "version"), class_="soft small"),
             tag("ol", *items, class_="versions"),
-            tag("p", f"{more} older ones: vaultmem history", class_="soft") if more > 0 else None,
+            tag("p", f"{more} older ones: {command_to_type('history')}", class_="soft")
+            if more > 0
+            else None,
         )
     )
 
