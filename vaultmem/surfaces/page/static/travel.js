@@ -9,6 +9,7 @@ const policy = window.trustedTypes
 const AWAY = "The server does not answer. It may have been stopped: start it again with vaultmem look.";
 const GONE = "The token is wrong, or of a server that was stopped. Open the link that the running one printed: vaultmem look";
 let asked = 0; // screens that a person went to: news never stand in their way
+let begun = 0, newest = 0; // an answer that was overtaken is older than what is shown
 
 export const isOurs = (url) => url.origin === location.origin && !/^\/(page|mcp|docs|do|openapi\.json)/.test(url.pathname);
 
@@ -32,6 +33,7 @@ function told(page) {
 
 export async function look(address, { fresh = false, signal, unasked = false } = {}) {
   const turn = unasked ? asked : ++asked;
+  const number = ++begun;
   let page;
   try {
     page = await fetched(address, signal);
@@ -39,7 +41,8 @@ export async function look(address, { fresh = false, signal, unasked = false } =
     if (error.name !== "AbortError") trouble(error instanceof TypeError ? AWAY : error.message);
     return false;
   }
-  if (turn !== asked) return false; // another one was asked for meanwhile
+  if (turn !== asked || number < newest) return false; // another one was asked for meanwhile
+  newest = number;
   if (!told(page)) return false;
   show(page, fresh);
   return true;
