@@ -15,7 +15,7 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -146,6 +146,18 @@ class Database:
         return _DatabaseFile((found.st_dev, found.st_ino), found.st_size)
 
     # --- what others do to the files -----------------------------------------------------
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        db = self.db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
 
     def whereabouts(self) -> DatabaseWhereabouts:
         """Whether the names still mean the files that are open here. Takes microseconds."""

@@ -536,3 +536,19 @@ def test_a_search_is_right_over_all_memories(tmp_path: Path) -> None:
     with Vault.open(root, {"model": "none"}) as vault:  # an index that is being filled
         hits = KeyedEntries(vault).entries_matching("SearchSer*", limit=100).found
         assert {match.entry.key for match in hits} == rare
+
+
+def test_each_line_of_a_journal_has_its_own_tags(tmp_path: Path) -> None:
+    """Section 3.2: ALL of the tags; neither the journal's other lines nor its summary have them."""
+    with Vault.open(new_vault(tmp_path / "vault"), {"model": "none"}) as vault:
+        vault.log("Sign with RS256.", session_id="s", tags=["auth"])
+        vault.log("Lunch at noon.", session_id="s")
+        vault.remember("Tokens rotate.", tags=["auth"])
+        vault.end_session(session_id="s", summary="A day of tokens.")
+        vault.index_now()
+        entries = KeyedEntries(vault)
+        found = entries.entries_matching("", tags=["auth"])
+        told = {match.entry.content for match in found.found}
+        assert told == {"Sign with RS256.", "Tokens rotate."} and found.searched == 2
+        assert entries.entries_matching("lunch", tags=["auth"]).found == ()
+        assert len(entries.entries_matching("lunch OR day").found) == 2

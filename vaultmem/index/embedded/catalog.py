@@ -138,18 +138,6 @@ class Catalog(Database):
         """The first column of an answer."""
         return [row[0] for row in self.query(sql, values)]
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        db = self.db
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            yield db
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
-
     # --- what it says of itself ------------------------------------------------------------
 
     def state(self) -> CatalogState:

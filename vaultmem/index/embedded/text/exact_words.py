@@ -175,13 +175,11 @@ class ExactWords:
         found = {number for number in asked if note_of_text(number) in there}
         return self._tagged(found, tags) if tags else found
 
-    def _tagged(self, numbers: set[int], tags: Sequence[str]) -> set[int]:
-        """A part of a note has tags of its own."""
-        parts = {number for number in numbers if number % (1 << PART_BITS)}
+    def _tagged(self, numbers: Iterable[int], tags: Sequence[str]) -> set[int]:
+        """A text of a note with several has tags of its own."""
         wanted = set(map(tag_key, tags))
-        said = self.texts(parts).items()
-        kept = {number for number, each in said if wanted <= set(map(tag_key, each.tags.split()))}
-        return (numbers - parts) | kept
+        said = self.texts(numbers).items()
+        return {number for number, each in said if wanted <= set(map(tag_key, each.tags.split()))}
 
     def newest(
         self,
@@ -220,8 +218,15 @@ class ExactWords:
             odd = dict(self._file.db.execute("SELECT note, texts FROM followed WHERE texts <> 1"))
         sql = f"SELECT note FROM note WHERE note IN {SQL_LIST} AND {condition}"
         there = self._catalog.column(sql, [sql_list(odd), *values])
-        more: int = sum(odd[note] - 1 for note in there)
-        return int(self._catalog.column(notes, values)[0]) + more
+        several = sum(odd[note] for note in there)
+        texts = self._count_texts(there, tags) if tags and several else several
+        return int(self._catalog.column(notes, values)[0]) - len(there) + texts
+
+    def _count_texts(self, notes: Iterable[int], tags: Sequence[str]) -> int:
+        sql = f"SELECT number FROM entry WHERE number >> {PART_BITS} IN {SQL_LIST}"
+        with self._exact_words_mended():
+            found = self._file.db.execute(sql, (sql_list(notes),)).fetchall()
+        return len(self._tagged((number for (number,) in found), tags))
 
     def close(self) -> None:
         self._file.close()
@@ -260,7 +265,7 @@ class _ExactWordsFile(Database):
 
     def note_followed(self, identity: str, revision: str) -> None:
         rows = (("identity", identity), ("revision", revision))
-        with self._written_at_once() as db:
+        with self.transaction() as db:
             db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", rows)
 
     def versions(self) -> dict[int, str]:
@@ -268,7 +273,7 @@ class _ExactWordsFile(Database):
 
     def empty(self, identity: str) -> None:
         """The numbers of notes are those of one catalog."""
-        with self._written_at_once() as db:
+        with self.transaction() as db:
             for table in (_LASTING, _VOLATILE, "letters"):
                 db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
             db.execute("DELETE FROM entry")
@@ -278,27 +283,15 @@ class _ExactWordsFile(Database):
 
     def take_out(self, notes: Sequence[int]) -> None:
         if notes:
-            with self._written_at_once() as db:
+            with self.transaction() as db:
                 _take_out_exact_words(db, notes)
 
     def put_in(self, notes: Sequence[int], found: Sequence[TextsOfNote]) -> None:
-        with self._written_at_once() as db:
+        with self.transaction() as db:
             _take_out_exact_words(db, notes)
             rows = ((each.note, each.version, len(each.texts)) for each in found)
             db.executemany("INSERT INTO followed VALUES (?, ?, ?)", rows)
             put_exact_words(db, [text for each in found for text in each.texts])
-
-    @contextlib.contextmanager
-    def _written_at_once(self) -> Iterator[sqlite3.Connection]:
-        db = self.db
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            yield db
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
 
 
 @contextlib.contextmanager
