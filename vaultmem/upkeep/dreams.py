@@ -35,7 +35,6 @@ from vaultmem.upkeep.sources import Sources
 
 log = logging.getLogger("vaultmem")
 
-JOBS: Final = ("merge", "index", "decay")
 _MARK: Final = "consolidate"  # by which it is known that somebody took a merge back
 _QUIET_SECONDS: Final = 5.0  # since something was written
 _REST: Final = 50  # times as long as a round took

@@ -31,12 +31,6 @@ class EntryKeys:
             self._holders[row.key] = first[0].path if first else row.path
         return row.key if self._holders[row.key] == row.path else row.id
 
-    def know_holders(self, rows: Iterable[CatalogRow]) -> None:
-        """Who has each key, of all lasting memories: where many are read, none is asked for."""
-        held = [row for row in rows if row.key and is_id_of_ours(row.id)]
-        held.sort(key=lambda row: (*self._distance(row), row.path), reverse=True)
-        self._holders = {row.key: row.path for row in held}
-
     def rows_with_key(self, key: str, filters: Iterable[Filters]) -> list[CatalogRow]:
         """The nearest to this caller first."""
         rows = [row for each in filters for row in self._view.gaps.with_key(key, each)]

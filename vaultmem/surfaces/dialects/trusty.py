@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultmem.errors import AlreadyExists, InvalidInput, NotFound, ReadOnly, VaultmemError
+from vaultmem.setting_values import CHOICES
 from vaultmem.surfaces import answers, arguments
 from vaultmem.surfaces.dialects import (
     INTERNAL_ERROR,
@@ -42,7 +43,6 @@ ROOMS: Final = (
 _USUAL: Final = 0.5  # importance; drawers above it are the essentials of a palace
 _ESSENTIALS: Final = 15
 _IDENTITY: Final = "identity"  # the tag
-_DREAMS: Final = ("merge", "index", "decay")
 _MOST: Final = 1000
 _PAGE: Final = 100
 
@@ -407,7 +407,9 @@ class TrustyDialect(Dialect):
         """All that dreamers do, unless the vault's settings say what of it."""
         told, origin = vault.settings.values["upkeep.dreams"]
         try:
-            self._dreamers = vault.dreamers(_DREAMS if origin == "default" else told)
+            self._dreamers = vault.dreamers(
+                CHOICES["upkeep.dreams"] if origin == "default" else told
+            )
         except VaultmemError as error:
             log.warning("The dreamers did not start: %s", error)
 
