@@ -262,7 +262,7 @@ def test_a_left_over_socket_is_nobodys(machine: Machine) -> None:
     again = machine.window()
     again.greet()
     assert again.titles("knot flocks")
-    assert len(machine.engines()) == 1
+    until(lambda: len(machine.engines()) == 1)  # one that was not elected leaves by itself
 
 
 def test_session_memories_live_as_long_as_their_windows(machine: Machine) -> None:
